@@ -39,7 +39,6 @@ _OPEN_WORDS = frozenset(
 _JUDGED = _OPEN_WORDS | {"__call__", "__enter__", "__exit__"}
 _PROPERTIES = frozenset(("property", "cached_property", "setter", "getter", "deleter"))
 _MODES = ("r", "rt", "rb", "tr", "br")
-_WAITS = ("Yield", "YieldFrom")
 
 
 class PythonWalk(PythonTexts):
@@ -209,7 +208,7 @@ class PythonWalk(PythonTexts):
         if _is_special(node.value) and node.value not in _JUDGED:
             self.review(node, "special", f"{node.value} runs without being called by name")
         lazy = function.value == "async" or any(
-            item.kind == "yield" and item.value in _WAITS for item in function.walk()
+            (item.kind, item.value) == ("yield", "lazy") for item in function.walk()
         )
         if node.value in self.speaking and lazy:
             message = "shows something, and runs on only where somebody takes its values"

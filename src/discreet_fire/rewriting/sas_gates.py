@@ -9,22 +9,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from discreet_fire.catalogue import CommandRule
 from discreet_fire.rewriting.package_programs import PackageProgram
-from discreet_fire.scripts import PackageToken, SasStatement, one_line, parenthesis, split_at
+from discreet_fire.scripts import (
+    PackageToken,
+    SasStatement,
+    crossings,
+    one_line,
+    parenthesis,
+    split_at,
+)
 
-_Step = Sequence[tuple[SasStatement, Sequence[PackageToken]]]
 _DATA = "work._fire_data"
 _LISTS = ("--", "_ALL_", "_NUMERIC_", "_CHARACTER_", "_NUM_", "_CHAR_")
 _ESCAPED = re.compile(r"%(?=['\"()])")
 _BEHIND_FROM = ("WHERE", "GROUP", "HAVING", "ORDER")
+_VALUES = ("VAR", "VARIABLES", "WITH", "PARTIAL", "PAIRED", "WEIGHT", "FREQ")
+_WEIGHTS = ("WEIGHT", "FREQ")
+_TABLES = ("TABLE", "TABLES")
+_ORDERS = ("DESCENDING", "NOTSORTED", "GROUPFORMAT")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Source:
+class Clause(NamedTuple):
+    """A statement of a procedure: its tokens behind conditions, and the whole statement."""
+
+    tokens: Sequence[PackageToken]
+    statement: SasStatement
+
+    @property
+    def name(self) -> str:
+        """Its first word, in capitals."""
+        return self.tokens[0].upper
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where it stands in the text."""
+        return self.tokens[0].start, self.statement.end
+
+    @property
+    def listed(self) -> Sequence[PackageToken]:
+        """What stands behind its first word, before a slash."""
+        return split_at(self.tokens[1:], "/")[0]
+
+    @property
+    def options(self) -> Sequence[PackageToken]:
+        """What stands behind a slash."""
+        return self.tokens[len(self.listed) + 2 :]
+
+
+class _Source(NamedTuple):
     """The data set of a procedure: its words with their place, and the choice of records."""
 
     text: str
@@ -32,150 +68,129 @@ class _Source:
     where: str
     by: tuple[str, ...]
 
+    def call(self, kind: str, more: str = "", **lists: Sequence[str]) -> str:
+        """The safe macro for some lists of variables."""
+        parts = [f"kind={kind}", f"data={self.text}"]
+        parts += [f"{name}={' '.join(names)}" for name, names in lists.items() if names]
+        if self.where:
+            # Within %str a sign of per cent before a quote or a bracket is written twice.
+            parts.append(f"where=%str({_ESCAPED.sub('%%', self.where)})")
+        return f"%fire_gate({', '.join(parts)}{more});"
+
 
 def gated(
     notes: PackageProgram[SasStatement],
     rule: CommandRule,
-    step: _Step,
-    refused: Iterable[tuple[int, int]],
+    step: Sequence[Clause],
+    refused: Sequence[tuple[int, int]],
 ) -> str:
     """Put the safe macro before a procedure.
 
     Returns:
         The kind of finding if it cannot be done; empty otherwise.
     """
-    refused = list(refused)
-    statements = [tokens for _, tokens in step]
-    options = {token.upper for token in statements[0]}
-    opening = step[0][0]
+    opening = step[0]
+    options = {token.upper for token in opening.tokens}
     # Behind %then the macro alone would depend on the condition, and the procedure would not.
-    if opening.start != statements[0][0].start:
+    if opening.statement.start != opening.tokens[0].start:
         return "runtime"
-    if "NOPRINT" in options or (
-        rule.name == "PROC SUMMARY" and not options & {"PRINT", "PRINTALL"}
-    ):
+    prints = rule.name != "PROC SUMMARY" or options & {"PRINT", "PRINTALL"}
+    if "NOPRINT" in options or not prints:
         return ""  # it makes data sets only
-    source = _source(notes, statements)
+    source = _source(notes, step)
     if source is None:
         return "dataset"
-    if rule.name == "PROC TABULATE" and not _all_listed(notes, statements):
+    if rule.name == "PROC TABULATE" and not _all_listed(notes, step):
         return "statistic"
     if rule.gate == "frequencies":
         return _frequencies(notes, rule, step, source, refused)
-    requested = _requested(rule, statements)
-    if requested is None:
+    lists = _requested(rule, step)
+    if lists is None:
         return "list"
-    _put(notes, rule, step, source, requested, refused)
+    _put(notes, rule, opening, source, lists, refused)
     return ""
 
 
-def _all_listed(
-    notes: PackageProgram[SasStatement], statements: Sequence[Sequence[PackageToken]]
-) -> bool:
+def _all_listed(notes: PackageProgram[SasStatement], step: Sequence[Clause]) -> bool:
     known = set(notes.policy.words["statistics"] | notes.policy.words["tables"])
     means = notes.policy.rules["PROC MEANS"].parts or {}
-    for tokens in statements[1:]:
-        if tokens[0].upper in ("CLASS", "VAR"):
-            known |= {token.upper for token in _before_slash(tokens[1:])} - means["PROC"].refused
-    tables = [tokens[1:] for tokens in statements if tokens[0].upper in ("TABLE", "TABLES")]
+    for one in step[1:]:
+        if one.name in ("CLASS", "VAR"):
+            known |= {token.upper for token in one.listed} - means["PROC"].refused
     return all(
         token.kind in ("text", "number", "sign") or before.text == "=" or token.upper in known
-        for table in map(_before_slash, tables)
-        for before, token in zip([table[0], *table], table, strict=False)
-    )
+        for one in step if one.name in _TABLES
+        for before, token in pairwise(one.tokens[: len(one.listed) + 1])
+    )  # fmt: skip
 
 
-def _source(
-    notes: PackageProgram[SasStatement], statements: Sequence[Sequence[PackageToken]]
-) -> _Source | None:
+def _source(notes: PackageProgram[SasStatement], step: Sequence[Clause]) -> _Source | None:
     """What a procedure reads; None if it does not name one data set, or chooses twice."""
-    first = statements[0]
+    first = step[0].tokens
     at = next((n for n, token in enumerate(first) if token.upper == "DATA" and n > 1), None)
     if at is None or len(first) < at + 3 or first[at + 1].text != "=":
         return None
     end = at + 2
     while end + 1 < len(first) and (
-        first[end + 1].text in (".", "(") or first[end].text == "."
+        first[end + 1].text == "." or first[end].text == "."
         or first[end + 1].start == first[end].end
     ):  # fmt: skip
         end += 1
-        if first[end].text == "(":
-            end += len(parenthesis(first, end)) - 1
-            break
-    choices = [tokens for tokens in statements[1:] if tokens[0].upper == "WHERE"]
+    behind = parenthesis(first, end if first[end].text == "(" else end + 1)
+    last = behind[-1] if behind else first[end]
+    choices = [one.tokens for one in step[1:] if one.name == "WHERE"]
     if len(choices) > 1 or (choices and choices[0][1].upper in ("SAME", "ALSO", "CLEAR", "UNDO")):
         return None
-    where = _text(notes, choices[0][1:]) if choices else ""
-    groups = [tokens for tokens in statements[1:] if tokens[0].upper == "BY"]
-    by = [t.text for tokens in groups for t in tokens[1:] if t.kind in ("word", "reference")]
-    by = [item for item in by if item.upper() not in ("DESCENDING", "NOTSORTED", "GROUPFORMAT")]
-    span = (first[at + 2].start, first[end].end)
-    return _Source(text=notes.text[slice(*span)], span=span, where=where, by=tuple(by))
-
-
-def _text(notes: PackageProgram[SasStatement], tokens: Sequence[PackageToken]) -> str:
-    return one_line(notes.text[tokens[0].start : tokens[-1].end]) if tokens else ""
+    where = one_line(notes.text[choices[0][1].start : choices[0][-1].end]) if choices else ""
+    by = [
+        token.text for one in step[1:] if one.name == "BY" for token in one.tokens[1:]
+        if token.kind in ("word", "reference") and token.upper not in _ORDERS
+    ]  # fmt: skip
+    span = (first[at + 2].start, last.end)
+    return _Source(notes.text[slice(*span)], span, where, tuple(by))
 
 
 def _names(tokens: Sequence[PackageToken]) -> list[str] | None:
     """Variables in a list; None if one is not named, as in ``x1-x5`` or ``_all_``."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for token in tokens:
-        if token.text == "/":
-            break
         listed = token.upper in _LISTS or token.text.endswith("_")
         if token.kind == "reference" or (token.kind == "word" and not listed):
-            names.append(token.text)
+            names[token.text] = None
         elif token.text not in ("*", "(", ")", "|"):
             return None
-    return [*dict.fromkeys(names)]
+    return [*names]
 
 
-def _call(source: _Source, kind: str, **lists: Sequence[str]) -> str:
-    parts = [f"kind={kind}", f"data={source.text}"]
-    parts += [f"{name}={' '.join(names)}" for name, names in lists.items() if names]
-    if source.where:
-        # Within %str a sign of per cent before a quote or a bracket is written twice.
-        parts.append(f"where=%str({_ESCAPED.sub('%%', source.where)})")
-    return f"%fire_gate({', '.join(parts)});"
-
-
-def _requested(
-    rule: CommandRule, statements: Sequence[Sequence[PackageToken]]
-) -> dict[str, list[str]] | None:
+def _requested(rule: CommandRule, step: Sequence[Clause]) -> dict[str, list[str]] | None:
     """Lists for the safe macro by its parameters; None if a variable is not named."""
-    values: list[str] = []
-    cells: list[str] = []
+    values: dict[str, None] = {}
+    cells: dict[str, None] = {}
+    model = rule.gate == "model"
     listed = False
-    for tokens in statements[1:]:
-        name = tokens[0].upper
-        if name in ("VAR", "VARIABLES", "WITH", "PARTIAL", "PAIRED", "WEIGHT", "FREQ"):
-            names = _names([t for t in tokens[1:] if t.text != ":"])
-            weighted = name == "VAR" and any(token.upper == "WEIGHT" for token in tokens)
-            names, into = None if weighted else names, values
-            listed |= name not in ("WEIGHT", "FREQ")
-        elif name in ("CLASS", "CLASSES"):
-            plain = _without_parentheses(tokens[1:])
-            names, into = _names(plain), cells
-        elif rule.gate == "model" and (
-            name == "MODEL" or (len(tokens) > 2 and tokens[1].text == ":")
-        ):
-            tokens = tokens if name == "MODEL" else tokens[2:]
-            plain = _before_slash(_without_parentheses(tokens[1:]))
+    for one in step[1:]:
+        tokens = one.listed
+        if one.name in _VALUES:
+            if any(token.upper == "WEIGHT" for token in one.options):
+                return None
+            names = _names([token for token in tokens if token.text != ":"])
+            listed = listed or one.name not in _WEIGHTS
+        elif one.name in ("CLASS", "CLASSES"):
+            names = _names(_without_parentheses(tokens))
+        elif model and (one.name == "MODEL" or [t.text for t in one.tokens[1:2]] == [":"]):
+            plain = _without_parentheses(tokens if one.name == "MODEL" else tokens[2:])
             names = _names([t for t in plain if t.text not in ("=", "@") and t.kind != "number"])
-            into = values
         else:
             continue
         if names is None:
             return None
-        into += [item for item in names if item not in into]
-    if rule.gate == "model":
-        if not values:
-            return None
-        return {"values": [*dict.fromkeys([*values, *cells])], "classes": cells}
-    if not listed and rule.gate == "groups":
-        return None
-    return {"cells": cells, "values": values}
+        into = cells if one.name.startswith("CLASS") else values
+        into |= dict.fromkeys(names)
+    if model:
+        return {"values": [*{**values, **cells}], "classes": [*cells]} if values else None
+    return (
+        None if rule.gate == "groups" and not listed else {"cells": [*cells], "values": [*values]}
+    )
 
 
 def _without_parentheses(tokens: Sequence[PackageToken]) -> list[PackageToken]:
@@ -191,123 +206,83 @@ def _without_parentheses(tokens: Sequence[PackageToken]) -> list[PackageToken]:
     return kept
 
 
-def _before_slash(tokens: Sequence[PackageToken]) -> list[PackageToken]:
-    at = next((n for n, token in enumerate(tokens) if token.text == "/"), len(tokens))
-    return list(tokens[:at])
-
-
 def _put(
     notes: PackageProgram[SasStatement],
     rule: CommandRule,
-    step: _Step,
+    opening: Clause,
     source: _Source,
-    requested: dict[str, list[str]],
-    refused: list[tuple[int, int]],
+    lists: dict[str, list[str]],
+    refused: Sequence[tuple[int, int]],
 ) -> None:
     """Edits: the macro before the procedure, another data set, and options that go."""
-    statement, first = step[0]
-    start = first[0].start
+    start, end = opening.span
     kind = rule.gate
-    cells = [*dict.fromkeys([*source.by, *requested.get("cells", [])])]
-    if kind == "groups" and not cells:
-        kind = "table"
-    lists = {**requested, "cells": cells} if kind != "model" else requested
-    lines = [_call(source, kind, **{n: lists.get(n, []) for n in ("cells", "values", "classes")})]
+    if kind != "model":
+        cells = [*dict.fromkeys([*source.by, *lists["cells"]])]
+        kind = "table" if kind == "groups" and not cells else kind
+        lists = {**lists, "cells": cells}
+    lines = [source.call(kind, **lists)]
     if rule.name == "PROC TTEST":
         lines.append("ods exclude Statistics;")
-
-    def change(span: tuple[int, int], after: str) -> None:
-        notes.change("procedure", span, after, rule)
-
-    change((start, start), notes.newline.join([*lines, ""]))
+    notes.change("procedure", (start, start), notes.newline.join([*lines, ""]), rule)
     if rule.name == "PROC UNIVARIATE":
-        change((start, statement.end), f"proc means data={_DATA} n mean std var skewness kurtosis;")
+        shown = f"proc means data={_DATA} n mean std var skewness kurtosis;"
+        notes.change("procedure", (start, end), shown, rule)
         return
-    change(source.span, _DATA)
-    for first_at, end in refused:  # with one blank before it
-        blank = first_at > 0 and notes.text[first_at - 1] in " \t"
-        change((first_at - blank, end), "")
+    notes.change("procedure", source.span, _DATA, rule)
+    for first, last in refused:  # with one blank before it
+        blank = first > 0 and notes.text[first - 1] in " \t"
+        notes.change("procedure", (first - blank, last), "", rule)
+    left = {token.upper for token in opening.tokens if (token.start, token.end) not in refused}
     more = ""
-    options = {token.upper for token in first if (token.start, token.end) not in refused}
-    if (
-        rule.name in ("PROC MEANS", "PROC SUMMARY")
-        and not options & notes.policy.words["statistics"]
-    ):
+    if rule.name in ("PROC MEANS", "PROC SUMMARY") and not left & notes.policy.words["statistics"]:
         more = " n mean std"
-    elif rule.name == "PROC CORR" and "NOSIMPLE" not in options:
+    elif rule.name == "PROC CORR" and "NOSIMPLE" not in left:
         more = " nosimple"
     elif rule.name == "PROC REG":
         more = " plots=none"
     if more:
-        change((source.span[1], source.span[1]), more)
+        notes.change("procedure", (source.span[1], source.span[1]), more, rule)
 
 
 def _frequencies(
     notes: PackageProgram[SasStatement],
     rule: CommandRule,
-    step: _Step,
+    step: Sequence[Clause],
     source: _Source,
-    refused: list[tuple[int, int]],
+    refused: Iterable[tuple[int, int]],
 ) -> str:
     """Each table of PROC FREQ as a procedure of its own."""
-    statement, first = step[0]
-    tables = [(one, tokens) for one, tokens in step if tokens[0].upper in ("TABLES", "TABLE")]
-    if not tables:
-        return "list"
-    others = [
-        _text(notes, tokens) + ";"
-        for _, tokens in step[1:]
-        if tokens[0].upper not in ("TABLES", "TABLE")
-    ]
-    head = _cut(
-        notes.text,
-        (first[0].start, statement.end),
-        [(source.span, _DATA), *((span, "") for span in refused)],
-    )
+    tables = [one for one in step if one.name in _TABLES]
+    others = [one for one in step[1:] if one.name not in _TABLES]
+    gone = [(span, "") for span in refused]
+    head = _cut(notes.text, step[0].span, [(source.span, _DATA), *gone])
     lines: list[str] = []
+    texts = [f"{notes.text[one.span[0] : one.tokens[-1].end]};" for one in others]
     weights = [
-        token.text for _, (first_word, *rest) in step[1:] if first_word.upper == "WEIGHT"
-        for token in rest if token.kind in ("word", "reference")
+        token.text for one in others if one.name == "WEIGHT" for token in one.tokens[1:]
+        if token.kind in ("word", "reference")
     ]  # fmt: skip
-    for one, tokens in tables:
-        requests = _requests(_before_slash(tokens[1:]))
-        if requests is None:
+    for one in tables:
+        requests = crossings(one.listed, "*", "")
+        if not requests or _names(_plain(one.listed)) is None:
             return "list"
-        slash = next((t.start for t in tokens if t.text == "/"), None)
-        options = (
-            ";"
-            if slash is None
-            else f" {_cut(notes.text, (slash, one.end), [(span, '') for span in refused])}"
-        )
-        missing = any(t.upper in ("MISSING", "MISSPRINT") for t in tokens)
+        slash = one.tokens[len(one.listed) + 1].start if one.options else 0
+        options = f" {_cut(notes.text, (slash, one.span[1]), gone)}" if slash else ";"
+        missing = any(t.upper in ("MISSING", "MISSPRINT") for t in one.tokens)
         for request in requests:
             cells = [*dict.fromkeys([*source.by, *request])]
             kind = "groups" if len(cells) == 1 else "table"
-            call = _call(source, kind, cells=cells, values=weights)
-            lines.append(call.replace(");", ", missing=1);") if missing else call)
-            lines += [head, *others, f"tables {'*'.join(request)}{options}", "run;"]
+            more = ", missing=1" if missing else ""
+            lines.append(source.call(kind, more, cells=cells, values=weights))
+            lines += [head, *texts, f"tables {'*'.join(request)}{options}", "run;"]
     after = notes.newline.join(map(one_line, lines))
-    notes.change("procedure", (first[0].start, step[-1][0].end), after, rule)
-    return ""
+    notes.change("procedure", (step[0].span[0], step[-1].span[1]), after, rule)
+    return "" if tables else "list"
 
 
-def _requests(tokens: Sequence[PackageToken]) -> list[list[str]] | None:
-    text = "".join(
-        f" {token.text}" if token.kind in ("word", "reference") else token.text for token in tokens
-    )
-    text = re.sub(r"\s*\*\s*", "*", text).replace("( ", "(")
-    if re.search(r"[^\w\s&.*()]", text) or re.search(r"\b_\w+_\b", text):
-        return None
-    crossings: list[list[str]] = []
-    for item in re.findall(r"(?:\([^()]*\)|[^\s()*])+(?:\*(?:\([^()]*\)|[^\s()*])+)*", text):
-        crossed: list[list[str]] = [[]]
-        for factor in item.split("*"):
-            names = factor.strip("()").split()
-            if "(" in factor.strip("()"):
-                return None
-            crossed = [[*one, name] for one in crossed for name in names]
-        crossings += crossed
-    return crossings or None
+def _plain(tokens: Sequence[PackageToken]) -> list[PackageToken]:
+    return [token for token in tokens if token.text not in (".", "|")]
 
 
 def _cut(text: str, span: tuple[int, int], changes: Iterable[tuple[tuple[int, int], str]]) -> str:
@@ -328,8 +303,7 @@ def copies_values(tokens: Sequence[PackageToken], summaries: frozenset[str]) -> 
     if "SELECT" not in named or "FROM" not in named:
         return False
     start, at = named.index("SELECT") + 1, named.index("FROM")
-    behind = [n for n in range(at, len(named)) if named[n] in _BEHIND_FROM]
-    end = behind[0] if behind else len(named)
+    end = next((n for n in range(at, len(named)) if named[n] in _BEHIND_FROM), len(named))
     if len(split_at(tokens[at + 1 : end], ",")) > 1:
         return True
     items = split_at(tokens[start:at], ",")
@@ -337,7 +311,5 @@ def copies_values(tokens: Sequence[PackageToken], summaries: frozenset[str]) -> 
         item for item in items
         if not any(a.upper in summaries and b.text == "(" for a, b in pairwise(item))
     ]  # fmt: skip
-    if len(plain) == len(items):
-        return False
     groups = {named[n] for n in range(end, len(named)) if "GROUP" in named[end:n]}
-    return any(item[-1].upper not in groups for item in plain if item)
+    return len(plain) < len(items) and any(item[-1].upper not in groups for item in plain if item)

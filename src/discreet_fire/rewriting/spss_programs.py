@@ -20,6 +20,7 @@ from discreet_fire.scripts import (
     PackageToken,
     SpssCommand,
     SpssPart,
+    crossings,
     names_spss,
     one_line,
     parse_spss,
@@ -404,11 +405,13 @@ class _SpssProgram(PackageProgram[SpssCommand]):
         for part, _ in kept:
             if part.name == "MAIN" or not names_spss([part.name], "TABLE"):
                 continue
-            try:
-                stacked = [_crossings([*item]) for item in split_at(part.tokens, "BY", *_BRACKETS)]
-            except (IndexError, ValueError):
+            stacked = [
+                crossings(item, ">", "+") if item else []
+                for item in split_at(part.tokens, "BY", *_BRACKETS)
+            ]
+            if None in stacked:
                 return []
-            alternatives = [[item for item in one if item] or [[]] for one in stacked]
+            alternatives = [[item for item in one or () if item] or [[]] for one in stacked]
             for crossed in itertools.product(*alternatives):
                 if cells := [*itertools.chain(*crossed)]:
                     checks[self._check(["fire_one"], cells)] = None
@@ -507,47 +510,3 @@ def _fits(word: str, name: str) -> bool:
 
 def _whole(name: str, kept: _Kept) -> str:
     return " ".join([name, *(text for _, text in kept)])
-
-
-def _crossings(tokens: list[PackageToken]) -> list[list[str]]:
-    """The alternatives of a dimension of a custom table, each with the variables it crosses.
-
-    ``(a + b) > c`` has two: a with c, and b with c. Variables that are summed up are no categories.
-    """
-    crossings = _stacked(tokens)
-    if tokens:
-        raise ValueError
-    return crossings
-
-
-def _stacked(tokens: list[PackageToken]) -> list[list[str]]:
-    crossings: list[list[str]] = []
-    while True:
-        crossed = _factor(tokens)
-        while tokens and tokens[0].text == ">":
-            tokens.pop(0)
-            crossed = [[*one, *other] for one in crossed for other in _factor(tokens)]
-        crossings += crossed
-        if not tokens or tokens[0].text != "+":
-            return crossings
-        tokens.pop(0)
-
-
-def _factor(tokens: list[PackageToken]) -> list[list[str]]:
-    """One variable with what is in brackets behind it, or alternatives in parentheses."""
-    first = tokens.pop(0)
-    if first.text == "(":
-        crossed = _stacked(tokens)
-        if tokens.pop(0).text != ")":
-            raise ValueError
-    elif first.kind == "word" and first.upper not in ("TO", "ALL"):
-        crossed = [[first.text]]
-    else:
-        raise ValueError
-    while tokens and tokens[0].text == "[":
-        inside = []
-        while (token := tokens.pop(0)).text != "]":
-            inside.append(token.upper)
-        if inside == ["[", "S"]:
-            crossed = [[]]
-    return crossed

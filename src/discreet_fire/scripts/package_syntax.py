@@ -68,6 +68,54 @@ def parenthesis(tokens: Sequence[PackageToken], start: int) -> Sequence[PackageT
     return tokens[start:]
 
 
+def crossings(tokens: Sequence[PackageToken], cross: str, stack: str) -> list[list[str]] | None:
+    """What a table crosses, one list for each alternative: ``a*(b c)`` has a with b, and a with c.
+
+    A sign crosses variables, and another one, or nothing, stands between alternatives. None if it
+    cannot be read. Of variables with ``[S]`` behind them sums are shown, so they cross nothing.
+    """
+    waiting = list(tokens)
+    try:
+        tables = _stacked(waiting, cross, stack)
+    except (IndexError, ValueError):
+        return None
+    return None if waiting else tables
+
+
+def _stacked(tokens: list[PackageToken], cross: str, stack: str) -> list[list[str]]:
+    tables: list[list[str]] = []
+    while True:
+        crossed = _factor(tokens, cross, stack)
+        while tokens and tokens[0].text == cross:
+            tokens.pop(0)
+            crossed = [[*a, *b] for a in crossed for b in _factor(tokens, cross, stack)]
+        tables += crossed
+        if not tokens or tokens[0].text == ")" or (stack and tokens[0].text != stack):
+            return tables
+        if stack:
+            tokens.pop(0)
+
+
+def _factor(tokens: list[PackageToken], cross: str, stack: str) -> list[list[str]]:
+    """One variable with what is in brackets behind it, or alternatives in parentheses."""
+    first = tokens.pop(0)
+    if first.text == "(":
+        crossed = _stacked(tokens, cross, stack)
+        if tokens.pop(0).text != ")":
+            raise ValueError
+    elif first.kind in ("word", "reference") and first.upper not in ("TO", "ALL"):
+        crossed = [[first.text]]
+    else:
+        raise ValueError
+    while tokens and tokens[0].text == "[":
+        inside = []
+        while (token := tokens.pop(0)).text != "]":
+            inside.append(token.upper)
+        if inside == ["[", "S"]:
+            crossed = [[]]
+    return crossed
+
+
 _BLANKS = re.compile(r"('[^']*'|\"[^\"]*\")|\s+")
 
 

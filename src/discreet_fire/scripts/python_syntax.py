@@ -13,8 +13,6 @@ from typing import Any
 from discreet_fire.scripts.tree import Node, text_of
 from discreet_fire.texts import Lines
 
-# ruff: noqa: N802
-
 _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
     ast.Pow: "^", ast.LShift: "<<", ast.RShift: ">>", ast.BitOr: "|", ast.BitAnd: "&",
@@ -23,7 +21,51 @@ _OPERATORS = {
     ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "%in%", ast.NotIn: "%in%", ast.Is: "==",
     ast.IsNot: "!=",
 }  # fmt: skip
-_HOLDERS = (ast.Tuple, ast.List, ast.Set)
+#: For each class of `ast` the kind of its node, the value (``.op`` and the like are taken from it),
+#: and what are its parts; a part with a question mark may be missing, others are left out then.
+_FORMS = {
+    name: (kind, value, parts)
+    for name, kind, value, *parts in map(str.split, """
+        Name name .id
+        Attribute binary $ value attr
+        Slice slice - lower upper step
+        BinOp binary .op left right
+        UnaryOp unary .op operand
+        Starred unary * value
+        NamedExpr binary <- target value
+        AugAssign binary <- target value
+        IfExp if - test body orelse
+        Tuple holder - elts
+        List holder - elts
+        Set holder - elts
+        FormattedValue formatted - value format_spec
+        JoinedStr format - values
+        Yield yield lazy value
+        YieldFrom yield lazy value
+        Await yield - value
+        Expr shown - value
+        Delete delete - targets
+        Import import - names
+        ImportFrom from .module names
+        Return return - value
+        Raise raise - exc cause
+        Assert assert - test msg
+        Break jump -
+        Continue jump -
+        If if - test body orelse
+        While while - test body orelse
+        For for - target iter body orelse
+        AsyncFor for - target iter body orelse
+        With with - items body
+        AsyncWith with - items body
+        Try try - body handlers orelse finalbody
+        TryStar try - body handlers orelse finalbody
+        ExceptHandler handler .name type? body
+        Match match - subject cases
+        match_case case - pattern guard? body
+    """.strip().splitlines())
+}  # fmt: skip
+_BODIES = ("body", "orelse", "finalbody")
 
 
 def read_python(text: str, tree: ast.Module | None = None) -> Node:
@@ -50,6 +92,15 @@ class _Reader:
             return start + column
         return start + len(self.text[start:end].encode("utf-8")[:column].decode("utf-8"))
 
+    def span(self, one: Any, parts: Sequence[Node]) -> tuple[int, int]:
+        """Where a node stands, or else its parts."""
+        if self.formatted is not None:
+            return self.formatted
+        if hasattr(one, "lineno"):
+            start = self.place(one.lineno, one.col_offset)
+            return start, self.place(one.end_lineno, one.end_col_offset)
+        return (parts[0].start, parts[-1].end) if parts else (0, 0)
+
     def placed(
         self, one: ast.AST, kind: str, value: str = "", parts: Iterable[Node] = (),
         names: Sequence[str | None] = (),
@@ -57,25 +108,13 @@ class _Reader:
         """A node with the place of one of the tree, or of its parts."""
         inside = [*parts]
         stored = isinstance(getattr(one, "ctx", None), ast.Store | ast.Del)
-        if self.formatted is not None:
-            node = Node(kind, value, *self.formatted, inside, [*names], stored)
-            node.formatted = one
-            return node
-        where: Any = one
-        if hasattr(one, "lineno"):
-            start = self.place(where.lineno, where.col_offset)
-            end = self.place(where.end_lineno, where.end_col_offset)
-        else:
-            start, end = (inside[0].start, inside[-1].end) if inside else (0, 0)
-        return Node(kind, value, start, end, inside, [*names], stored)
+        whole = self.formatted is not None or kind == "format"
+        place = self.span(one, inside)
+        return Node(kind, value, *place, inside, [*names], stored, one if whole else None)
 
-    def all(self, nodes: Iterable[ast.AST]) -> list[Node]:
-        """All of some nodes."""
-        return [self.node(one) for one in nodes]
-
-    def some(self, one: ast.AST | None) -> Node:
-        """A node that may be missing."""
-        return Node("missing", "", 0, 0) if one is None else self.node(one)
+    def all(self, nodes: Iterable[ast.AST | None]) -> list[Node]:
+        """All of some nodes, those that are missing too."""
+        return [Node("missing", "", 0, 0) if one is None else self.node(one) for one in nodes]
 
     def block(self, body: Sequence[ast.AST]) -> Node:
         """Statements."""
@@ -85,62 +124,71 @@ class _Reader:
 
     def node(self, one: ast.AST) -> Node:
         """One node."""
-        reader = getattr(self, f"_{type(one).__name__}", None)
+        name = type(one).__name__
+        if (form := _FORMS.get(name)) is not None:
+            return self._by_form(one, *form)
+        reader = getattr(self, f"_read_{name.lower()}", None)
         if reader is not None:
             return reader(one)  # type: ignore[no-any-return]
-        if isinstance(one, ast.pattern):
-            node = self.placed(one, "pattern", "", self.all(ast.iter_child_nodes(one)))
-            for name in filter(None, (getattr(one, key, None) for key in ("name", "rest"))):
-                node.parts.append(self.placed(one, "capture", name))
-            return node
-        children = (child for child in ast.iter_child_nodes(one) if not _is_sign(child))
-        return self.placed(one, "other", "", self.all(children))
+        inside = ast.iter_child_nodes(one)
+        signs = ast.expr_context | ast.operator | ast.cmpop | ast.boolop | ast.unaryop
+        parts = self.all(child for child in inside if not isinstance(child, signs))
+        if not isinstance(one, ast.pattern):
+            return self.placed(one, "other", "", parts)
+        names = filter(None, (getattr(one, key, None) for key in ("name", "rest")))
+        parts += [self.placed(one, "capture", name) for name in names]
+        return self.placed(one, "pattern", "", parts)
+
+    def _by_form(self, one: ast.AST, kind: str, value: str, fields: Sequence[str]) -> Node:
+        if value[0] == ".":
+            content = getattr(one, value[1:])
+            value = _OPERATORS[type(content)] if value == ".op" else str(content or "")
+        outer = self.formatted
+        if kind == "format" and outer is None:
+            self.formatted = self.span(one, ())
+        parts: list[Node] = []
+        for field in fields:
+            content = getattr(one, field.rstrip("?"))
+            if isinstance(content, str):
+                parts.append(self.placed(one, "word", content))
+            elif isinstance(content, list):
+                parts += [self.block(content)] if field in _BODIES else self.all(content)
+            elif content is not None or field[-1] == "?":
+                parts += self.all([content])
+        node = self.placed(one, kind, "" if value == "-" and kind != "unary" else value, parts)
+        self.formatted = outer
+        if isinstance(one, ast.ImportFrom):
+            node.value = "." * one.level + node.value
+        return node
 
     # ------------------------------------------------------------ expressions
 
-    def _Name(self, one: ast.Name) -> Node:
-        return self.placed(one, "name", one.id)
-
-    def _Constant(self, one: ast.Constant) -> Node:
+    def _read_constant(self, one: ast.Constant) -> Node:
         text = isinstance(one.value, str)
         return self.placed(one, "string" if text else "number", str(one.value))
 
-    def _Attribute(self, one: ast.Attribute) -> Node:
-        return self.placed(one, "binary", "$", [self.node(one.value), self._word(one, one.attr)])
-
-    def _word(self, one: ast.AST, word: str) -> Node:
-        return self.placed(one, "word", word)
-
-    def _Subscript(self, one: ast.Subscript) -> Node:
+    def _read_subscript(self, one: ast.Subscript) -> Node:
         place = one.slice
-        several = isinstance(place, ast.Tuple) and place.elts
-        places = place.elts if several and isinstance(place, ast.Tuple) else [place]
+        places = place.elts if isinstance(place, ast.Tuple) and place.elts else [place]
         return self.placed(one, "index", "[", self.all([one.value, *places]))
 
-    def _Slice(self, one: ast.Slice) -> Node:
-        return self.placed(one, "slice", "", self.all(ast.iter_child_nodes(one)))
-
-    def _Call(self, one: ast.Call) -> Node:
-        function, inputs = self.node(one.func), self.all(one.args)
+    def _read_call(self, one: ast.Call) -> Node:
+        function, *inputs = self.all([one.func, *one.args])
         if function.kind == "name" and function.value == "getattr" and len(inputs) > 1:
             word = text_of(inputs[1])
             if word is not None:
-                return self.placed(one, "binary", "$", [inputs[0], self._word(one, word)])
+                return self.placed(one, "binary", "$", [inputs[0], self.placed(one, "word", word)])
         named = self.all(keyword.value for keyword in one.keywords)
         names = [*(None for _ in inputs), *(keyword.arg or "**" for keyword in one.keywords)]
         return self.placed(one, "call", "", [function, *inputs, *named], names)
 
-    def _BinOp(self, one: ast.BinOp) -> Node:
-        parts = self.all([one.left, one.right])
-        return self.placed(one, "binary", _OPERATORS[type(one.op)], parts)
-
-    def _BoolOp(self, one: ast.BoolOp) -> Node:
+    def _read_boolop(self, one: ast.BoolOp) -> Node:
         whole, *rest = self.all(one.values)
         for part in rest:
             whole = self.placed(one, "binary", _OPERATORS[type(one.op)], [whole, part])
         return whole
 
-    def _Compare(self, one: ast.Compare) -> Node:
+    def _read_compare(self, one: ast.Compare) -> Node:
         """The third part is looked at only if the first comparison holds."""
         values = self.all([one.left, *one.comparators])
         whole: Node | None = None
@@ -150,41 +198,11 @@ class _Reader:
         assert whole is not None
         return whole
 
-    def _UnaryOp(self, one: ast.UnaryOp) -> Node:
-        return self.placed(one, "unary", _OPERATORS[type(one.op)], [self.node(one.operand)])
-
-    def _Starred(self, one: ast.Starred) -> Node:
-        return self.placed(one, "unary", "*", [self.node(one.value)])
-
-    def _NamedExpr(self, one: ast.NamedExpr) -> Node:
-        return self.placed(one, "binary", "<-", self.all([one.target, one.value]))
-
-    def _IfExp(self, one: ast.IfExp) -> Node:
-        return self.placed(one, "if", "", self.all([one.test, one.body, one.orelse]))
-
-    def _Tuple(self, one: ast.Tuple | ast.List | ast.Set) -> Node:
-        return self.placed(one, "holder", type(one).__name__, self.all(one.elts))
-
-    _List = _Set = _Tuple
-
-    def _Dict(self, one: ast.Dict) -> Node:
+    def _read_dict(self, one: ast.Dict) -> Node:
         pairs = zip(one.keys, one.values, strict=True)
-        return self.placed(one, "dict", "", [self.some(item) for pair in pairs for item in pair])
+        return self.placed(one, "dict", "", self.all(item for pair in pairs for item in pair))
 
-    def _JoinedStr(self, one: ast.JoinedStr) -> Node:
-        outer = self.formatted
-        if outer is None:
-            self.formatted = self.placed(one, "format").span
-        node = self.placed(one, "format", "", self.all(one.values))
-        self.formatted = outer
-        node.formatted = one
-        return node
-
-    def _FormattedValue(self, one: ast.FormattedValue) -> Node:
-        more = [self.node(one.format_spec)] if one.format_spec else []
-        return self.placed(one, "formatted", "", [self.node(one.value), *more])
-
-    def _Lambda(self, one: ast.Lambda) -> Node:
+    def _read_lambda(self, one: ast.Lambda) -> Node:
         return self._function(one, "lambda", [self.node(one.body)])
 
     def _function(
@@ -198,142 +216,62 @@ class _Reader:
         parts = [*self.all(item for item in first if item is not None), *body]
         return self.placed(one, "function", name, parts, [item.arg for item in every])
 
+    def _read_listcomp(self, one: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Node:
+        return self._comprehension(one, self.node(one.elt))
+
+    _read_setcomp = _read_generatorexp = _read_listcomp
+
+    def _read_dictcomp(self, one: ast.DictComp) -> Node:
+        return self._comprehension(
+            one, self.placed(one, "dict", "", self.all([one.key, one.value]))
+        )
+
     def _comprehension(
-        self, one: ast.expr, last: Node, generators: Sequence[ast.comprehension], kind: str
+        self, one: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, last: Node
     ) -> Node:
-        for part in reversed(generators):
+        kind = "generator" if isinstance(one, ast.GeneratorExp) else "list"
+        for part in reversed(one.generators):
             for test in reversed(part.ifs):
                 last = self.placed(one, "if", "", [self.node(test), last])
-            last = self.placed(
-                one, "comprehension", kind, [*self.all([part.target, part.iter]), last]
-            )
+            parts = [*self.all([part.target, part.iter]), last]
+            last = self.placed(one, "comprehension", kind, parts)
         return last
-
-    def _ListComp(self, one: ast.ListComp | ast.SetComp) -> Node:
-        return self._comprehension(one, self.node(one.elt), one.generators, "list")
-
-    _SetComp = _ListComp
-
-    def _GeneratorExp(self, one: ast.GeneratorExp) -> Node:
-        return self._comprehension(one, self.node(one.elt), one.generators, "generator")
-
-    def _DictComp(self, one: ast.DictComp) -> Node:
-        last = self.placed(one, "dict", "", self.all([one.key, one.value]))
-        return self._comprehension(one, last, one.generators, "list")
 
     # ------------------------------------------------------------ statements
 
-    def _Expr(self, one: ast.Expr) -> Node:
-        return self.placed(one, "shown", "", [self.node(one.value)])
-
-    def _Assign(self, one: ast.Assign) -> Node:
+    def _read_assign(self, one: ast.Assign) -> Node:
         value = self.node(one.value)
         for target in reversed(one.targets):
             value = self.placed(one, "binary", "<-", [self.node(target), value])
         return value
 
-    def _AugAssign(self, one: ast.AugAssign) -> Node:
-        return self.placed(one, "binary", "<-", self.all([one.target, one.value]))
+    def _read_annassign(self, one: ast.AnnAssign) -> Node:
+        note, target = self.all([one.annotation, one.target])
+        if one.value is not None:
+            target = self.placed(one, "binary", "<-", [target, self.node(one.value)])
+        return self.placed(one, "other", "", [note, target])
 
-    def _AnnAssign(self, one: ast.AnnAssign) -> Node:
-        note, target = self.node(one.annotation), self.node(one.target)
-        if one.value is None:
-            return self.placed(one, "other", "", [note, target])
-        assigned = self.placed(one, "binary", "<-", [target, self.node(one.value)])
-        return self.placed(one, "other", "", [note, assigned])
+    def _read_functiondef(self, one: ast.FunctionDef | ast.AsyncFunctionDef) -> Node:
+        kind = "async" if isinstance(one, ast.AsyncFunctionDef) else ""
+        function = self._function(one, kind, [self.block(one.body)])
+        return self.placed(one, "define", one.name, [*self.all(one.decorator_list), function])
 
-    def _Delete(self, one: ast.Delete) -> Node:
-        return self.placed(one, "delete", "", self.all(one.targets))
+    _read_asyncfunctiondef = _read_functiondef
 
-    def _FunctionDef(self, one: ast.FunctionDef | ast.AsyncFunctionDef) -> Node:
-        defined = self._function(one, one.name, [self.block(one.body)])
-        defined.value = "async" if isinstance(one, ast.AsyncFunctionDef) else ""
-        return self.placed(one, "define", one.name, [*self.all(one.decorator_list), defined])
-
-    _AsyncFunctionDef = _FunctionDef
-
-    def _ClassDef(self, one: ast.ClassDef) -> Node:
-        named = self.all(keyword.value for keyword in one.keywords)
-        parts = [*self.all(one.decorator_list), *self.all(one.bases), *named, self.block(one.body)]
+    def _read_classdef(self, one: ast.ClassDef) -> Node:
+        named = [keyword.value for keyword in one.keywords]
+        parts = [*self.all([*one.decorator_list, *one.bases, *named]), self.block(one.body)]
         names: list[str | None] = [
             *("@" for _ in one.decorator_list), *(None for _ in one.bases),
             *(keyword.arg or "**" for keyword in one.keywords), "",
         ]  # fmt: skip
         return self.placed(one, "class", one.name, parts, names)
 
-    def _Import(self, one: ast.Import) -> Node:
-        parts = [self.placed(item, "alias", item.name, (), [item.asname]) for item in one.names]
-        return self.placed(one, "import", "", parts)
+    def _read_alias(self, one: ast.alias) -> Node:
+        return self.placed(one, "alias", one.name, (), [one.asname])
 
-    def _ImportFrom(self, one: ast.ImportFrom) -> Node:
-        node = self._Import(one)  # type: ignore[arg-type]
-        node.kind, node.value = "from", "." * one.level + (one.module or "")
-        return node
-
-    def _Return(self, one: ast.Return) -> Node:
-        return self.placed(one, "return", "", self.all(filter(None, [one.value])))
-
-    def _Raise(self, one: ast.Raise) -> Node:
-        return self.placed(one, "raise", "", self.all(filter(None, [one.exc, one.cause])))
-
-    def _Assert(self, one: ast.Assert) -> Node:
-        return self.placed(one, "assert", "", self.all(filter(None, [one.test, one.msg])))
-
-    def _Break(self, one: ast.stmt) -> Node:
-        return self.placed(one, "jump")
-
-    _Continue = _Break
-
-    def _Yield(self, one: ast.Yield | ast.YieldFrom | ast.Await) -> Node:
-        return self.placed(one, "yield", type(one).__name__, self.all(filter(None, [one.value])))
-
-    _YieldFrom = _Await = _Yield
-
-    def _If(self, one: ast.If) -> Node:
-        parts = [self.node(one.test), self.block(one.body), self.block(one.orelse)]
-        return self.placed(one, "if", "", parts)
-
-    def _While(self, one: ast.While) -> Node:
-        parts = [self.node(one.test), self.block(one.body), self.block(one.orelse)]
-        return self.placed(one, "while", "", parts)
-
-    def _For(self, one: ast.For | ast.AsyncFor) -> Node:
-        parts = [*self.all([one.target, one.iter]), self.block(one.body), self.block(one.orelse)]
-        return self.placed(one, "for", "", parts)
-
-    _AsyncFor = _For
-
-    def _With(self, one: ast.With | ast.AsyncWith) -> Node:
-        parts = []
-        for item in one.items:
-            value = self.node(item.context_expr)
-            if item.optional_vars is not None:
-                target = self.node(item.optional_vars)
-                value = Node("binary", "<-", value.start, target.end, [target, value])
-            parts.append(value)
-        return self.placed(one, "with", "", [*parts, self.block(one.body)])
-
-    _AsyncWith = _With
-
-    def _Try(self, one: ast.Try) -> Node:
-        parts = [self.block(one.body), *self.all(one.handlers)]
-        return self.placed(
-            one, "try", "", [*parts, self.block(one.orelse), self.block(one.finalbody)]
-        )
-
-    _TryStar = _Try
-
-    def _ExceptHandler(self, one: ast.ExceptHandler) -> Node:
-        parts = [self.some(one.type), self.block(one.body)]
-        return self.placed(one, "handler", one.name or "", parts)
-
-    def _Match(self, one: ast.Match) -> Node:
-        return self.placed(one, "match", "", [self.node(one.subject), *self.all(one.cases)])
-
-    def _match_case(self, one: ast.match_case) -> Node:
-        parts = [self.node(one.pattern), self.some(one.guard), self.block(one.body)]
-        return self.placed(one, "case", "", parts)
-
-
-def _is_sign(node: ast.AST) -> bool:
-    return isinstance(node, ast.expr_context | ast.operator | ast.cmpop | ast.boolop | ast.unaryop)
+    def _read_withitem(self, one: ast.withitem) -> Node:
+        value, *target = self.all(filter(None, [one.context_expr, one.optional_vars]))
+        if not target:
+            return value
+        return Node("binary", "<-", value.start, target[0].end, [*target, value])
