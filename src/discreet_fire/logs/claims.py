@@ -40,41 +40,24 @@ def _forms() -> dict[str, Any]:
     return tomllib.loads((files(__package__) / "forms.toml").read_text(encoding="utf-8"))
 
 
+def output_forms(part: str) -> dict[str, Any]:
+    """The forms of output of one part of ``forms.toml``."""
+    forms: dict[str, Any] = _forms()[part]
+    return forms
+
+
 class OutputForms:
     """The forms of output of one part of ``forms.toml``, as attributes; lists are choices."""
 
     def __init__(self, part: str) -> None:
         texts = {"number": _NUMBER}
-        for name, form in _forms()[part].items():
+        for name, form in output_forms(part).items():
             text = form if isinstance(form, str) else "|".join(form)
             texts[name] = _PIECE.sub(lambda piece: texts[piece[1]], text)
             vars(self)[name] = re.compile(texts[name])
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         raise AttributeError(name)
-
-
-class ListForm(NamedTuple):
-    """The form of a list: its first line, its lines, and whether some may be blank."""
-
-    first: re.Pattern[str]
-    lines: tuple[re.Pattern[str], ...]
-    gaps: bool
-
-
-def list_forms() -> dict[str, ListForm]:
-    """The forms of lists by name; a counted number is written by its role, such as ``<part>``."""
-
-    def pattern(text: str) -> re.Pattern[str]:
-        text = text.replace("<number>", _NUMBER)
-        return re.compile(re.sub(r"(?<!P)<(\w+)>", r"(?P<\1>[\\d,]{1,15}|#)", text))
-
-    return {
-        name: ListForm(
-            pattern(form["first"]), tuple(map(pattern, form["lines"])), form.get("gaps", False)
-        )
-        for name, form in _forms()["lists"].items()
-    }
 
 
 class LogCut(NamedTuple):
@@ -163,15 +146,19 @@ def numeric(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def figures(text: str, line: int, start: int = 0) -> list[LogFigure] | None:
-    """All figures of a line from a place on; None if there is anything else.
+def figures(text: str, line: int, start: int = 0, move: int = 0) -> list[LogFigure] | None:
+    """All figures of a line from a place on; None if there is anything else. If the text is only a
+    part of the line, `move` is where it starts.
 
     >>> [figure.text for figure in figures("  74   6165.2  .", 0)]
     ['74', '6165.2', '.']
     >>> figures("74 cases", 0) is None
     True
     """
-    shown = [LogFigure(one[0], line, *one.span()) for one in _FIGURE.finditer(text, start)]
+    shown = [
+        LogFigure(one[0], line, one.start() + move, one.end() + move)
+        for one in _FIGURE.finditer(text, start)
+    ]
     length = sum(figure.end - figure.start for figure in shown)
     return shown if length == len("".join(text[start:].split())) else None
 

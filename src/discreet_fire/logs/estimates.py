@@ -25,7 +25,7 @@ from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.stata_tables import cells_behind_bar, cells_behind_gap, rows_as_one
 
 _FORM = OutputForms("estimates")
-_TABLES = OutputForms("summary_tables")
+_TABLES = _FORM
 _OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion", "Margin")
 _CASES = ("Number of obs", "Number of observations")
 _LONGEST = 4000

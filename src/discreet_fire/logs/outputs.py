@@ -33,7 +33,7 @@ from discreet_fire.logs.estimates import read_estimates_table, read_esttab, read
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules, Message
 from discreet_fire.logs.safe_outputs import LEGENDS, read_safe
-from discreet_fire.logs.stata_tables import COMMAND_READERS, READERS, read_count
+from discreet_fire.logs.stata_tables import COMMAND_READERS, READERS
 from discreet_fire.stata import DoFile, DoStatement, Kind, parse_do
 from discreet_fire.statistics import LANGUAGES
 
@@ -418,7 +418,11 @@ def _claim(
     notice = _notice(window, rules, block, numbered)
     if notice is not None or len(window[0].text) > _LONGEST:
         return notice
-    readers: list[Reader] = [read_count] if "count" in names else []
+    if "count" in names and (match := _FORM.count.fullmatch(window[0].text)) is not None:
+        few = rules.few(numeric(match["count"]))
+        cuts = [LogCut(0, *match.span("count"), "few-cases")] if few else []
+        return Claim(1, "count", cuts)
+    readers: list[Reader] = []
     readers += [_OF_COMMANDS[name] for name in sorted(names & _OF_COMMANDS.keys())]
     if any(name.startswith(SAFE) for name in names):
         readers.append(partial(read_safe, names=names))

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from discreet_fire.logs.claims import Claim, FigureRow, LogCut, LogFigure, withheld
 from discreet_fire.logs.rules import CleaningRules
 
-TOTALS = ("Total", "Gesamt", "Insgesamt")
+TOTAL = "Total"
+TOTALS = (TOTAL, "Gesamt", "Insgesamt")
 #: Rows that compare groups, without statistics of their own.
 _SHORT_ROWS = ("diff", "combined", "Combined")
 
@@ -68,6 +69,26 @@ def part_cuts(
     """Those of some counts that go."""
     hidden = hidden_counts(counts, total, rules)
     return [cut for at, why in hidden.items() for cut in withheld([counts[at]], why)]
+
+
+def counts_cuts(
+    rows: Sequence[FigureRow], cumulated: Sequence[LogFigure], rules: CleaningRules
+) -> list[LogCut]:
+    """What goes of a list of counts with shares: small ones, and what gives them back."""
+    if not any(rules.few(row.count.value) or row.count.hidden for row in rows):
+        return []
+    totals = [row for row in rows if row.stub == TOTAL]
+    whole = bool(totals) and rows[-1] is totals[-1]
+    hidden_whole = whole and rows[-1].count.hidden
+    if hidden_whole or any(rules.few(row.count.value) for row in totals):
+        return withheld([one for row in rows for one in row.figures], "few-cases")
+    if whole:
+        cuts = list(subtotal_cuts(rows, rules))
+    else:
+        parts = [row for row in rows if row.stub != TOTAL]
+        hidden = hidden_counts([row.count for row in parts], None, rules)
+        cuts = [cut for at, why in hidden.items() for cut in withheld(parts[at].figures, why)]
+    return list(dict.fromkeys([*cuts, *withheld(cumulated, "secondary")]))
 
 
 def crosstab_cuts(
@@ -141,7 +162,8 @@ class StatisticsRecord:
         self.kinds.setdefault(kind, []).append(figure)
         self.names[name] = figure
         if kind == "count":
-            self.count, self.closed = figure.value, figure.hidden
+            self.count = figure.value if self.count is None else self.count
+            self.closed |= figure.hidden
 
     def figures(self) -> Iterator[LogFigure]:
         """All figures."""
@@ -199,7 +221,8 @@ def statistics_claim(count: int, records: list[StatisticsRecord], rules: Cleanin
 
 def _closing_reason(record: StatisticsRecord, rules: CleaningRules) -> str:
     """Why nothing of a record may be shown; empty if some may."""
-    if record.closed or rules.few(record.count):
+    counts = (one.value for one in record.kinds.get("count", ()))
+    if record.closed or any(map(rules.few, (record.count, *counts))):
         return "few-cases"
     if record.value("spread") == 0 and record.count != 0:
         return "all-same"
