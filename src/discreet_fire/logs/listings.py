@@ -12,22 +12,24 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import product
 
-from discreet_fire.logs.claims import HIDDEN, LogCut, LogFigure, withheld
+from discreet_fire.logs.claims import HIDDEN, FigureRow, LogCut, LogFigure, withheld
 from discreet_fire.logs.lines import LogLine
-from discreet_fire.logs.listing_outputs import (
+from discreet_fire.logs.table_judgement import (
     CLOSING,
     FORM,
     MODELS,
     UNKNOWN,
     ProcedureScope,
-    judged_box,
+    TableJudgement,
+    counts_by_two,
     judged_table,
     opens,
     role_of,
+    stub_of,
 )
-from discreet_fire.logs.listing_tables import (
+from discreet_fire.logs.text_tables import (
     BoxedCounts,
-    ListingTable,
+    TextTable,
     boxed_counts,
     columned_table,
     drawn,
@@ -36,11 +38,7 @@ from discreet_fire.logs.listing_tables import (
     framed_table,
     is_figure,
     is_framed,
-    joined_parts,
-    spaced_end,
-    spaced_table,
     stretches,
-    tabbed_table,
     writes_commas,
 )
 from discreet_fire.logs.outputs import WITHHELD, BlockJudgement, EchoBlock, Passages
@@ -131,23 +129,15 @@ class _ListingReader:
         self.commas = writes_commas(texts)
         self.scope = ProcedureScope()
         self.named = False  # whether the page names its procedure
-        self.spaced: set[int] = set()
-        self.no_table = 0
         self.done: list[tuple[EchoBlock, BlockJudgement]] = []
 
     def blocks(self) -> list[tuple[EchoBlock, BlockJudgement]]:
+        """All blocks, in order."""
+        line = self._sas if self.kind is ListingKind.SAS else self._words
         at = 0
         while at < len(self.texts):
-            end = self._blank(at) or self._framed(at) or self._tabbed(at) or self._spaced(at)
-            if not end:
-                end = self._sas(at) if self.kind is ListingKind.SAS else self._words(at)
-            at = end
+            at = self._blank(at) or self._framed(at) or line(at)
         self._open(self.scope.line)
-        for _, judged in self.done:
-            judged.cuts = [
-                cut._replace(align="left") if cut.line in self.spaced else cut
-                for cut in judged.cuts
-            ]
         return self.done
 
     def put(
@@ -170,16 +160,18 @@ class _ListingReader:
 
     def _blank(self, at: int) -> int:
         text = self.texts[at].strip()
-        return self.put(at, at + 1) if not text or text in WITHHELD.values() else 0
+        known = not text or text in WITHHELD.values() or self._is_safe(self.texts[at])
+        return self.put(at, at + 1) if known else 0
+
+    def _is_safe(self, text: str) -> bool:
+        return len(text) <= _LONGEST and any(form.fullmatch(text) for form in self.safe)
 
     def _open(self, at: int) -> None:
         """Begin with a procedure; what hangs on the one above as a whole: tests and models."""
         cuts, reasons = self.scope.ended(self.rules)
         if cuts or reasons:
-            line = self.scope.line
-            self.done.append(
-                (EchoBlock([], line, line), BlockJudgement(cuts=cuts, reasons=reasons))
-            )
+            block = EchoBlock([], self.scope.line, self.scope.line)
+            self.done.append((block, BlockJudgement(cuts=cuts, reasons=reasons)))
         self.scope = ProcedureScope(at)
 
     def _title(self, at: int) -> str:
@@ -188,7 +180,12 @@ class _ListingReader:
             above = f"{self.texts[at - 2].strip()} {above}"
         return "" if is_framed(above) else above
 
-    def _judge(self, table: ListingTable, *, whole: bool = False) -> int:
+    def _cells(self, at: int) -> list[LogFigure]:
+        return stretches(self.texts[at], at, commas=self.commas)
+
+    # Frames ---------------------------------------------------------------------------------------
+
+    def _judge(self, table: TextTable, *, whole: bool = False) -> int:
         if self.kind is ListingKind.SPSS and opens(table, self.scope):
             self._open(table.start)
         judged = judged_table(table, self.scope, self.rules)
@@ -198,15 +195,13 @@ class _ListingReader:
             gone = any(HIDDEN not in text for text in texts)
         return self.put(table.start, table.end, judged.cuts, review=judged.review, gone=gone)
 
-    def _is_safe(self, text: str) -> bool:
-        return len(text) <= _LONGEST and any(form.fullmatch(text) for form in self.safe)
-
-    # Frames and tabs ------------------------------------------------------------------------------
+    def _box(self, at: int) -> BoxedCounts | None:
+        return boxed_counts(self.texts, at, commas=self.commas) if "|" in self.texts[at] else None
 
     def _framed(self, at: int) -> int:
         if self.kind is ListingKind.SAS and (box := self._box(at)) is not None:
             judged = judged_box(box, self.scope, self.rules)
-            return self.put(box.start, box.end, judged.cuts, review=judged.review)
+            return self.put(at, box.end, judged.cuts, review=judged.review)
         end = framed_end(self.texts, at)
         if end == at:
             return 0
@@ -214,46 +209,18 @@ class _ListingReader:
         while end + 1 < len(self.texts) and not self.texts[end].strip():
             more = framed_end(self.texts, end + 1)
             part = framed_table(self.texts, end + 1, more, "", commas=self.commas)
-            if more == end + 1 or not joined_parts(table, part):
+            if more == end + 1 or not table.join(part):
                 break
             end = more
         if not self.named and self.kind is ListingKind.SAS:
             self._open(at)  # PROC TABULATE names no procedure
         return self._judge(table)
 
-    def _box(self, at: int) -> BoxedCounts | None:
-        return boxed_counts(self.texts, at, commas=self.commas) if "|" in self.texts[at] else None
-
-    def _tabbed(self, at: int) -> int:
-        end = at
-        while end < len(self.texts) and "\t" in self.texts[end].strip():
-            end += 1
-        if end == at:
-            return 0
-        title = self._title(at)
-        return self._judge(tabbed_table(self.texts, at, end, title, commas=self.commas))
-
-    def _spaced(self, at: int) -> int:
-        if self.kind is not ListingKind.SPSS or at < self.no_table:
-            return 0
-        end = spaced_end(self.texts, at)
-        if end == at:
-            return 0
-        title = self._title(at) or (self._title(at - 1) if at > 1 else "")
-        table = spaced_table(self.texts, at, end, title, commas=self.commas)
-        if table is None:
-            self.no_table = end
-            return 0
-        self.spaced.update(range(at, end))
-        return self._judge(table, whole=True)
-
-    # Words ----------------------------------------------------------------------------------------
+    # SPSS -----------------------------------------------------------------------------------------
 
     def _words(self, at: int) -> int:
-        """A line of SPSS outside of tables."""
+        """A line of SPSS outside of frames; columns without a frame go as a whole."""
         text = self.texts[at]
-        if self._is_safe(text):
-            return self.put(at, at + 1)
         if FORM.echo.fullmatch(text) and (len(text.split()) > 1 or "." in text):
             end = at + 1
             while end < len(self.texts) and self._goes_on(end):
@@ -261,24 +228,27 @@ class _ListingReader:
             return self.put(at, end, echo=True)
         if FORM.footnote.fullmatch(text):
             return self._footnote(at)
-        title = self._is_title(at)
-        if title or not _DIGIT.search(text):
-            rows = bool(FORM.text_row.search(text.strip())) and not title
-            return self.put(at, at + 1, gone=rows, review=UNKNOWN if rows else "")
+        if self._is_title(at):
+            return self.put(at, at + 1)
+        end = at
+        while end < len(self.texts) and self._has_columns(end) and not self._is_title(end):
+            end += 1
+        if end > at:
+            self.scope.close("unknown-table")
+            return self.put(at, end, gone=True, review=UNKNOWN)
+        return self.put(at, at + 1, review=_TEXT if _DIGIT.search(text) else "")
+
+    def _has_columns(self, at: int) -> bool:
+        text = self.texts[at]
+        if is_framed(text) or not text.strip() or text.strip() in WITHHELD.values():
+            return False
         words = [figure_text(word, commas=self.commas) for word in text.split()]
-        if len(self._cells(at)) > 1 or 2 * sum(word is not None for word in words) >= len(words):
-            return self.put(at, at + 1, gone=True, review=UNKNOWN)
-        return self.put(at, at + 1, review=_TEXT)
+        figures = 2 * sum(word is not None for word in words) >= len(words)
+        return figures or "\t" in text.strip() or len(self._cells(at)) > 1 or text.endswith(" ")
 
     def _is_title(self, at: int) -> bool:
         after = self._next_filled(at + 1)
-        if after >= len(self.texts) or after > at + 2:
-            return False
-        text = self.texts[after]
-        if after == at + 1 and (is_framed(text) or "\t" in text.strip()):
-            return True
-        end = spaced_end(self.texts, after) if after >= self.no_table else after
-        return end > after and bool(spaced_table(self.texts, after, end, "", commas=self.commas))
+        return len(self.texts) > after == at + 1 and is_framed(self.texts[after])
 
     def _next_filled(self, start: int) -> int:
         filled = (at for at in range(start, len(self.texts)) if self.texts[at].strip())
@@ -310,8 +280,6 @@ class _ListingReader:
     def _sas(self, at: int) -> int:
         """A line of a SAS listing that starts no frame."""
         text = self.texts[at]
-        if self._is_safe(text):
-            return self.put(at, at + 1)
         if FORM.procedure.fullmatch(text):
             self.named = True
             self._open(at)
@@ -357,9 +325,6 @@ class _ListingReader:
         text = self.texts[at]
         known = FORM.procedure.fullmatch(text) or text.strip() in WITHHELD.values()
         return bool(known or self._is_page(at) or is_framed(text) or self._box(at))
-
-    def _cells(self, at: int) -> list[LogFigure]:
-        return stretches(self.texts[at], at, commas=self.commas)
 
     def _pairs(self, at: int) -> int:
         pairs: list[tuple[str, LogFigure]] = []
@@ -495,6 +460,18 @@ def _judged_pairs(
     if any(cut.rule in CLOSING for cut in claim.cuts):
         scope.closed = "few-cases"
     return cuts + claim.cuts
+
+
+def judged_box(box: BoxedCounts, scope: ProcedureScope, rules: CleaningRules) -> TableJudgement:
+    """Look at a two-way table of PROC FREQ: rows with a label hold counts, others shares."""
+    cells = [one for _, shown in box.rows for one in shown]
+    rows = [FigureRow(stub_of(label), shown) for label, shown in box.rows if label]
+    shares = [one for label, shown in box.rows if not label for one in shown]
+    known = all(map(role_of, box.kinds)) and FORM.count_word.fullmatch(box.kinds[0])
+    width = {len(row.figures) for row in rows}
+    if box.odd or not known or not cells or width != {len(box.heads)}:
+        return TableJudgement(withheld(cells, "unknown-table"), UNKNOWN)
+    return counts_by_two(rows, shares, box.heads[-1] if box.heads else "", scope, rules)
 
 
 class _LogReader(_ListingReader):
