@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .blocks import blocks_of as blocks_of
     from .cleaned_log import CleanedLog as CleanedLog
     from .cleaned_log import clean_log as clean_log
     from .cleaned_log import is_smcl as is_smcl
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from .lines import log_lines as log_lines
     from .log_files import clean_log_file as clean_log_file
     from .log_files import clean_log_files as clean_log_files
-    from .outputs import blocks_of as blocks_of
     from .rules import CleaningRules as CleaningRules
     from .run_evidence import MARK as MARK
     from .run_evidence import RunEvidence as RunEvidence

@@ -204,23 +204,3 @@ def behind_blanks(lines: Sequence[LogLine], start: int) -> int:
     """The first line from one on that holds something."""
     filled = (at for at in range(start, len(lines)) if lines[at].text.strip())
     return next(filled, max(start, len(lines)))
-
-
-class Window(Sequence[LogLine]):
-    """Some neighbouring lines of a list, without a copy of it."""
-
-    __slots__ = ("end", "lines", "start")
-
-    def __init__(self, lines: Sequence[LogLine], start: int, end: int) -> None:
-        self.lines, self.start, self.end = lines, start, end
-
-    def __len__(self) -> int:
-        return self.end - self.start
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            first, last, _ = at.indices(len(self))
-            return Window(self.lines, self.start + first, self.start + max(first, last))
-        if not 0 <= at < len(self):
-            raise IndexError(at)
-        return self.lines[self.start + at]

@@ -16,18 +16,13 @@ from typing import Any, NamedTuple
 
 from discreet.files import texts_of
 from discreet_fire.findings import Finding, Severity
+from discreet_fire.logs.blocks import blocks_of
 from discreet_fire.logs.claims import HIDDEN, LogCut
 from discreet_fire.logs.count_series import add_related_counts
 from discreet_fire.logs.lines import LogLine, log_lines
 from discreet_fire.logs.listings import ListingKind, listing_blocks, listing_kind
-from discreet_fire.logs.outputs import (
-    WITHHELD,
-    Passages,
-    blocks_of,
-    checked_block,
-    judged,
-    observation_numbers,
-)
+from discreet_fire.logs.outputs import checked_block, judged
+from discreet_fire.logs.passages import WITHHELD, Passages
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.run_evidence import RunEvidence
 from discreet_fire.texts import Lines, uncollected
@@ -353,7 +348,6 @@ def _round(
         notes += [note(at, "doubtful-output", why) for at, why in judgement.reasons]
         for at in block.echo:
             more += passages.in_command(lines[at].text, at)
-            more += observation_numbers(lines[at].text, at)
         for at in range(block.start, block.end):
             text = lines[at].text
             if at in judgement.tabled:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from discreet_fire.flow import CONDITION, OF_MISSING, atoms
+from discreet_fire.logs.blocks import EchoBlock
 from discreet_fire.logs.claims import LogCut, numeric
 from discreet_fire.logs.lines import LogLine
-from discreet_fire.logs.outputs import BlockJudgement, EchoBlock
+from discreet_fire.logs.outputs import BlockJudgement
 from discreet_fire.logs.rules import CleaningRules
 
 _EQUAL = re.compile(r"([A-Za-z_]\w*)==([-+.\w\"]+)")

@@ -33,6 +33,8 @@ _ALWAYS = {"identifiers": "identifiers", "extremes": "extremes", "range": "extre
            "data": "data-label", "examples": "examples", "levels": "distinct-values"}  # fmt: skip
 #: Roles of counts; `part` and `other` are parts of a whole.
 _COUNTS = frozenset(("part", "other", "total", "n", "all"))
+#: Roles that are no statistics of a record.
+_OTHER = frozenset(("each", "field", "with", "run", *_ALWAYS, *_COUNTS))
 _PUT = {"range": "[#,#]"}
 _SIDES: dict[str, Align] = {"left": "left", "none": "none", "": "right"}
 _ENDS = {"min": 0, "max": 100}
@@ -206,10 +208,9 @@ def _records(shown: Sequence[_Shown]) -> Iterator[StatisticsRecord]:
             elif role == "all" and record.count is None and figure.value is not None:
                 missing = next((one.value for some, _, one in line.figures if some == "n"), 0)
                 record.count = figure.value - (missing or 0)
-            elif role not in (*_ALWAYS, *_COUNTS, "each", "field", "with", "run", "all"):
-                if figure.text != ".":
-                    name = f"p{share}" if role == "percentile" else f"{role}{figure.start}"
-                    record.add(role, name, figure)
+            elif role not in _OTHER and figure.text != ".":
+                name = f"p{share}" if role == "percentile" else f"{role}{figure.start}"
+                record.add(role, name, figure)
     for record in records:
         if record.kinds:
             record.closed = record.closed or record.count is None

@@ -12,8 +12,12 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import product
 
+from discreet_fire.logs.blocks import EchoBlock
 from discreet_fire.logs.claims import HIDDEN, FigureRow, LogCut, LogFigure, withheld
 from discreet_fire.logs.lines import LogLine
+from discreet_fire.logs.outputs import BlockJudgement
+from discreet_fire.logs.passages import LONGEST, WITHHELD, Passages
+from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.table_judgement import (
     CLOSING,
     FORM,
@@ -27,6 +31,7 @@ from discreet_fire.logs.table_judgement import (
     role_of,
     stub_of,
 )
+from discreet_fire.logs.table_rules import StatisticsRecord, statistics_claim
 from discreet_fire.logs.text_tables import (
     BoxedCounts,
     TextTable,
@@ -41,11 +46,7 @@ from discreet_fire.logs.text_tables import (
     stretches,
     writes_commas,
 )
-from discreet_fire.logs.outputs import WITHHELD, BlockJudgement, EchoBlock, Passages
-from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.table_rules import StatisticsRecord, statistics_claim
 
-_LONGEST = 2_000
 _MOST_HEADS = 12
 _TEXT = "text with figures that no rule knows"
 _PROMPT = re.compile(r"^\. \S", re.MULTILINE)
@@ -104,7 +105,7 @@ def listing_kind(text: str, suffix: str = "") -> ListingKind | None:
 
 def is_page(text: str) -> bool:
     """Whether a text is a page for browsers, such as ODS HTML makes."""
-    return bool(_PAGE.search(text[:_LONGEST]))
+    return bool(_PAGE.search(text[:LONGEST]))
 
 
 def listing_blocks(
@@ -164,7 +165,7 @@ class _ListingReader:
         return self.put(at, at + 1) if known else 0
 
     def _is_safe(self, text: str) -> bool:
-        return len(text) <= _LONGEST and any(form.fullmatch(text) for form in self.safe)
+        return len(text) <= LONGEST and any(form.fullmatch(text) for form in self.safe)
 
     def _open(self, at: int) -> None:
         """Begin with a procedure; what hangs on the one above as a whole: tests and models."""
@@ -268,13 +269,6 @@ class _ListingReader:
         cuts = [LogCut(at, *one.span(), "small-cells", align="none") for one in numbers]
         return self.put(at, at + 1, cuts)
 
-    def _counts_only(self, text: str) -> bool:
-        """Whether the figures of a note are numbers of cases, which have rules."""
-        for message in self.rules.messages:
-            if message.may_be_in(text):
-                text = message.find.sub("", text)
-        return not _DIGIT.search(text)
-
     # SAS ------------------------------------------------------------------------------------------
 
     def _sas(self, at: int) -> int:
@@ -365,7 +359,11 @@ class _ListingReader:
         paired = after < len(self.texts) and bool(_pairs_of(self._cells(after)))
         if len(self._cells(at)) > 1 and not (follows or boxed or paired):
             return self.put(at, max(heads, default=at) + 1, gone=True, review=UNKNOWN)
-        return self.put(at, at + 1, review="" if self._counts_only(self.texts[at]) else _TEXT)
+        return self.put(
+            at,
+            at + 1,
+            review="" if self.passages.counts_only(self.texts[at]) else _TEXT,
+        )
 
     def _gathered(self, at: int) -> tuple[list[int], list[int], int]:
         """The lines of headings from one on, the rows below, and the last line of all."""
@@ -507,5 +505,9 @@ class _LogReader(_ListingReader):
         frame = " ".join(" ".join(self.texts[at:end]).split()) if end > at + 1 else text
         if end > at + 1 and any(True for _ in self.passages.in_output(frame, at)):
             return self.put(at, end, gone=True)  # a number may be parted from its word
-        known = FORM.log_plain.fullmatch(text) or self._is_safe(text) or self._counts_only(frame)
+        known = (
+            FORM.log_plain.fullmatch(text)
+            or self._is_safe(text)
+            or self.passages.counts_only(frame)
+        )
         return self.put(at, end, review="" if known else _TEXT)

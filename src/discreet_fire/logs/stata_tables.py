@@ -281,6 +281,8 @@ def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim |
         return bar_row(text, at) or (FigureRow("", []) if text.strip() == "|" else None)
 
     rows, end = read_rows(lines, start + 2, row)
+    if not rows or len(rows[0].figures) != 1:
+        return None
     if match is not None:
         few = match["count"] == HIDDEN or rules.few(numeric(match["count"]))
         count = LogFigure(match["count"], 0, *match.span("count"))
