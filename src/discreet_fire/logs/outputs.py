@@ -91,9 +91,9 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     while at < block.end:
         text = lines[at].text
         end = min(long[bisect_right(long, at)], at + _LONGEST_OUTPUT)
-        claim = Claim(1, "")
-        if text.strip():
-            claim = _claim(lines[at : max(end, at + 1)], rules, block, names, numbered)
+        window = lines[at : max(end, at + 1)]
+        empty = Claim(1, "")
+        claim = _claim(window, rules, block, names, numbered) if text.strip() else empty
         if claim is None:
             faked = telling and has_digits(text)
             known = is_rule(text) or text in LEGENDS or (passages.knows(text) and not faked)
