@@ -139,8 +139,13 @@ def submit(
         number = enter(opened, handed)
         entry = view(opened, number)
     words_of = language or bounds.language
-    entered = _words(words_of)["entered"].format(n=number)
-    show(f"{entered}\n{entry.row.line(words_of)}", entry.to_dict(), as_json=as_json)
+    words = _words(words_of)
+    version = words["version"].format(n=entry.row.standing.version)
+    text = f"{words['entered'].format(n=number)}\n{entry.row.line(words_of)}, {version}"
+    if entry.row.standing.state.value == "approved":
+        asked = f"--queue {queue} --version {entry.row.standing.version} --person … --reason …"
+        text += f"\n{words['releasable']}: discreet fire queue release {number} {asked}"
+    show(text, entry.to_dict(), as_json=as_json)
 
 
 command(app, "submit", example="discreet fire queue submit a.do --log a.log --researcher Weber")(

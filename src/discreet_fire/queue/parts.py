@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
@@ -49,6 +49,10 @@ _LOOSE = frozenset(
 )  # fmt: skip
 #: Statements after which nobody knows what a name stands for.
 _BLIND = frozenset(("do", "run", "include", "program", "mata", "python", "java", "input", "ado"))
+_CALLING = frozenset(("do", "include"))
+_CALL = re.compile(r"""\w+\s+(?:"(?P<quoted>[^"`$]+)"|(?P<plain>[^\s"`$,]+))\s*(?:,.*)?$""")
+#: How deep files that call others are followed.
+_DEEPEST = 8
 _ARITHMETIC = frozenset(("generate", "replace"))
 
 
@@ -159,21 +163,33 @@ def _file_parts(path: Path, codes: Sequence[_Program]) -> list[OutputPart]:
         return []  # no text: the file is one output
     lines = log_lines(source.text, smcl=is_smcl(source.text, path.suffix))
     echoes = {at: _echo(lines[at]) for block in blocks_of(lines) for at in block.echo}
-    known = [(code.places(echoes), code) for code in codes]
-    places, code = max(known, key=lambda one: len(one[0]))
+    code, places = max(((code, code.places(echoes)) for code in codes), key=lambda one: len(one[1]))
     # Of a program that is not known, each command begins an output. Of others those that are in
     # it and in no loop: what looks like a command besides may be output of it.
-    starts = sorted(at for at, line in places.items() if not code.depths[line - 1])
+    starts = sorted(at for at, place in places.items() if not place.in_loop)
     starts = starts or sorted(echoes)
     file_parts = []
     for at, behind in zip([-1, *starts], [*starts, len(lines)], strict=True):
         empty = _HEAD if at < 0 else _RULE
         shown = (line.text for line in lines[at + 1 : behind])
         if any(text.strip() and not empty.match(text) for text in shown):
-            there = places.get(behind, len(code.lines) + 1) if at in places else None
-            span = None if there is None else (places[at], there)
-            file_parts.append(_part(source, path.name, lines, at, behind, span, code))
+            part = _part(source, path.name, lines, at, behind)
+            file_parts.append(_with_program(part, places, at, code))
     return file_parts
+
+
+def _with_program(
+    part: OutputPart, places: Mapping[int, _EchoPlace], at: int, code: _Program
+) -> OutputPart:
+    """An output with what its program says of it; of a called file only its name is known."""
+    place = places.get(at)
+    if place is None:
+        return part
+    if place.program is not code:
+        return replace(part, title=f"{place.program.name}: {part.title}"[:_LONGEST_TITLE])
+    own = (one.line for other, one in sorted(places.items()) if other > at and one.program is code)
+    span = (place.line, next(own, len(code.lines) + 1))
+    return replace(part, lines=span, names=code.names(*span))
 
 
 def _echo(line: LogLine) -> str:
@@ -188,8 +204,6 @@ def _part(
     lines: Sequence[LogLine],
     at: int,
     behind: int,
-    span: tuple[int, int] | None,
-    code: _Program,
 ) -> OutputPart:
     start = lines[at + 1].start
     end = lines[behind].start if behind < len(lines) else len(source.text)
@@ -201,8 +215,8 @@ def _part(
         start=start,
         end=end,
         title=title or name,
-        lines=span,
-        names=None if span is None else code.names(*span),
+        lines=None,
+        names=None,
         sha256=hashlib.sha256(source.text[start:end].encode("utf-8", "surrogatepass")).hexdigest(),
     )
 
@@ -211,25 +225,37 @@ def _part(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Program:
-    """A program: its lines, and the variables that its statements name."""
+class _EchoPlace:
+    """Where an echoed command stands: its program, its line there, whether a loop repeats it."""
 
-    lines: tuple[str, ...]
-    depths: tuple[int, ...]
-    statements: tuple[tuple[int, DoStatement], ...]
-    tied: tuple[frozenset[str], ...]
-    blind: bool
+    program: _Program
+    line: int
+    in_loop: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Program:
+    """A program: its lines, the variables that its statements name, the files that it calls."""
+
+    name: str
+    lines: tuple[str, ...] = ()
+    depths: tuple[int, ...] = ()
+    statements: tuple[tuple[int, DoStatement], ...] = ()
+    tied: tuple[frozenset[str], ...] = ()
+    blind: bool = True
+    called: Mapping[int, _Program] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read one; of what is no do-file nothing is known."""
+    def read(cls, path: Path, home: Path | None = None, depth: int = 0) -> Self:
+        """Read one; of what is no do-file nothing is known. Files are called from its folder."""
+        nothing, home = cls(name=path.name), home or path.parent
         if path.suffix.lower() != ".do":
-            return cls(lines=(), depths=(), statements=(), tied=(), blind=True)
+            return nothing
         try:
             source = read_source(path)
             done = parse_do(source.text)
         except (OutputCheckError, RecursionError):
-            return cls(lines=(), depths=(), statements=(), tied=(), blind=True)
+            return nothing
         own = tuple(
             (source.place(one.start)[0], one)
             for one in done.statements
@@ -237,23 +263,41 @@ class _Program:
         )
         named = [_named(one) for _, one in own if not _loose(one)]
         blind = any(one is None for one in named) or any(_is_blind(one) for _, one in own)
-        tied = [one for one in named if one is not None and len(one) > 1]
         lines = tuple(line.strip() for line in source.text.splitlines())
         opened = [line.endswith("{") - line.startswith("}") for line in lines]
-        depths = tuple(accumulate(opened, initial=0))
-        return cls(lines=lines, depths=depths, statements=own, tied=tuple(tied), blind=blind)
+        files = {line: home / file for line, one in own if (file := _called(one))}
+        return cls(
+            name=path.name,
+            lines=lines,
+            depths=tuple(accumulate(opened, initial=0)),
+            statements=own,
+            tied=tuple(one for one in named if one is not None and len(one) > 1),
+            blind=blind,
+            called={
+                line: cls.read(file, home, depth + 1)
+                for line, file in files.items()
+                if depth < _DEEPEST and file.is_file()
+            },
+        )
 
-    def places(self, echoes: Mapping[int, str]) -> dict[int, int]:
-        """The lines at which echoed commands stand, in order, as far as they are in it."""
-        lines_of: dict[int, int] = {}
-        line = 0
+    def places(self, echoes: Mapping[int, str]) -> dict[int, _EchoPlace]:
+        """Where echoed commands stand, in order, in this program and in files that it calls."""
+        at_work: list[tuple[_Program, int]] = [(self, 0)]
+        places: dict[int, _EchoPlace] = {}
         for at, echo in sorted(echoes.items()):
-            after = (n for n in range(line, len(self.lines)) if self.lines[n] == echo)
-            place = next(after, None) if echo else None
-            if place is not None:
-                line = place + 1
-                lines_of[at] = line
-        return lines_of
+            for depth in range(len(at_work) - 1, -1, -1):
+                program, line = at_work[depth]
+                after = (n for n in range(line, len(program.lines)) if program.lines[n] == echo)
+                place = next(after, None) if echo else None
+                if place is None:
+                    continue
+                at_work[depth:] = [(program, place + 1)]
+                looped = any(one.depths[line - 1] for one, line in at_work)
+                places[at] = _EchoPlace(program=program, line=place + 1, in_loop=looped)
+                if (file := program.called.get(place + 1)) is not None:
+                    at_work.append((file, 0))
+                break
+        return places
 
     def names(self, first: int, behind: int) -> frozenset[str] | None:
         """The variables of some lines, and all that they are tied to; None if not known."""
@@ -288,6 +332,13 @@ def _words(statement: DoStatement) -> Iterator[str]:
 def _first(statement: DoStatement) -> str:
     command = statement.command
     return "" if command is None else (command.canonical or command.text)
+
+
+def _called(statement: DoStatement) -> str:
+    """The file that a statement runs; nothing if it runs none, or a macro names it."""
+    match = _CALL.match(statement.text) if _first(statement) in _CALLING else None
+    file = "" if match is None else (match["quoted"] or match["plain"])
+    return file if not file or Path(file).suffix else f"{file}.do"
 
 
 def _is_blind(statement: DoStatement) -> bool:

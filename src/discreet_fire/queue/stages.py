@@ -70,14 +70,20 @@ def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
     if source.is_dir():
         return _folder(source, target, main)
     if runner_for(source) is None and source.suffix.lower() not in PACKAGES:
-        if (name := _CONFIGURED.get(source.suffix.lower())) is not None:
-            what = f"this centre has no runner for {source.suffix} programs"
-            hint = f"write [{name}] with executable in a file, and name the file in {VARIABLE}"
-            raise queue_error(what, "runner", str(source), hint)
+        _check_runner(source)
         suffixes = sorted(suffix for one in runners() for suffix in one.suffixes)
         hint = f"hand in a file that ends in {' or '.join(suffixes)}, or a folder"
         raise queue_error("this is not a do-file", "submission", str(source), hint)
     return file_copy(source, target / source.name)
+
+
+def _check_runner(program: Path) -> None:
+    """Say which runner a centre has to name for a program; nothing if it names one, or cannot."""
+    name = _CONFIGURED.get(program.suffix.lower())
+    if name is not None and program.is_file() and runner_for(program) is None:
+        what = f"this centre has no runner for {program.suffix} programs"
+        hint = f"write [{name}] with executable in a file, and name the file in {VARIABLE}"
+        raise queue_error(what, "runner", str(program), hint)
 
 
 def file_copy(source: Path, target: Path) -> Path:
@@ -126,6 +132,7 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
             if runner_for(path) is not None or path.suffix.lower() in PACKAGES
         ]
     if main is not None and Path(main) not in programs:
+        _check_runner(source / main)
         raise queue_error("there is no such do-file in the folder", "submission", main)
     if main is None and len(programs) != 1:
         message = "the folder holds several do-files" if programs else "the folder holds no do-file"

@@ -19,6 +19,7 @@ from pathlib import Path
 from discreet.files import kept_on_disk
 from discreet_fire.findings import Severity
 from discreet_fire.linked_tables import LEFT
+from discreet_fire.logs import CleaningRules
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import (
     content_digest,
@@ -53,8 +54,14 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
     """
     researcher = plain_name(submission.researcher)
     project = plain_text(submission.project, "project") if submission.project else ""
-    limits = submission.limits or SafeLimits(minimum=queue.settings.minimum)
-    submission = replace(submission, researcher=researcher, project=project, limits=limits)
+    # The minimum of the queue holds for runs, for logs and for what tables tell together.
+    limits = submission.limits or SafeLimits()
+    limits = replace(limits, minimum=max(limits.minimum, queue.settings.minimum))
+    rules = submission.rules or CleaningRules.default()
+    rules = replace(rules, minimum=max(rules.minimum, limits.minimum))
+    submission = replace(
+        submission, researcher=researcher, project=project, limits=limits, rules=rules
+    )
     if stages is None:
         stages = stages_for(submission.program)
     token = secrets.token_hex(16)

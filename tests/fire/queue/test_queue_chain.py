@@ -311,3 +311,52 @@ def test_cells_of_tables_and_samples_of_statistics_are_universes(tmp_path: Path)
         assert not any("a = 2, b = 1 differs from" in one for one in told)
         assert str(left_out) not in " ".join(told).replace("line", "").split()
         assert found("third.do") == []
+
+
+def test_two_commands_release_what_shows_nothing_to_look_at(tmp_path: Path) -> None:
+    def run(*words: object) -> str:
+        done = CliRunner().invoke(app, ["fire", "queue", *map(str, words)])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    rows = range(60)
+    frame = pl.DataFrame({"pid": rows, "wage": [1000 + 7.5 * row for row in rows]})
+    frame.write_csv(tmp_path / "a.csv")
+    (tmp_path / "a.do").write_text("summarize wage\n")
+    new_queue(tmp_path, clean_approvals=0).close()
+    place = ("--queue", tmp_path / "q")
+    handed = ("--researcher", "Weber", "--data", tmp_path / "a.csv", "--entity", "pid")
+    entered = run("submit", tmp_path / "a.do", *handed, *place)
+    command = entered.splitlines()[-1].partition("discreet fire queue ")[2].split()
+    who = ("--person", "Anna", "--reason", "nothing was found")
+    assert command[0] == "release"
+    assert "released in" in run(*command[: command.index("--person")], *who)
+
+
+def test_the_minimum_of_a_queue_holds_for_logs_and_runs(tmp_path: Path) -> None:
+    log, program = tmp_path / "handed.log", tmp_path / "a.do"
+    program.write_text("replace x = 1\n")
+    log.write_text(". replace x = 1\n(7 real changes made)\n")
+    pl.DataFrame({"x": [1.5 * row for row in range(7)]}).write_csv(tmp_path / "a.csv")
+    with new_queue(tmp_path, minimum=10) as queue:
+        number = submit(queue, Submission(program=program, researcher="Weber", log=log))
+        assert "(# real changes made)" in view(queue, number).outputs[0].read_text()
+    (tmp_path / "b.do").write_text("summarize x\n")
+    words = ("--researcher", "Weber", "--data", str(tmp_path / "a.csv"))
+    place = ("--queue", str(tmp_path / "q"))
+    done = CliRunner().invoke(
+        app, ["fire", "queue", "submit", str(tmp_path / "b.do"), *words, *place]
+    )
+    assert done.exit_code == 0, done.output
+    [shown] = (tmp_path / "q" / "store").glob("*/outputs/b.log")
+    assert "withheld" in shown.read_text()
+
+
+def test_a_folder_whose_program_no_runner_takes_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.py").write_text("print(1)\n")
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    given = {"researcher": "Weber", "main": "a.py", "data": (tmp_path / "a.csv",)}
+    missing = r"no runner for \.py programs"
+    with new_queue(tmp_path) as queue, pytest.raises(OutputCheckError, match=missing):
+        submit(queue, Submission(program=tmp_path / "folder", **given))

@@ -312,6 +312,55 @@ def test_outputs_of_a_log(tmp_path: Path, log: str, program: str, titles: list[s
             assert figure not in left.replace("{", "").replace("1/2", "").replace(" 3. }", "")
 
 
+CALLED_LOG = """\
+. count
+  12
+. do "sub.do"
+. summarize age
+  40.5
+. tabulate h
+  31
+end of do-file
+. tab x
+  44
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "titles"),
+    [
+        ('count\ndo "sub.do"\ntab x\n', ["count", "sub.do: summarize age", "sub.do: tabulate h"]),
+        ("count\ndo sub\ntab x\n", ["count", "sub.do: summarize age", "sub.do: tabulate h"]),
+        # a macro may name any file, and a loop may call it again: one output for all of it
+        ('count\ndo "`file\'.do"\ntab x\n', ["count"]),
+        ("count\nwhile 1 {\ndo sub\n}\ntab x\n", ["count"]),
+    ],
+)
+def test_outputs_of_called_files_are_outputs_of_their_own(
+    tmp_path: Path, program: str, titles: list[str]
+) -> None:
+    log, main = tmp_path / "a.log", tmp_path / "a.do"
+    call = program.splitlines()[1 if "while" not in program else 2]
+    log.write_text(CALLED_LOG.replace('do "sub.do"', call))
+    main.write_text(program)
+    (tmp_path / "sub.do").write_text("summarize age\ntabulate h\n")
+    parts = parts_of([log], [main])
+    assert [one.title for one in parts if one.title in titles] == titles
+    assert parts[-1].title == "tab x"
+    texts = [one.text(tmp_path) for one in parts]
+    assert sum("40.5" in text for text in texts) == sum("31" in text for text in texts) == 1
+    # What a called file made of its variables is not known: its outputs count as linked to all.
+    assert all(one.names is None and one.lines is None for one in parts if ": " in one.title)
+    assert parts[-1].lines == (len(program.splitlines()), len(program.splitlines()) + 1)
+
+
+def test_a_file_that_calls_itself_ends(tmp_path: Path) -> None:
+    log, main = tmp_path / "a.log", tmp_path / "a.do"
+    main.write_text("count\ndo a\n")
+    log.write_text(". count\n  12\n. do a\n. count\n  14\n. do a\n")
+    assert [one.title for one in parts_of([log], [main])] == ["count", "a.do: count"]
+
+
 def test_output_by_output_on_the_command_line(tmp_path: Path, data: Path) -> None:
     def run(*words: object):
         return CliRunner().invoke(app, ["fire", "queue", *(str(word) for word in words)])
