@@ -14,7 +14,7 @@ from discreet.protection.suppression.proof.certificate import (
     certificate_from_proofs,
     certify,
 )
-from discreet.protection.suppression.proof.circuits import Reach
+from discreet.protection.suppression.proof.deviations import Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square

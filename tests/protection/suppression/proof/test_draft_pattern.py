@@ -11,7 +11,7 @@ import pytest
 
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof.circuits import DeviationCheck
+from discreet.protection.suppression.proof.deviations import DeviationCheck
 from discreet.protection.suppression.proof.draft_pattern import (
     DraftPattern,
     Proof,

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.arrays import FloatArray
 from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof.circuits import Reach
+from discreet.protection.suppression.proof.deviations import Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import (
     _work_on,

@@ -19,7 +19,7 @@ from discreet.protection.suppression.problem.system import (
 )
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.protection.suppression.proof.circuits import sure_moves
+from discreet.protection.suppression.proof.deviations import sure_moves
 from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square
 

@@ -12,25 +12,23 @@ import pytest
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     blocks_of,
+    mobile_cells,
     outer_bounds,
     unknowns_of,
 )
-from discreet.protection.suppression.proof import circuits
 from discreet.protection.suppression.proof.audit import audit_problem
 from discreet.protection.suppression.proof.certificate import (
     Certificate,
     certificate_from_proofs,
     certify,
 )
-from discreet.protection.suppression.proof.circuits import (
-    Reach,
-    bounds_by_circuits,
-    circuits_of,
+from discreet.protection.suppression.proof.coalitions import audit_respondents
+from discreet.protection.suppression.proof.deviations import Reach
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.elimination import (
     elimination_of,
     independent_relations,
 )
-from discreet.protection.suppression.proof.coalitions import audit_respondents
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.proof.local_lp import (
     cover_tasks,
@@ -95,15 +93,9 @@ def check_certificate(problem: SuppressionProblem, hidden: np.ndarray, proven: C
 
 @_EACH_KIND
 @_SEVERAL
-@pytest.mark.parametrize("without", [None, "_PRODUCTS", "_STEPS"])
-def test_verdicts_and_reaches_are_those_of_linear_programs(
-    kind: str, number: int, without: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With circuits, and where the work on them is cut short."""
-    if without:
-        monkeypatch.setattr(circuits, without, -1)
+def test_verdicts_and_reaches_are_those_of_linear_programs(kind: str, number: int) -> None:
     safe = lost = 0
-    for seed in range(number if without is None else number // 2):
+    for seed in range(number):
         problem, hidden = drawn_system(kind, seed)
         proven = certify(problem, hidden)
         check_certificate(problem, hidden, proven)
@@ -117,9 +109,7 @@ def test_verdicts_and_reaches_are_those_of_linear_programs(
 
 @_EACH_KIND
 @_FEW
-def test_circuits_are_all_ways_to_move_and_show_no_more_than_there_is(
-    kind: str, number: int
-) -> None:
+def test_elimination_knows_the_rank_and_bounds_hold(kind: str, number: int) -> None:
     for seed in range(number):
         problem, hidden = drawn_system(kind, seed)
         known = unknowns_of(problem, hidden)
@@ -132,32 +122,15 @@ def test_circuits_are_all_ways_to_move_and_show_no_more_than_there_is(
         assert done.rank[done.rank >= 0].tolist() == list(range(ranks[-1]))
         left = independent_relations(links).dense()
         assert len(left) == np.linalg.matrix_rank(left) == ranks[-1]
-        found = circuits_of(links, order)
-        moves = np.zeros((len(found), links.cells), dtype=np.int64)
-        for at in range(len(found)):
-            entries = slice(found.start[at], found.start[at + 1])
-            moves[at, found.cells[entries]] = found.shares[entries]
-        assert not (matrix @ moves.T).any()
-        assert found.whole
-        assert np.linalg.matrix_rank(moves) == len(found) == links.cells - ranks[-1]
         low, high = reaches(problem, hidden)
         least, most = outer_bounds(known)
-        turned = bounds_by_circuits(known)
-        seen = turned.reach
-        for below, above in ((seen.low, seen.high), (seen.whole_low, seen.whole_high)):
-            assert (low - NEAR <= below).all()
-            assert (above <= high + NEAR).all()
         assert (least <= low + NEAR).all()
         assert (high <= most + NEAR).all()
-        assert seen.low[turned.exact] == pytest.approx(low[turned.exact], abs=NEAR)
-        assert seen.high[turned.exact] == pytest.approx(high[turned.exact], abs=NEAR)
-        whole_low, whole_high = reaches(problem, hidden, whole=True)
-        assert (whole_low <= seen.whole_low).all()
-        assert (seen.whole_high <= whole_high).all()
-        assert turned.label is not None
-        assert not (high - low)[turned.label < 0].any()
-        # Cells of different labels move apart: blocks tell the same as the whole.
-        for block in blocks_of(known, turned.label, turned.label >= 0):
+        # What cannot move by single relations stands apart: blocks tell the same as the whole.
+        mobile = mobile_cells(known)
+        assert not (high - low)[~mobile].any()
+        part = known.part(mobile)
+        for block in blocks_of(part, np.ones(len(part), dtype=np.bool_)):
             mine = np.isin(np.arange(len(problem)), block.cells)
             at = np.searchsorted(known.cells, block.cells)
             alone = reaches(problem, mine)

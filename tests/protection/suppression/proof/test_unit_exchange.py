@@ -22,7 +22,7 @@ from discreet.protection.suppression.problem.system import CellState
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof import unit_exchange
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
-from discreet.protection.suppression.proof.circuits import DeviationCheck
+from discreet.protection.suppression.proof.deviations import DeviationCheck
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.unit_exchange import (
     prove_by_exchange,

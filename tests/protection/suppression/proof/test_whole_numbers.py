@@ -111,6 +111,6 @@ def test_large_blocks_move_near_a_cell_and_what_is_left_is_a_gap(
     (gap,) = untested_gaps(left)
     assert gap.text() == "whole numbers in large blocks (7 sensitive cells)"
     found = audit_problem(problem, hidden)
-    assert found.safe  # circuits alone move them in whole numbers
+    assert found.safe  # attacks alone move them in whole numbers
     assert replace(found, certificate=left).verdict == "not examined"
     assert replace(found, certificate=left, accept=(gap.name,)).safe

@@ -36,7 +36,6 @@ from discreet.protection.suppression.proof.certificate import (
     gap_between,
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.local_circuits import LocalCircuits, batches
 from discreet.protection.suppression.proof.local_lp import (
     cover_tasks,
     never,
@@ -125,9 +124,6 @@ _REFIT_TASKS = 20_000
 #: With more proofs patterns are neither covered cell by cell beside, nor pruned or improved.
 _MANY_PROOFS = 20_000
 _REPAIRS = 5
-#: Where all is hidden and more tasks than these are open, circuits in patches of so many cells come
-#: before linear programs.
-_FEW_TASKS, _CIRCUITS = 200, (120, 360)
 #: The price of a cell that the program hides in full, as a share of its cost.
 _SURE = 0.02
 #: Work on pruning and on fitting, as a share of that before it, and at least.
@@ -276,19 +272,6 @@ def _finished_by_hiding(draft: DraftPattern, watch: WorkTime, seed: int) -> Draf
     """The draft with all that is open proven by moves of any cells, which are hidden then."""
     watch.tell("hide more than needed, in case time is up")
     draft.hidden[:] = True
-    number = len(draft)
-    circuits = LocalCircuits(draft.unknowns.relations, draft.down, draft.up)
-    rank = np.empty(number, dtype=np.int64)  # what is hidden anyway comes first, then what is cheap
-    rank[np.lexsort((draft.cost, ~draft.must))] = np.arange(number)
-    for size in _CIRCUITS if len(draft.open) > _FEW_TASKS else ():
-        tasks = draft.open
-        for some in batches(len(tasks)):
-            watch.refused()
-            todo = tasks[some][draft.proven[tasks[some]] < 0]
-            far = np.where(todo < number, 1.0, -1.0) * draft.target[todo]
-            for circuit in circuits.through(todo % number, far, draft.hidden, rank, size=size):
-                if circuit is not None:
-                    draft.take_all(*circuit)
     prove_by_hidden_cells(draft, watch.refused, seed)
     cover_or_refuse(draft, draft.open, watch.refused)
     drop_unused(draft)

@@ -41,14 +41,10 @@ SEARCHED = ("auto", "optimal")
 _FEW_AIMS = 600
 #: With more hidden cells than these, the proof for the public stays the one there is.
 _ATTACK_LIMIT = 4_000
-#: Linear programs for taking back: so many per cell that may be, and at least.
-_BUDGET, _LEAST_BUDGET = 5, 300
-#: Where there are many aims, one per cell and so many in all.
-_MOST = 1_000
+#: Linear programs for taking back: so many per cell that may be, at least and at most.
+_BUDGET, _LEAST_BUDGET, _MOST_BUDGET = 5, 300, 20_000
 #: Cells of the largest patch in which a cell's moves are replaced.
 _LARGEST = 2_400
-#: Where there are many aims, circuits come first, in patches of so many cells.
-_CIRCUITS = (120, 360)
 #: With more cells that may move the bound is that for the public; rounds of bridge cuts for it.
 MOST_BOUNDED, _ROUNDS = 20_000, 12
 _SHOWN = 20
@@ -235,23 +231,22 @@ def _take_back(
     usage.left.update(range(len(draft)))
     usage.publish_unused(draft, secondary)
     cells = np.flatnonzero(draft.hidden & secondary)
-    most = min(cells.size, _MOST) if proofs.many else _BUDGET * cells.size
-    budget = draft.solved + max(_LEAST_BUDGET, most)
+    budget = draft.solved + min(max(_LEAST_BUDGET, _BUDGET * cells.size), _MOST_BUDGET)
     for _ in range(2):
         cells = np.flatnonzero(draft.hidden & secondary)
         uses = np.array([1 + len(usage.of(int(cell))) for cell in cells])
         changed = False
         for cell in cells[np.argsort(-draft.cost[cells] / uses, kind="stable")].tolist():
-            if watch.over() or (draft.solved > budget and not proofs.many):
+            if watch.over() or draft.solved > budget:
                 return
-            if draft.hidden[cell] and _done_without(proofs, usage, cell, budget):
+            if draft.hidden[cell] and _done_without(proofs, usage, cell):
                 usage.publish_unused(draft, secondary)
                 changed = True
         if not changed:
             return
 
 
-def _done_without(proofs: InsiderProofs, usage: ProofUsers, cell: int, budget: int) -> bool:
+def _done_without(proofs: InsiderProofs, usage: ProofUsers, cell: int) -> bool:
     """Try to do without one cell, or with cheaper ones; whether that worked."""
     draft = proofs.draft
     aims = usage.of(cell)
@@ -266,7 +261,7 @@ def _done_without(proofs: InsiderProofs, usage: ProofUsers, cell: int, budget: i
         proofs.settle(aim)
     draft.hidden[cell] = False
     aims_in_turn = sorted(aims, key=lambda a: (-abs(proofs.aims[a].distance), a))
-    worked = _proven_anew(proofs, aims_in_turn, cell, hidden, budget)
+    worked = _proven_anew(proofs, aims_in_turn, cell, hidden)
     if not worked:
         draft.hidden = hidden
         del proofs.proofs[number:], proofs.owners_of[number:]
@@ -277,20 +272,13 @@ def _done_without(proofs: InsiderProofs, usage: ProofUsers, cell: int, budget: i
     return worked
 
 
-def _proven_anew(
-    proofs: InsiderProofs, aims: list[int], cell: int, hidden: BoolArray, budget: int
-) -> bool:
+def _proven_anew(proofs: InsiderProofs, aims: list[int], cell: int, hidden: BoolArray) -> bool:
     """Prove aims without a cell, with none or cheaper ones besides; whether that worked."""
     draft = proofs.draft
-    if proofs.many:
-        aims = list(dict.fromkeys(e.aim for e in proofs.prove_by_circuits(aims, _CIRCUITS)))
-        if draft.solved > budget:
-            return not aims
     step, price = relation_distances(draft), _cost_of_moves(proofs)
     step[cell] = np.inf
-    largest = _CIRCUITS[-1] if proofs.many else _LARGEST
     for which in aims:
-        if proofs.prove([which], step, price, largest=largest):
+        if proofs.prove([which], step, price, largest=_LARGEST):
             return False
         if float(draft.cost[draft.hidden & ~hidden].sum()) >= draft.cost[cell]:
             return False

@@ -114,16 +114,12 @@ def component_labels(relations: Relations) -> IntArray:
         label = fresh
 
 
-def blocks_of(
-    unknowns: Unknowns, label: IntArray | None = None, wanted: BoolArray | None = None
-) -> Iterator[Unknowns]:
+def blocks_of(unknowns: Unknowns, wanted: BoolArray | None = None) -> Iterator[Unknowns]:
     """The blocks of cells that hang together and hold a wanted cell, smallest first.
 
-    Labels, the same for all cells of a block, come from the relations unless given; wanted are
-    the sensitive cells unless given.
+    Wanted are the sensitive cells unless given.
     """
-    if label is None:
-        label = component_labels(unknowns.relations)
+    label = component_labels(unknowns.relations)
     names, sizes = np.unique(label, return_counts=True)
     holding = np.isin(names, label[unknowns.sensitive if wanted is None else wanted])
     order = np.argsort(sizes[holding], kind="stable")
@@ -140,6 +136,12 @@ def outer_bounds(unknowns: Unknowns) -> tuple[FloatArray, FloatArray]:
     links = unknowns.relations
     _tighten(links.start, links.cell, links.coef.astype(np.float64), low, high, _ROUNDS)
     return np.minimum(low, 0.0), np.maximum(high, 0.0)
+
+
+def mobile_cells(unknowns: Unknowns) -> BoolArray:
+    """Which cells can move as far as their relations, one by one, say."""
+    low, high = outer_bounds(unknowns)
+    return high - low > TOLERANCE
 
 
 @compiled

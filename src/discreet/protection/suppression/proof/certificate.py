@@ -1,8 +1,8 @@
 """`Certificate` and `Pattern`: proofs that hidden cells protect sensitive ones. CONFIDENTIAL.
 
-Circuits prove most; bounds from outside refute; answers of linear programs with random wishes prove
-many cells at once; what is left is attacked cell by cell. Stored proofs are checked, none is
-believed. What is worked out from published values alone may itself be published
+Bounds from outside refute; answers of linear programs with random wishes prove many cells at once,
+in patches where many hang together; what is left is attacked cell by cell. Stored proofs are
+checked, none is believed. What is worked out from published values alone may itself be published
 (`published_intervals`); of a `Pattern`, only which cells are hidden.
 """
 
@@ -24,17 +24,13 @@ from discreet.protection.suppression.problem.unknowns import (
     Unknowns,
     blocks_of,
     component_labels,
+    mobile_cells,
     outer_bounds,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.circuits import (
-    DeviationCheck,
-    Reach,
-    bounds_by_circuits,
-    independent_relations,
-    sure_moves,
-)
+from discreet.protection.suppression.proof.deviations import DeviationCheck, Reach, sure_moves
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.elimination import independent_relations
 from discreet.protection.suppression.proof.local_lp import reach_by_patches
 from discreet.protection.suppression.proof.unit_exchange import prove_by_exchange
 from discreet.solver import column_values, is_optimal, loaded_solver
@@ -242,13 +238,10 @@ def attack_intervals(
     high = np.where(hidden, problem.high, problem.value).astype(np.float64)
     wanted = cells & hidden
     known = unknowns_of(problem, hidden, wanted)
-    circuit = bounds_by_circuits(known)
-    at = np.flatnonzero(circuit.exact & known.sensitive)
-    exact = known.cells[at]
-    low[exact] = problem.value[exact] + circuit.reach.low[at]
-    high[exact] = problem.value[exact] + circuit.reach.high[at]
-    wanted[exact] = False
-    for block in blocks_of(known, circuit.label, wanted[known.cells]):
+    mobile = mobile_cells(known)
+    still = known.cells[known.sensitive & ~mobile]
+    low[still] = high[still] = problem.value[still]
+    for block in blocks_of(known.part(mobile)):
         if not len(block.relations):
             continue
         attacker = Attacker(block)
@@ -268,10 +261,10 @@ _PATIENCE = 4
 _SEED = 20
 #: Cells are moved by at most so many levels at first: what the solver sees is of one size.
 _FAR = 2.0**10
-#: With more hidden cells than these, exchanges of units do what circuits were too long for.
+#: With more hidden cells than these, exchanges of units come first.
 _MANY = 5_000
 #: With more cells than these that hang together, patches come before all are moved at once.
-_PATCHED = 10_000
+_PATCHED = 2_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -318,19 +311,19 @@ def certify(
     """Prove or refute that a pattern protects every sensitive cell, the primary ones if None."""
     unknowns = unknowns_of(problem, hidden, sensitive)
     marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
-    circuit = bounds_by_circuits(unknowns)
-    reach, solved = circuit.reach, 0
-    if len(unknowns) > _MANY and not unknowns.protected(reach.low, reach.high).all():
+    reach, solved = Reach.none(len(unknowns)), 0
+    if len(unknowns) > _MANY:
         draft = DraftPattern(problem, unknowns)
         prove_by_exchange(draft)
         DeviationCheck(unknowns, reach).see_all(draft.proofs)
-    wanted = unknowns.sensitive & ~circuit.exact & ~unknowns.protected(reach.low, reach.high)
-    for block in blocks_of(unknowns, circuit.label, wanted):
+    wanted = unknowns.sensitive & ~unknowns.protected(reach.low, reach.high)
+    mobile = mobile_cells(unknowns)
+    for block in blocks_of(unknowns.part(mobile), wanted=wanted[mobile]):
         at = np.searchsorted(unknowns.cells, block.cells)
         start = reach.at(at)
         solved += _certify_block(problem, block, start)
         reach.put(at, start)
-    reach.cap(circuit.least, circuit.most)
+    reach.cap(*outer_bounds(unknowns))
     at = np.searchsorted(unknowns.cells, marked[hidden[marked]])
     return _certificate(unknowns, at, reach, shown=marked[~hidden[marked]], solved=solved)
 

@@ -25,8 +25,8 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, component_labels
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.protection.suppression.proof.circuits import PRIME, Elimination, elimination_of
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.elimination import PRIME, Elimination, elimination_of
 from discreet.protection.suppression.proof.insider_proofs import (
     InsiderProofs,
     OpenAim,

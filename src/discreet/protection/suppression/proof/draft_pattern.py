@@ -25,8 +25,8 @@ from discreet.protection.suppression.problem.unknowns import (
     outer_bounds,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.circuits import DeviationCheck
-from discreet.protection.suppression.proof.circuits import Proof as Proof
+from discreet.protection.suppression.proof.deviations import DeviationCheck
+from discreet.protection.suppression.proof.deviations import Proof as Proof
 from discreet.protection.suppression.proof.patches import Patches
 
 #: How much more is asked for, in units and relatively, when an audit found a cell open.

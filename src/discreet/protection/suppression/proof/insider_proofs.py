@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.protection.suppression.problem.demands import LEVELS
 from discreet.protection.suppression.problem.system import CellState, Confidential
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, unknowns_of
-from discreet.protection.suppression.proof.circuits import Proof
+from discreet.protection.suppression.proof.deviations import Proof
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.insiders import (
     Insiders,
@@ -27,15 +26,10 @@ from discreet.protection.suppression.proof.insiders import (
     levels_against,
     levels_of_rest,
 )
-from discreet.protection.suppression.proof.local_circuits import LocalCircuits, batches
 from discreet.protection.suppression.proof.local_lp import GROWN_PATCH, flow_for_task, never
 
 #: Cells of the first patch, and of the largest, where hidden cells alone are moved.
 _FIRST, _LARGEST = 150, 600
-#: With more aims than these circuits come before linear programs, in patches of so many cells.
-_CIRCUIT_AIMS, _CIRCUIT_PATCHES = 1_000, (120, 360, 1_080)
-#: With more aims than these there are few linear programs besides.
-_MANY_AIMS = 20_000
 #: The price of moving a hidden cell, and of one that somebody knows.
 _CHEAP, _KNOWN = 1e-5, 1e-3
 #: How far it is to a hidden cell.
@@ -198,16 +192,8 @@ class InsiderProofs(Confidential):
 
     def prove_by_hidden(self) -> list[OpenAim]:
         """Prove what moves of hidden cells near by prove; gives what is open then."""
-        every, sizes = range(len(self.aims)), (_FIRST, _LARGEST)
-        chosen: Sequence[int] = every
-        if by_circuits := len(self.aims) > _CIRCUIT_AIMS:
-            left = self.prove_by_circuits(every)
-            ruled_out = {item.aim for item in left if self._ruled_out(item)}
-            chosen = [a for a in dict.fromkeys(item.aim for item in left) if a not in ruled_out]
-            sizes = (_CIRCUIT_PATCHES[-1],) * 2 if self.many else sizes
         step = np.where(self.draft.hidden, 1.0, np.inf)
-        left = self._prove(chosen, step, self.hidden_price, *sizes)
-        return self._open_aims(every) if by_circuits else left
+        return self._prove(range(len(self.aims)), step, self.hidden_price, _FIRST, _LARGEST)
 
     def prove(
         self, chosen: Sequence[int], step: FloatArray, price: FloatArray,
@@ -268,72 +254,6 @@ class InsiderProofs(Confidential):
         """The cells that some insiders know."""
         listed = [self.cells_of[insider] for insider in sorted(insiders)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *listed])
-
-    def _open_aims(self, chosen: Iterable[int]) -> list[OpenAim]:
-        """What is not shown yet, and to whom."""
-        aims = ((which, self.aims[which]) for which in chosen)
-        return [
-            OpenAim(which, aim.cell, insider)
-            for which, aim in aims
-            if not aim.met
-            for insider in (sorted(aim.needing) if aim.needing else (aim.insider,))
-        ]
-
-    def _ruled_out(self, open_aim: OpenAim) -> bool:
-        """Whether hidden cells of one relation, without the insider's, leave the cell no room."""
-        draft, aim = self.draft, self.aims[open_aim.aim]
-        links = draft.unknowns.relations
-        first, order = links.by_cell
-        own = self.cells(() if open_aim.insider is None else (open_aim.insider,))
-        for entry in order[first[aim.cell] : first[aim.cell + 1]]:
-            row = int(links.row[entry])
-            inside = slice(links.start[row], links.start[row + 1])
-            cells, coef = links.cell[inside], links.coef[inside]
-            need = -float(links.coef[entry]) * aim.distance
-            usable = draft.hidden[cells] & (cells != aim.cell) & ~np.isin(cells, own)
-            rises = np.where(need * coef > 0, draft.up[cells], draft.down[cells])
-            if (np.abs(coef) * rises)[usable].sum() < abs(need) - TOLERANCE:
-                return True
-        return False
-
-    @cached_property
-    def many(self) -> bool:
-        """Whether there are so many aims that there is time for few linear programs."""
-        return len(self.aims) > _MANY_AIMS
-
-    @cached_property
-    def _circuits(self) -> tuple[LocalCircuits, IntArray]:
-        """Circuits, and which cells they take first: those nobody knows, with much room."""
-        draft = self.draft
-        rank = np.empty(len(draft), dtype=np.int64)
-        rank[np.lexsort((-np.minimum(draft.down, draft.up), self.known))] = np.arange(len(draft))
-        return LocalCircuits(draft.unknowns.relations, draft.down, draft.up), rank
-
-    def prove_by_circuits(
-        self, chosen: Sequence[int], sizes: Sequence[int] = _CIRCUIT_PATCHES
-    ) -> list[OpenAim]:
-        """Prove what circuits of hidden cells prove, in ever larger patches; what is open then."""
-        aims = self.aims
-        for size in sizes:
-            self._turn([(a, aims[a].always) for a in chosen if aims[a].needing is None], size)
-            for _ in range(2):
-                self._turn([(a, aims[a].needing or ()) for a in chosen if aims[a].needing], size)
-        pairs = [(a, (who,)) for a in chosen for who in sorted(aims[a].needing or ())]
-        self._turn(pairs, sizes[-1])
-        return self._open_aims(chosen)
-
-    def _turn(self, pairs: Sequence[tuple[int, Iterable[int]]], size: int) -> None:
-        """Note circuits for aims, each without the cells of some insiders."""
-        circuits, rank = self._circuits
-        for some in batches(len(pairs)):
-            todo = [(self.aims[a], who) for a, who in pairs[some] if not self.aims[a].met]
-            cells = np.array([aim.cell for aim, _ in todo], dtype=np.int64)
-            far = np.array([aim.distance for aim, _ in todo])
-            without = [self.cells(who) for _, who in todo]
-            paths = circuits.through(cells, far, self.draft.hidden, rank, without, size)
-            for (aim, _), circuit in zip(todo, paths, strict=True):
-                if circuit is not None and not aim.met:
-                    self.take(*circuit)
 
     # -- what is asked of a cell, and what may do instead ----------------------------
 

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, Unknowns
-from discreet.protection.suppression.proof.circuits import DeviationCheck, Reach
+from discreet.protection.suppression.proof.deviations import DeviationCheck, Proof, Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.patches import (
     Patch,
@@ -200,16 +200,30 @@ def reach_by_patches(problem: SuppressionProblem, unknowns: Unknowns, reach: Rea
     """See how far hidden cells move by work on patches; gives how many linear programs it took."""
     draft = DraftPattern(problem, unknowns)
     draft.halve()
+    # Moves by whole numbers hold against readers who know that values are whole, too.
+    draft.target = np.ceil(draft.target - TOLERANCE)
     safe = unknowns.protected(reach.low, reach.high)
     draft.target[np.concatenate([safe, safe])] = 0.0
     seen = np.concatenate([reach.high, -reach.low])
     draft.target[seen >= draft.target - 0.5 * TOLERANCE] = 0.0
     prove_by_hidden_cells(draft, never)
-    step, price = np.ones(len(draft)), np.zeros(len(draft))
-    for task in draft.open:
-        if draft.proven[task] < 0:
-            flow = flow_for_task(draft, int(task), step, price, largest=_LARGEST)
+    check = DeviationCheck(unknowns, reach)
+
+    def see(proofs: list[Proof]) -> None:
+        check.see_all(proofs)
+        check.see_all([Proof(cells=one.cells, moved=np.rint(one.moved)) for one in proofs])
+
+    see(draft.proofs)
+    step, price, number = np.ones(len(draft)), np.zeros(len(draft)), len(draft.proofs)
+    for task in np.flatnonzero(draft.target > TOLERANCE).tolist():
+        cell, far = draft.distance(task)
+        seen = reach.whole_high[cell] if far > 0 else -reach.whole_low[cell]
+        if draft.proven[task] < 0 or seen < abs(far) - TOLERANCE:
+            largest = _LARGEST if draft.proven[task] < 0 else PATCH_SIZE
+            flow = flow_for_task(draft, task, step, price, largest=largest)
             if flow is not None:
+                at = np.flatnonzero(flow[1])
+                see([Proof(cells=flow[0][at], moved=flow[1][at])])
                 draft.take_all(*flow)
-    DeviationCheck(unknowns, reach).see_all(draft.proofs)
+    see(draft.proofs[number:])
     return draft.solved

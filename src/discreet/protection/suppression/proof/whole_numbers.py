@@ -24,7 +24,8 @@ from discreet.protection.suppression.problem.unknowns import (
     unknowns_of,
 )
 from discreet.protection.suppression.proof.certificate import Certificate
-from discreet.protection.suppression.proof.circuits import independent_relations, sure_moves
+from discreet.protection.suppression.proof.deviations import sure_moves
+from discreet.protection.suppression.proof.elimination import independent_relations
 from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: So many cells move at most, and beyond so many it is not even asked for networks.
