@@ -195,6 +195,29 @@ def test_any_text_may_be_a_code_or_label_in_csv(tmp_path, text):
     assert Classification.read(tree.write(tmp_path / "v.csv")) == tree
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "code,parent,label\nT,,All\na,T,A\nb,T,B\n",
+        "Parent Code;Bezeichnung;ID\n;All;T\nT;A;a\nT;B;b\n",
+        "label_de,parent,child\nAll,,T\nA,T,a\nB,T,b\n",
+    ],
+)
+def test_headings_of_offices_are_known_in_any_order(saved, text):
+    tree = Classification.read(saved("c.csv", text))
+    assert tree.codes == ("T", "a", "b")
+    assert tree.parents == (-1, 0, 0)
+    assert [tuple(tree.labels[code].values()) for code in tree.codes] == [("All",), ("A",), ("B",)]
+
+
+@pytest.mark.parametrize("header", ["code,child,parent", "code,label", "id,parent,what"])
+def test_headings_that_say_nothing_or_twice_are_an_error(saved, header):
+    with pytest.raises(ClassificationError, match=r"header|not known|unknown"):
+        Classification.read(
+            saved("c.csv", f"{header}\n" + ",".join("abc"[: header.count(",") + 1]))
+        )
+
+
 def test_semicolons_and_several_highest_codes(saved):
     path = saved("v.csv", "child;parent;label_de\nN;;Nord\nN1;N;\nS;;\n")
     tree = Classification.read(path)

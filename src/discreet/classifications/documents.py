@@ -1,11 +1,11 @@
 """Classifications as CSV, JSON and TOML, nothing lost.
 
-In and out: texts with one row per code. CSV is read in two forms: ``child,parent`` with
-a column ``label_<language>`` per language, and ``level,name`` as R tools write it, the
-level being repeats of one character and the total on the first line. A JSON or TOML
-document has the name, titles and other fields, and rows ``[child, parent, label_en, …]``
-under the heads given as ``columns``; the row without a parent is the total. A flat
-classification may be written by hand as ``codes = ["m", "w"]``.
+In and out: texts with one row per code. CSV is read in two forms: ``child,parent``, or
+``code,parent`` in any order, with a column ``label_<language>`` per language; and
+``level,name`` as R tools write it, the level being repeats of one character and the total on
+the first line. A JSON or TOML document has the name, titles and other fields, and rows
+``[child, parent, label_en, …]`` under the heads given as ``columns``; the row without a
+parent is the total. A flat classification may be written by hand as ``codes = ["m", "w"]``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,14 @@ from discreet.files import toml_value
 
 _LEVELS = ("level", "name")
 _LINKS = ("child", "parent")
+#: Headings as files of offices have them, in lower case → those of `_LINKS`, or a column of labels.
+_HEADINGS = {
+    **dict.fromkeys(("code", "id", "key", "schlüssel", "schluessel"), "child"),
+    **dict.fromkeys(("parent_code", "parentcode", "parent_id", "parentid", "broader"), "parent"),
+    **dict.fromkeys(("oberschlüssel", "oberschluessel", "übergeordnet"), "parent"),
+    **dict.fromkeys(("label", "name", "title", "description"), LABEL_PREFIX + "en"),
+    **dict.fromkeys(("bezeichnung", "titel"), LABEL_PREFIX + "de"),
+}
 
 
 def _read_csv(file: TextFile, stated: str | None, total: str | None) -> CodeTree:
@@ -46,10 +54,19 @@ def _read_csv(file: TextFile, stated: str | None, total: str | None) -> CodeTree
     _check_rows(file, header, body)
     if header == _LEVELS:
         return _from_levels(file, name, body, total)
-    if header[:2] == _LINKS:
-        languages = label_columns(file, header[2:])
+    words = [word.strip().lower().replace(" ", "_") for word in header]
+    heads = [_HEADINGS.get(word, word) for word in words]
+    if all(heads.count(head) == 1 for head in _LINKS):
+        child, parent = map(heads.index, _LINKS)
+        own = [at for at in range(len(heads)) if at not in (child, parent)]
+        languages = label_columns(file, [heads[at] for at in own])
         listed = [
-            CodeRow(cells[0], cells[1], texts_of(languages, cells[2:]), file.place(line))
+            CodeRow(
+                cells[child],
+                cells[parent],
+                texts_of(languages, [cells[at] for at in own]),
+                file.place(line),
+            )
             for line, cells in body
         ]
         tree = tree_from_rows(name, listed, total=None)
@@ -58,7 +75,7 @@ def _read_csv(file: TextFile, stated: str | None, total: str | None) -> CodeTree
         f"unknown header {separator.join(header)!r}",
         file.path,
         where=file.place(rows[0][0]),
-        hint="write the columns child, parent, label_en, label_de, …; or level, name",
+        hint="write the columns code, parent, label_en, label_de, …; or level, name",
     )
 
 
