@@ -117,3 +117,10 @@ class Unpicklable:
             code="secret",
             hint="pass the name of its file, and read it there",
         )
+
+
+class Confidential:
+    """Shows nothing of itself but that it is confidential."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} (confidential)>"

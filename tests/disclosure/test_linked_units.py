@@ -163,7 +163,7 @@ def test_areas_are_no_sizes() -> None:
     persons, units = records_of(3, homes=400)
     tables, _ = counted(persons, units, [["area"], ["area"]])
     linked = LinkedRecords({"": persons, "homes": units}, [HOMES], tables)
-    assert set(np.abs(linked.system(tables).entries[2]).tolist()) == {1}
+    assert set(np.abs(linked.system(tables).relations.coef).tolist()) == {1}
     assert not linked.unexamined
 
 
@@ -175,9 +175,8 @@ def test_persons_without_a_household_and_empty_homes() -> None:
     linked = LinkedRecords({"": some, "homes": units}, [HOMES], tables)
     system = linked.system(tables)
     count = np.concatenate([table.count for table in (*tables, *system.nobody)])
-    start, cells, coefs = system.entries
-    assert not np.add.reduceat(coefs * count[cells], start[:-1]).any()
-    assert {2, 3, 4} <= set(np.abs(coefs).tolist())
+    assert not system.relations.residuals(count).any()
+    assert {2, 3, 4} <= set(np.abs(system.relations.coef).tolist())
 
 
 PROGRAMME = """\

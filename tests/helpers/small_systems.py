@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.disclosure import (
+    Relations,
+)
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from tests.helpers.attacker_apart import Attacker, Demand
 
 KINDS = ("flat", "cube", "linked", "odd")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.disclosure import (
+    Relations,
+)
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 
 
 def square(**changed: object) -> SuppressionProblem:

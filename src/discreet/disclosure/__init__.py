@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .blanks import ZEROS_HIDDEN as ZEROS_HIDDEN
+    from .blanks import Blanks as Blanks
+    from .blanks import KnownZeros as KnownZeros
+    from .blanks import audit_published as audit_published
+    from .blanks import published_intervals as published_intervals
+    from .blanks import zeros_of as zeros_of
     from .cells import Cells as Cells
     from .cores import Combinations as Combinations
     from .cores import Core as Core
@@ -18,8 +24,23 @@ if TYPE_CHECKING:
     from .cores import cyclic_cores as cyclic_cores
     from .cores import layers_of as layers_of
     from .coverage import Coverage as Coverage
+    from .elimination import PRIME as PRIME
+    from .elimination import Elimination as Elimination
+    from .elimination import elimination_of as elimination_of
+    from .elimination import independent_relations as independent_relations
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
+    from .named_cells import CellNamer as CellNamer
+    from .named_cells import CellNames as CellNames
+    from .named_cells import LinkedCells as LinkedCells
+    from .named_cells import VariableCode as VariableCode
+    from .named_cells import code_positions as code_positions
+    from .named_cells import figures_shown as figures_shown
+    from .named_cells import linked_cells as linked_cells
+    from .named_cells import places_in as places_in
+    from .named_cells import refuse_cells as refuse_cells
+    from .named_cells import relations_of as relations_of
+    from .named_cells import table_relations as table_relations
     from .partitions import Doubt as Doubt
     from .partitions import Partitions as Partitions
     from .published import SHOWN as SHOWN
@@ -36,6 +57,11 @@ if TYPE_CHECKING:
     from .record_atoms import EXPECTED as EXPECTED
     from .record_atoms import RecordAtoms as RecordAtoms
     from .record_atoms import go_together as go_together
+    from .relations import Relations as Relations
+    from .relations import component_labels as component_labels
+    from .relations import stacked_relations as stacked_relations
+    from .relations import tidied_relations as tidied_relations
+    from .relations import with_equal_cells_merged as with_equal_cells_merged
     from .shown_sets import ShownSets as ShownSets
     from .shown_sets import TooManySetsError as TooManySetsError
     from .system import UNPUBLISHED as UNPUBLISHED
@@ -44,10 +70,15 @@ if TYPE_CHECKING:
     from .units import LinkedRecords as LinkedRecords
     from .units import UnitLink as UnitLink
     from .units import UnitSystem as UnitSystem
+    from .units import rows_across as rows_across
     from .units import sources_of as sources_of
     from .verdicts import DisclosureVerdict as DisclosureVerdict
     from .verdicts import Gap as Gap
     from .verdicts import Judged as Judged
     from .verdicts import VerdictWord as VerdictWord
+    from .whole_values import additive_values as additive_values
+    from .whole_values import recomputed_totals as recomputed_totals
+    from .whole_values import shared_values as shared_values
+    from .whole_values import units_of as units_of
 
 lazy_face(__name__)

@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.disclosure.relations import Relations, component_labels
 
 #: A dependency less probable by chance than this is none of chance.
 CHANCE = 1e-9
@@ -61,16 +62,8 @@ def common_parts(first: IntArray, second: IntArray) -> IntArray | None:
     """The parts into which two partitions together fall, per pair; None if it is one."""
     codes, one = np.unique(first, return_inverse=True)
     others, other = np.unique(second, return_inverse=True)
-    label = np.arange(len(codes) + len(others), dtype=np.int64)
-    while True:
-        least = np.minimum(label[one], label[len(codes) + other])
-        fresh = label.copy()
-        np.minimum.at(fresh, one, least)
-        np.minimum.at(fresh, len(codes) + other, least)
-        fresh = fresh[fresh]
-        if np.array_equal(fresh, label):
-            break
-        label = fresh
+    pairs = np.stack([one, len(codes) + other], axis=1)
+    label = component_labels(Relations.of_pairs(len(codes) + len(others), pairs))
     parts, place = np.unique(label[one], return_inverse=True)
     return place if len(parts) > 1 else None
 

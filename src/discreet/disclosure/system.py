@@ -21,6 +21,7 @@ from discreet.arrays import BoolArray, IntArray, find_sorted, starts
 from discreet.classifications import Classification
 from discreet.disclosure.cells import CellLayer, Cells, LayerCells
 from discreet.disclosure.partitions import Partitions
+from discreet.disclosure.relations import Relations
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import DiscreetError
 from discreet.tables import Dimension, Table
@@ -93,8 +94,8 @@ class CellSystem:
         return np.split(self.cells.possible[: size[-1]], size[1:-1])
 
     @cached_property
-    def entries(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Where each row begins, and cells and coefficients of its entries: total, then parts."""
+    def relations(self) -> Relations:
+        """The rows: each total, then its parts."""
         nothing = np.zeros(0, dtype=np.int64)
         total, number, parts = (
             np.concatenate([nothing, *(rows[at] for rows in self._rows)]) for at in range(3)
@@ -102,15 +103,22 @@ class CellSystem:
         start = starts(number + 1)
         first = np.zeros(int(start[-1]), dtype=np.bool_)
         first[start[:-1]] = True
-        cells = np.empty(len(first), dtype=np.int64)
+        cells = np.empty(len(first), dtype=np.int32)
         cells[first], cells[~first] = total, parts
-        return start, cells, np.where(first, -1, 1).astype(np.int64)
+        return Relations(
+            cells=max(len(self.cells.count), int(cells.max(initial=-1)) + 1),
+            start=start,
+            cell=cells,
+            coef=np.where(first, -1, 1).astype(np.int64),
+            rhs=np.zeros(len(total), dtype=np.int64),
+        )
 
     @property
     def rows(self) -> list[tuple[int, IntArray]]:
         """Each row as its total and its parts."""
-        start, cells, _ = self.entries
-        return [(int(row[0]), row[1:]) for row in np.split(cells, start[1:-1]) if len(row)]
+        links = self.relations
+        rows = np.split(links.cell.astype(np.int64), links.start[1:-1])
+        return [(int(row[0]), row[1:]) for row in rows if len(row)]
 
     @property
     def nobody(self) -> list[Table]:
@@ -120,7 +128,7 @@ class CellSystem:
     @property
     def ties(self) -> list[tuple[int, int]]:
         """Pairs of tables that rows tie together; that of nobody comes after the others."""
-        return tied_tables(self.entries, self.cells.offsets)
+        return tied_tables(self.relations, self.cells.offsets)
 
     def records_of(self, table: int) -> Partitions | None:
         """What the records say of a table; None if that is what names say."""
@@ -132,7 +140,7 @@ class CellSystem:
         return self.partitions.doubt_lines()
 
     def __repr__(self) -> str:
-        return f"<CellSystem (confidential): {len(self.entries[0]) - 1:,} rows across tables>"
+        return f"<CellSystem (confidential): {len(self.relations):,} rows across tables>"
 
     # -- rows --------------------------------------------------------------------------
 
@@ -390,13 +398,10 @@ class CellSystem:
         return cells_of_nobody(names, columns)
 
 
-def tied_tables(
-    entries: tuple[IntArray, IntArray, IntArray], offsets: IntArray
-) -> list[tuple[int, int]]:
+def tied_tables(links: Relations, offsets: IntArray) -> list[tuple[int, int]]:
     """Pairs of tables with cells in one row, by where the cells of each table begin."""
-    start, cells, _ = entries
-    tables = np.searchsorted(offsets, cells, side="right") - 1
-    first = np.repeat(tables[start[:-1]], np.diff(start))
+    tables = np.searchsorted(offsets, links.cell, side="right") - 1
+    first = tables[links.start[links.row]]
     pairs = np.unique(np.stack([first, tables]), axis=1).T.tolist()
     return [(a, b) for a, b in pairs if a != b]
 

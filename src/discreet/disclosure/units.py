@@ -20,7 +20,14 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, starts
 from discreet.classifications import Classification
 from discreet.disclosure.code_pairs import CHANCE
 from discreet.disclosure.partitions import Partitions
-from discreet.disclosure.system import UNPUBLISHED, CellSystem, cells_of_nobody, tied_tables
+from discreet.disclosure.relations import Relations
+from discreet.disclosure.system import (
+    UNPUBLISHED,
+    CellSystem,
+    cells_of_nobody,
+    tied_tables,
+    unexamined_by_name,
+)
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import DiscreetError, TableError
 from discreet.microdata import parse_filter, read_microdata
@@ -69,7 +76,7 @@ class LinkedRecords:
     ...           replace(tabulate(homes, by=["size"]), unit="homes")]
     >>> linked = LinkedRecords({"": people, "homes": homes}, [UnitLink("homes", "", ("home",))],
     ...                        tables)
-    >>> sorted({coef for coef in linked.system(tables).entries[2].tolist()})
+    >>> sorted({coef for coef in linked.system(tables).relations.coef.tolist()})
     [-1, 1, 2]
     """
 
@@ -280,14 +287,18 @@ class UnitSystem:
                 numbers.append(np.arange(size, size + len(fresh)))
                 size += len(fresh)
                 self.nobody.append(replace(fresh, unit=unit))
-            start, cells, coefs = own.entries
-            rows.append((np.diff(start), np.concatenate(numbers)[cells], coefs))
+            links = own.relations
+            rows.append((np.diff(links.start), np.concatenate(numbers)[links.cell], links.coef))
         if counts:
             rows += self._size_rows(offsets[len(tables) :], size)
         self.unexamined = tuple(dict.fromkeys(gaps))
         length, cells, coefs = (np.concatenate([own[at] for own in rows]) for at in range(3))
-        self.entries = starts(length), cells.astype(np.int64), coefs.astype(np.int64)
-        self._sizes = [len(table) for table in (*tables, *self.nobody)]
+        self._offsets = starts([len(table) for table in (*tables, *self.nobody)])
+        row = np.repeat(np.arange(len(length)), length)
+        #: The rows, cells numbered through all tables
+        self.relations = Relations.of_entries(
+            int(self._offsets[-1]), len(length), row, cells, coefs
+        )
 
     def _size_rows(
         self, first: IntArray, size: int
@@ -325,7 +336,7 @@ class UnitSystem:
     @cached_property
     def ties(self) -> list[tuple[int, int]]:
         """Pairs of tables that rows tie together; those of nobody come after the others."""
-        return tied_tables(self.entries, starts(self._sizes))
+        return tied_tables(self.relations, self._offsets)
 
     def records_of(self, table: int) -> Partitions | None:
         """What the records say of a table; None if that is what names say."""
@@ -334,6 +345,26 @@ class UnitSystem:
     def doubt_lines(self) -> list[str]:
         """What chance could have made, in words."""
         return self._linked.doubt_lines()
+
+
+def rows_across(
+    tables: Sequence[Table], records: Any, others: Collection[int] = (), *, counts: bool = True
+) -> tuple[CellSystem | UnitSystem | None, tuple[Gap, ...]]:
+    """What ties tables together beyond names, and what of it was not examined.
+
+    `others` are the numbers of tables whose cells had other records when they were published.
+    """
+    alone = len(tables) < 2 and all(len(own.classifications) < 2 for own in tables[0].dimensions)
+    if alone and (records is None or (tables[0].count != 0).all()):
+        return None, ()
+    if isinstance(records, LinkedRecords):
+        linked = records.system(tables, others, counts=counts)
+        return linked, linked.unexamined
+    if records is None or len({table.unit for table in tables}) > 1:
+        return None, unexamined_by_name(tables)
+    partitions = records if isinstance(records, Partitions) else Partitions(records, tables)
+    rows = CellSystem(partitions, tables, others)
+    return rows, rows.unexamined
 
 
 def sources_of(records: Any) -> list[Any]:

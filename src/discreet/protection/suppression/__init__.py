@@ -14,32 +14,35 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from discreet.confidential import Confidential as Confidential
+    from discreet.disclosure import Blanks as Blanks
+    from discreet.disclosure import Relations as Relations
+    from discreet.disclosure import additive_values as additive_values
+    from discreet.disclosure import audit_published as audit_published
+    from discreet.disclosure import figures_shown as figures_shown
+    from discreet.disclosure import linked_cells as linked_cells
+    from discreet.disclosure import recomputed_totals as recomputed_totals
+    from discreet.disclosure import relations_of as relations_of
+    from discreet.disclosure import shared_values as shared_values
+    from discreet.disclosure import stacked_relations as stacked_relations
+    from discreet.disclosure import table_relations as table_relations
+    from discreet.disclosure import units_of as units_of
+    from discreet.disclosure import zeros_of as zeros_of
+    from discreet.kernels import compiled as compiled
+    from discreet.kernels import compiled_at_once as compiled_at_once
+
     from .method import SuppressionProtection as SuppressionProtection
     from .methods.registry import Progress as Progress
     from .methods.registry import find_pattern as find_pattern
     from .problem.demands import Earlier as Earlier
     from .problem.demands import hidden_in as hidden_in
-    from .problem.demands import zeros_of as zeros_of
-    from .problem.kernels import compiled as compiled
-    from .problem.kernels import compiled_at_once as compiled_at_once
     from .problem.linked_tables import TableCells as TableCells
     from .problem.linked_tables import build_problem as build_problem
     from .problem.parameters import Cost as Cost
     from .problem.parameters import Knowledge as Knowledge
     from .problem.system import UNBOUNDED as UNBOUNDED
     from .problem.system import CellState as CellState
-    from .problem.system import Confidential as Confidential
-    from .problem.system import Relations as Relations
     from .problem.system import SuppressionProblem as SuppressionProblem
-    from .problem.table_relations import additive_values as additive_values
-    from .problem.table_relations import figures_shown as figures_shown
-    from .problem.table_relations import linked_cells as linked_cells
-    from .problem.table_relations import recomputed_totals as recomputed_totals
-    from .problem.table_relations import relations_of as relations_of
-    from .problem.table_relations import shared_values as shared_values
-    from .problem.table_relations import stacked_relations as stacked_relations
-    from .problem.table_relations import table_relations as table_relations
-    from .problem.table_relations import units_of as units_of
     from .proof.audit import Audit as Audit
     from .proof.audit import audit as audit
     from .proof.audit import audit_problem as audit_problem
@@ -50,8 +53,6 @@ if TYPE_CHECKING:
     from .proof.certificate import certify as certify
     from .proof.joint_cubes import LinkedTable as LinkedTable
     from .proof.joint_cubes import held_in_joint_cubes as held_in_joint_cubes
-    from .proof.release_audit import Blanks as Blanks
-    from .proof.release_audit import audit_published as audit_published
     from .proof.release_audit import check_releases as check_releases
     from .proof.whole_numbers import make_whole as make_whole
     from .publish.protected_tables import METHOD as METHOD

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.disclosure import (
+    units_of,
+)
 from discreet.errors import SuppressionError
 from discreet.files import file_digest, write_text
 from discreet.protection.protocol import (
@@ -34,7 +37,6 @@ from discreet.protection.protocol import (
 )
 from discreet.protection.suppression.problem.demands import hidden_in
 from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.table_relations import units_of
 from discreet.protection.suppression.publish.protected_tables import figure_of, marks_of
 from discreet.protection.suppression.release.checks import (
     check_suppression,

@@ -9,14 +9,16 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
+from discreet.disclosure import (
+    Relations,
+    relations_of,
+)
 from discreet.protection.suppression.methods.modular import (
     protect_modular,
     subtable_problem,
     subtables_of,
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
-from discreet.protection.suppression.problem.system import Relations
-from discreet.protection.suppression.problem.table_relations import relations_of
 from discreet.protection.suppression.proof.certificate import certify
 from discreet_argus import read_jj
 

@@ -10,12 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.disclosure import (
+    Relations,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.branch_and_cut import protect_optimal
 from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.cuts import WIDE, aims_of, movable_cells
 from discreet.protection.suppression.methods.worktime import WorkTime
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
 from discreet_argus.jj import read_jj
 from tests.helpers.squares import square

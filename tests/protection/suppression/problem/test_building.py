@@ -15,20 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.disclosure import (
+    Relations,
+    stacked_relations,
+    table_relations,
+    tidied_relations,
+    with_equal_cells_merged,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.parameters import Cost, Knowledge
 from discreet.protection.suppression.problem.system import (
     UNBOUNDED,
     CellState,
-    Relations,
     SuppressionProblem,
-)
-from discreet.protection.suppression.problem.table_relations import (
-    stacked_relations,
-    table_relations,
-    tidied_relations,
-    with_equal_cells_merged,
 )
 from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
 from discreet_argus import read_rda, read_records

@@ -16,11 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.disclosure import (
+    linked_cells,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier, hidden_in
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState
-from discreet.protection.suppression.problem.table_relations import linked_cells
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.release_audit import check_releases
 from discreet.tables import CellStatus, ProtectedTable, Provenance

@@ -7,7 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.protection.suppression.problem.system import CellState, Relations
+from discreet.disclosure import (
+    Relations,
+)
+from discreet.protection.suppression.problem.system import CellState
 from discreet.protection.suppression.proof import coalitions
 from discreet.protection.suppression.proof.coalitions import audit_respondents, opened_by_pairs
 from discreet.protection.suppression.proof.insiders import Insiders

@@ -9,7 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.disclosure import (
+    Relations,
+)
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof.deviations import DeviationCheck
 from discreet.protection.suppression.proof.draft_pattern import (

@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.disclosure import (
+    Relations,
+    elimination_of,
+    independent_relations,
+)
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.system import CellState, Relations
+from discreet.protection.suppression.problem.system import CellState
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof import elimination
 from discreet.protection.suppression.proof.audit import audit_problem
 from discreet.protection.suppression.proof.certificate import certified
-from discreet.protection.suppression.proof.elimination import (
-    elimination_of,
-    independent_relations,
-)
 from tests.helpers.small_systems import drawn_system
 from tests.helpers.squares import square
 

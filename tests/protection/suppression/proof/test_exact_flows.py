@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.disclosure import (
+    Relations,
+)
 from discreet.protection.suppression.problem.system import (
     UNBOUNDED,
     CellState,
-    Relations,
     SuppressionProblem,
 )
 from discreet.protection.suppression.proof.certificate import certify

@@ -9,6 +9,10 @@ import highspy
 import numpy as np
 import pytest
 
+from discreet.disclosure import (
+    elimination_of,
+    independent_relations,
+)
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     blocks_of,
@@ -25,10 +29,6 @@ from discreet.protection.suppression.proof.certificate import (
 from discreet.protection.suppression.proof.coalitions import audit_respondents
 from discreet.protection.suppression.proof.deviations import Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.elimination import (
-    elimination_of,
-    independent_relations,
-)
 from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.proof.local_lp import (
     cover_tasks,

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.disclosure import (
+    Relations,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof import whole_numbers
 from discreet.protection.suppression.proof.audit import audit_problem
 from discreet.protection.suppression.proof.certificate import certify

@@ -11,6 +11,9 @@ import pytest
 
 import discreet as dc
 from discreet import suppress
+from discreet.disclosure import (
+    Relations,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import (
     Knowledge,
@@ -19,7 +22,7 @@ from discreet.protection.suppression import (
     find_pattern,
 )
 from discreet.protection.suppression.methods import fast
-from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
+from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certified
 from discreet.protection.suppression.proof.insiders import Insiders
 from discreet_argus import read_jj

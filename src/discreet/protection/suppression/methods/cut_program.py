@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.confidential import (
+    Confidential,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cuts import (
     WIDE,
@@ -26,7 +29,6 @@ from discreet.protection.suppression.methods.cuts import (
     bridge_cuts,
     relation_cuts,
 )
-from discreet.protection.suppression.problem.system import Confidential
 from discreet.solver import column_values, is_optimal, quiet_solver
 
 #: Cells are taken as hidden by so much more: in parts first by this, then by that; in whole

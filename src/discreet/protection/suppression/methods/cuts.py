@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.system import (
-    CellState,
+from discreet.confidential import (
     Confidential,
-    SuppressionProblem,
 )
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,

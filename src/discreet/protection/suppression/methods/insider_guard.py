@@ -14,6 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
+from discreet.disclosure import (
+    refuse_cells,
+)
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.cuts import (
@@ -25,7 +28,6 @@ from discreet.protection.suppression.methods.cuts import (
 from discreet.protection.suppression.methods.local_search import ProofUsers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
-from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.certificate import Pattern, certified
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.insider_proofs import (

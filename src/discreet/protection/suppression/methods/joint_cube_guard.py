@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.disclosure import DisclosureVerdict, Gap
+from discreet.disclosure import (
+    DisclosureVerdict,
+    Gap,
+    refuse_cells,
+)
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.whole_numbers import untested_gaps
 

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray
+from discreet.kernels import (
+    compiled,
+)
 from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.cuts import aims_of, movable_cells
-from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, outer_bounds, unknowns_of
 

@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import get_args
 
+from discreet.disclosure import (
+    refuse_cells,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.frozen_cells import with_conflicts
 from discreet.protection.suppression.methods.insider_guard import SEARCHED, guarded_pattern
@@ -18,7 +21,6 @@ from discreet.protection.suppression.methods.lower_bounds import lower_bound_of,
 from discreet.protection.suppression.methods.whole_numbers import protected_in_whole_numbers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.settings import Method

@@ -11,21 +11,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
+from discreet.confidential import (
+    Confidential,
+)
+from discreet.disclosure import (
+    LinkedCells,
+    Relations,
+    code_positions,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import (
     COLUMNS,
     CellState,
-    Confidential,
-    Relations,
     SuppressionProblem,
     columns_between,
 )
-from discreet.protection.suppression.problem.table_relations import LinkedCells, code_positions
 from discreet.rules import SEVERAL
 from discreet.tables import CellStatus, ProtectedTable, Table, within
 
@@ -34,8 +39,6 @@ _SLACK = 1e-6
 LEVELS = ("lower", "upper", "sliding")
 #: Unpublished values are thought to be at most so many times as large as the largest.
 _FAR = 16.0
-#: Whether zeros may be hidden, too ("partners"), or not.
-KnownZeros: TypeAlias = Literal["fixed", "partners"]
 
 
 @runtime_checkable
@@ -403,8 +406,6 @@ def with_changes_known(problem: SuppressionProblem, changed: ChangedCells) -> Su
 
 # -- empty cells of counts -------------------------------------------------------------
 
-#: Kind of the remark that zeros may be hidden among the others.
-ZEROS_HIDDEN = "hidden-zeros"
 #: With more cells than these, grids are not made in full.
 _MOST = 250_000
 #: What is found in a cell without records.
@@ -489,12 +490,6 @@ def earlier_with_empty_cells(earlier: Earlier) -> Earlier:
         if mask is not None and not isinstance(mask, ProtectedTable)
     }
     return replace(earlier, table=table, primary=primary, **masks)
-
-
-def zeros_of(published: Sequence[ProtectedTable]) -> KnownZeros:
-    """Whether published tables say that zeros may be hidden ("partners") or not ("fixed")."""
-    hidden = any(note.kind == ZEROS_HIDDEN for table in published for note in table.notes)
-    return "partners" if hidden else "fixed"
 
 
 def hides_empty_cells(table: Table, published: ProtectedTable | BoolArray) -> bool:

@@ -7,13 +7,31 @@ contradictions are refused by name. Protection levels end at what every reader k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.confidential import (
+    Confidential,
+)
+from discreet.disclosure import (
+    KnownZeros,
+    Relations,
+    VariableCode,
+    additive_values,
+    linked_cells,
+    refuse_cells,
+    rows_across,
+    shared_values,
+    stacked_relations,
+    table_relations,
+    tidied_relations,
+    units_of,
+    with_equal_cells_merged,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import (
     LEVELS,
@@ -21,7 +39,6 @@ from discreet.protection.suppression.problem.demands import (
     ChangedCells,
     Demands,
     Earlier,
-    KnownZeros,
     PrimaryFindings,
     StatedFindings,
     with_changed_apart,
@@ -37,21 +54,7 @@ from discreet.protection.suppression.problem.parameters import (
 from discreet.protection.suppression.problem.system import (
     UNBOUNDED,
     CellState,
-    Confidential,
-    Relations,
     SuppressionProblem,
-)
-from discreet.protection.suppression.problem.table_relations import (
-    VariableCode,
-    additive_values,
-    linked_cells,
-    refuse_cells,
-    shared_values,
-    stacked_relations,
-    table_relations,
-    tidied_relations,
-    units_of,
-    with_equal_cells_merged,
 )
 from discreet.protection.suppression.problem.unknowns import Unknowns, outer_bounds
 from discreet.tables import Table
@@ -305,28 +308,6 @@ def joint_problem(
     return problem, members
 
 
-def rows_across(
-    tables: Sequence[Table], records: Any, others: Collection[int] = (), *, counts: bool = True
-) -> tuple[CellSystem | UnitSystem | None, tuple[Gap, ...]]:
-    """What ties tables together beyond names, and what of it was not examined.
-
-    `others` are the numbers of tables whose cells had other records when they were published.
-    """
-    alone = len(tables) < 2 and all(len(own.classifications) < 2 for own in tables[0].dimensions)
-    if alone and (records is None or (tables[0].count != 0).all()):
-        return None, ()
-    from discreet.disclosure import CellSystem, LinkedRecords, Partitions, unexamined_by_name
-
-    if isinstance(records, LinkedRecords):
-        linked = records.system(tables, others, counts=counts)
-        return linked, linked.unexamined
-    if records is None or len({table.unit for table in tables}) > 1:
-        return None, unexamined_by_name(tables)
-    partitions = records if isinstance(records, Partitions) else Partitions(records, tables)
-    rows = CellSystem(partitions, tables, others)
-    return rows, rows.unexamined
-
-
 # -- cells, values and relations ----------------------------------------------
 
 
@@ -429,13 +410,13 @@ def with_rows(
     value: IntArray,
 ) -> Relations:
     """The relations with rows across tables; what rounding leaves over stands in the row."""
-    start, cell, coef = rows.entries
-    if not len(cell):
+    across = rows.relations
+    if not len(across):
         return relations
-    there = np.concatenate(list(occupied))[cell]
-    row = np.repeat(np.arange(len(start) - 1), np.diff(start))[there]
-    entries = np.concatenate(list(cells))[cell[there]], coef[there]
-    links = tidied_relations(Relations.of_entries(relations.cells, len(start) - 1, row, *entries))
+    there = np.concatenate(list(occupied))[across.cell]
+    entries = np.concatenate(list(cells))[across.cell[there]], across.coef[there]
+    links = Relations.of_entries(relations.cells, len(across), across.row[there], *entries)
+    links = tidied_relations(links)
     return tidied_relations(relations.joined(replace(links, rhs=links.residuals(value))))
 
 

@@ -11,8 +11,11 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import (
+    Relations,
+)
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.system import UNBOUNDED, Relations
+from discreet.protection.suppression.problem.system import UNBOUNDED
 
 #: Costs are cut off here, so that sums of millions of them are exact.
 _DEAREST = 2**40

@@ -15,7 +15,19 @@ from typing import Any, TypedDict
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.disclosure import Gap
+from discreet.confidential import (
+    Confidential,
+)
+from discreet.disclosure import (
+    Gap,
+    LinkedCells,
+    Relations,
+    VariableCode,
+    linked_cells,
+    recomputed_totals,
+    refuse_cells,
+    tidied_relations,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier, StatedFindings
 from discreet.protection.suppression.problem.linked_tables import TableCells
@@ -23,18 +35,8 @@ from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.problem.system import (
     UNBOUNDED,
     CellState,
-    Confidential,
-    Relations,
     SuppressionProblem,
     columns_between,
-)
-from discreet.protection.suppression.problem.table_relations import (
-    LinkedCells,
-    VariableCode,
-    linked_cells,
-    recomputed_totals,
-    refuse_cells,
-    tidied_relations,
 )
 from discreet.protection.suppression.settings import InsiderAim
 from discreet.tables import (

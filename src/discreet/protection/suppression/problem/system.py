@@ -7,167 +7,17 @@ decimal. A relation alone is public; values are not.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray, starts
-from discreet.errors import Problem, SuppressionError, TableError, raise_all
-
-
-class Confidential:
-    """Shows nothing of itself but that it is confidential."""
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} (confidential)>"
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Relations:
-    """Linear relations: the sum of coefficient × value over a row is its right-hand side.
-
-    >>> sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
-    >>> sums.residuals(np.array([5, 2, 3]))
-    array([0])
-    """
-
-    cells: int  # number of cells
-    start: IntArray  # where each row begins in `cell` and `coef`; one more than there are rows
-    cell: PositionArray  # number of the cell of each entry
-    coef: IntArray  # its coefficient, usually 1 for parts and -1 for their total
-    rhs: IntArray  # right-hand side of each row, in units; usually 0
-
-    def __post_init__(self) -> None:
-        if len(self.start) != len(self.rhs) + 1 or len(self.cell) != len(self.coef):
-            raise TableError("the rows of the relations differ in length", code="relations")
-        if self.cell.size and not 0 <= int(self.cell.min()) <= int(self.cell.max()) < self.cells:
-            raise TableError("a relation names a cell that is not there", code="relations")
-
-    @classmethod
-    def of(
-        cls, cells: int, rows: Sequence[Sequence[tuple[int, int]]], rhs: Sequence[int] | None = None
-    ) -> Relations:
-        """From rows of (cell, coefficient)."""
-        entries = [(row, *entry) for row, own in enumerate(rows) for entry in own]
-        row, cell, coef = np.array(entries, dtype=np.int64).reshape(-1, 3).T
-        right = None if rhs is None else np.array(rhs, dtype=np.int64)
-        return cls.of_entries(cells, len(rows), row, cell, coef, right)
-
-    @classmethod
-    def of_entries(
-        cls, cells: int, rows: int, row: IntArray, cell: Any, coef: Any, rhs: IntArray | None = None
-    ) -> Relations:
-        """From entries with the row of each; those of one row keep their order."""
-        order = np.argsort(row, kind="stable")
-        return cls(
-            cells=cells,
-            start=starts(np.bincount(row, minlength=rows)),
-            cell=cell[order].astype(np.int32),
-            coef=coef[order].astype(np.int64),
-            rhs=np.zeros(rows, dtype=np.int64) if rhs is None else rhs,
-        )
-
-    def __len__(self) -> int:
-        return len(self.rhs)
-
-    @cached_property
-    def row(self) -> IntArray:
-        """The row of each entry."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.start))
-
-    @cached_property
-    def heaviest(self) -> int:
-        """The largest sum of absolute coefficients of a row, at least 1."""
-        weight = np.bincount(self.row, np.abs(self.coef), minlength=len(self))
-        return int(weight.max(initial=1.0))
-
-    @cached_property
-    def by_cell(self) -> tuple[IntArray, IntArray]:
-        """Where the entries of each cell begin, and the entries sorted by cell."""
-        order = np.argsort(self.cell, kind="stable").astype(np.int64)
-        return starts(np.bincount(self.cell, minlength=self.cells)), order
-
-    @cached_property
-    def totals(self) -> IntArray:
-        """The cell that each row gives a negative coefficient, its total; -1 for none."""
-        totals = np.full(len(self), -1, dtype=np.int64)
-        negative = self.coef < 0
-        totals[self.row[negative]] = self.cell[negative]
-        return totals
-
-    @property
-    def matrix(self) -> tuple[IntArray, PositionArray, IntArray]:
-        """Where each row begins, and cells and coefficients of the entries."""
-        return self.start, self.cell, self.coef
-
-    def residuals(self, value: IntArray) -> IntArray:
-        """Per row, by how much the values miss it. CONFIDENTIAL where the values are."""
-        total = np.zeros(len(self), dtype=np.int64)
-        np.add.at(total, self.row, self.coef * value[self.cell])
-        return total - self.rhs
-
-    def among(self, chosen: BoolArray) -> tuple[Relations, IntArray]:
-        """The relations among the chosen cells, numbered anew, when all others are known.
-
-        Right-hand sides are 0: unknowns are deviations from the true values. Rows without a chosen
-        cell are left out. Gives the old numbers of the cells, too.
-        """
-        old = np.flatnonzero(chosen).astype(np.int64)
-        new = np.full(self.cells, -1, dtype=np.int64)
-        new[old] = np.arange(old.size)
-        kept = chosen[self.cell]
-        width = np.bincount(self.row[kept], minlength=len(self))
-        rows = np.flatnonzero(width)
-        among = Relations(
-            cells=old.size,
-            start=starts(width[rows]),
-            cell=new[self.cell[kept]].astype(np.int32),
-            coef=self.coef[kept],
-            rhs=np.zeros(rows.size, dtype=np.int64),
-        )
-        return among, old
-
-    def rows(self, kept: BoolArray) -> Relations:
-        """Some of the relations, over the same cells."""
-        entries = kept[self.row]
-        return replace(
-            self,
-            start=starts(np.diff(self.start)[kept]),
-            cell=self.cell[entries],
-            coef=self.coef[entries],
-            rhs=self.rhs[kept],
-        )
-
-    def renumbered(self, numbers: npt.NDArray[Any], cells: int) -> Relations:
-        """The same relations over cells with other numbers, and perhaps more of them."""
-        return replace(self, cells=cells, cell=numbers[self.cell].astype(np.int32))
-
-    def joined(self, other: Relations) -> Relations:
-        """These relations and others over the same cells."""
-        if other.cells != self.cells:
-            raise TableError("the relations are about different cells", code="relations")
-        return Relations(
-            cells=self.cells,
-            start=np.concatenate([self.start, other.start[1:] + self.start[-1]]),
-            cell=np.concatenate([self.cell, other.cell]),
-            coef=np.concatenate([self.coef, other.coef]),
-            rhs=np.concatenate([self.rhs, other.rhs]),
-        )
-
-    def dense(self) -> npt.NDArray[Any]:
-        """The matrix in full; for small systems."""
-        matrix = np.zeros((len(self), self.cells), dtype=np.int64)
-        np.add.at(matrix, (self.row, self.cell), self.coef)
-        return matrix
-
-    def __repr__(self) -> str:
-        return f"<Relations: {len(self):,} over {self.cells:,} cells>"
-
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import Relations
+from discreet.errors import Problem, SuppressionError, raise_all
 
 #: The attacker knows nothing about a cell beyond this, in units.
 UNBOUNDED = 2**53

@@ -14,14 +14,18 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.kernels import compiled
-from discreet.protection.suppression.problem.system import (
-    WIDEST,
+from discreet.confidential import (
     Confidential,
-    Relations,
-    SuppressionProblem,
 )
+from discreet.disclosure import (
+    Relations,
+    component_labels,
+)
+from discreet.errors import SuppressionError
+from discreet.kernels import (
+    compiled,
+)
+from discreet.protection.suppression.problem.system import WIDEST, SuppressionProblem
 
 #: Levels count as reached when so little is missing, in units.
 TOLERANCE = 1e-6
@@ -94,24 +98,6 @@ def unknowns_of(
         sliding=sliding,
         sensitive=watched,
     )
-
-
-def component_labels(relations: Relations) -> IntArray:
-    """For each cell, the smallest cell that it hangs together with by relations."""
-    label = np.arange(relations.cells, dtype=np.int64)
-    if not relations.cell.size:
-        return label
-    starts = relations.start[:-1]
-    filled = np.flatnonzero(np.diff(relations.start))
-    while True:
-        least = np.full(len(relations), relations.cells, dtype=np.int64)
-        least[filled] = np.minimum.reduceat(label[relations.cell], starts[filled])
-        fresh = label.copy()
-        np.minimum.at(fresh, relations.cell, least[relations.row])
-        fresh = fresh[fresh]
-        if np.array_equal(fresh, label):
-            return label
-        label = fresh
 
 
 def blocks_of(unknowns: Unknowns, wanted: BoolArray | None = None) -> Iterator[Unknowns]:

@@ -16,19 +16,28 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import without_values
-from discreet.disclosure import DisclosureVerdict, Gap, Judged
+from discreet.confidential import (
+    Confidential,
+    without_values,
+)
+from discreet.disclosure import (
+    DisclosureVerdict,
+    Gap,
+    Judged,
+    KnownZeros,
+    figures_shown,
+    units_of,
+    zeros_of,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import (
     Demands,
     Earlier,
-    KnownZeros,
     earlier_with_empty_cells,
     hidden_in,
     hides_empty_cells,
     occupied,
     with_empty_cells,
-    zeros_of,
 )
 from discreet.protection.suppression.problem.linked_tables import (
     COUNTS,
@@ -42,15 +51,7 @@ from discreet.protection.suppression.problem.related_values import (
     stated_relations,
     unpublished_values,
 )
-from discreet.protection.suppression.problem.system import (
-    CellState,
-    Confidential,
-    SuppressionProblem,
-)
-from discreet.protection.suppression.problem.table_relations import (
-    figures_shown,
-    units_of,
-)
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Certificate, attack_intervals, certify
 from discreet.protection.suppression.proof.coalitions import RespondentAudit, audit_respondents
 from discreet.protection.suppression.proof.insiders import Insiders, insiders_of, levels_against

@@ -16,21 +16,22 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import (
+    independent_relations,
+)
 from discreet.errors import SuppressionError
 from discreet.files import texts_of
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,
     blocks_of,
-    component_labels,
     mobile_cells,
     outer_bounds,
     unknowns_of,
 )
 from discreet.protection.suppression.proof.deviations import DeviationCheck, Reach, sure_moves
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.elimination import independent_relations
 from discreet.protection.suppression.proof.local_lp import reach_by_patches
 from discreet.protection.suppression.proof.unit_exchange import prove_by_exchange
 from discreet.solver import column_values, is_optimal, loaded_solver
@@ -105,125 +106,6 @@ class Attacker:
         wish = np.zeros(len(self.unknowns))
         wish[at] = side
         return self.ask(wish)
-
-
-#: Bounds so near to a whole unit are that unit.
-_NEAR = 1e-3
-#: Bounds no farther than this from a solution are worked out anew from there, in units.
-_CLOSE = 2.0**20
-#: The solver's tolerance for what is worked out anew.
-_COARSE = 1e-7
-
-
-def published_intervals(
-    relations: Relations,
-    value: IntArray,
-    hidden: BoolArray,
-    *,
-    negative: bool | BoolArray = False,
-    rounding: float = 0.0,
-    smallest: float = 0.0,
-) -> tuple[FloatArray, FloatArray]:
-    """What everyone can work out about hidden cells from the others.
-
-    Values of hidden cells are not looked at. A published value may be off by so many units:
-    0.5 where each was rounded on its own, 0 where totals are sums of what is printed. It is
-    off by the same in all its relations. No hidden value is below `smallest` where none is
-    negative: 1 unit where zeros are shown. Gives the lowest and highest value of each hidden
-    cell in whole units, rounded outwards, infinite where nothing bounds them.
-
-    >>> sums = Relations.of(4, [[(0, -1), (1, 1), (2, 1), (3, 1)]])
-    >>> shown, hidden = np.array([10, 4, 0, 0]), np.array([False, False, True, True])
-    >>> published_intervals(sums, shown, hidden)
-    (array([0., 0.]), array([6., 6.]))
-    """
-    known = ~hidden[relations.cell]
-    rest = relations.rhs.astype(np.float64)
-    np.add.at(rest, relations.row[known], -(relations.coef * value[relations.cell])[known])
-    # Hidden cells as values, and, where these were rounded, shown ones as what they are off by.
-    least = np.where(hidden, smallest, -np.minimum(rounding, np.maximum(value, 0)))
-    least = np.where(negative, np.where(hidden, -np.inf, -rounding), least)
-    most = np.where(hidden, np.inf, rounding)
-    unknown = np.ones(len(hidden), dtype=np.bool_) if rounding else hidden
-    among, cells = relations.among(unknown)
-    touched = np.bincount(relations.row[unknown[relations.cell]], minlength=len(relations)) > 0
-    rest, least, most, wanted = rest[touched], least[cells], most[cells], hidden[cells]
-    low, high = least.copy(), most.copy()
-    label = component_labels(among)
-    for block in np.unique(label[among.cell[wanted[among.cell]]]):
-        mine = label == block
-        rows = mine[among.cell[among.start[:-1]]]
-        part, at = among.among(mine)
-        chosen = np.flatnonzero(wanted[at])
-        bounds = _bounded(part, rest[rows], (least[at], most[at]), chosen)
-        low[at[chosen]], high[at[chosen]] = bounds
-    return np.floor(low[wanted] + _NEAR), np.ceil(high[wanted] - _NEAR)
-
-
-def _bounded(
-    relations: Relations, rest: FloatArray, bounds: tuple[FloatArray, FloatArray], chosen: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Two linear programs for each of some cells of a block; two more where numbers are large."""
-    large = np.abs(rest).max(initial=0.0) > _CLOSE
-    size = float(max(1.0, np.median(np.abs(rest)))) if large else 1.0
-    low, high, some = _extremes(relations, rest, bounds, chosen, size)
-    if some is None or max(np.abs(rest).max(initial=0.0), np.abs(some).max()) <= _CLOSE:
-        return low, high
-    # One unit beside a million of millions is lost to the solver: look from near by.
-    some = np.rint(some)
-    left = rest - np.bincount(
-        relations.row, relations.coef * some[relations.cell], minlength=len(relations)
-    )
-    near = (np.maximum(bounds[0] - some, -_CLOSE), np.minimum(bounds[1] - some, _CLOSE))
-    down, up, _ = _extremes(relations, left, near, chosen, 1.0)
-    start = some[chosen]
-    low = np.where(down > -_CLOSE / 2, start + down, low)
-    return low, np.where(up < _CLOSE / 2, start + up, high)
-
-
-def _extremes(
-    relations: Relations,
-    rest: FloatArray,
-    bounds: tuple[FloatArray, FloatArray],
-    chosen: IntArray,
-    size: float,
-) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Smallest and largest value of some cells, and a solution if one is at hand.
-
-    All numbers are divided by a size.
-    """
-    import highspy
-
-    solver = loaded_solver(
-        relations.matrix, bounds[0] / size, bounds[1] / size, rows=(rest / size, rest / size),
-        primal_feasibility_tolerance=_FINE if size == 1.0 else _COARSE,
-    )  # fmt: skip
-    status = highspy.HighsModelStatus
-    ends, some = np.empty((2, chosen.size)), None
-    for side, sense in enumerate((1.0, -1.0)):
-        for place, cell in enumerate(chosen.tolist()):
-            solver.changeColCost(cell, sense)
-            solver.run()
-            answer = solver.getModelStatus()
-            if answer == status.kUnknown:  # by rounding, from where the last one ended
-                solver.clearSolver()
-                solver.run()
-                answer = solver.getModelStatus()
-            finite = answer == status.kOptimal
-            unbounded = answer in (status.kUnbounded, status.kUnboundedOrInfeasible)
-            if finite:
-                ends[side, place] = solver.getInfo().objective_function_value * sense * size
-                some = column_values(solver) * size
-            solver.changeColCost(cell, 0.0)
-            if unbounded:  # unless nothing fits at all, which a run without a wish tells
-                ends[side, place] = -sense * np.inf
-                solver.run()
-                unbounded = solver.getModelStatus() != status.kInfeasible
-            if not finite and not unbounded:
-                message = "no values of the hidden cells fit the published ones"
-                hint = "say how far values are rounded, or whether they can be negative"
-                raise SuppressionError(message, code="additivity", hint=hint)
-    return ends[0], ends[1], some
 
 
 def attack_intervals(

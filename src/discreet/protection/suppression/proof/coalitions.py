@@ -20,13 +20,19 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.disclosure import Gap
+from discreet.disclosure import (
+    PRIME,
+    Elimination,
+    Gap,
+    Relations,
+    component_labels,
+    elimination_of,
+)
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import TOLERANCE, component_labels
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import TOLERANCE
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.elimination import PRIME, Elimination, elimination_of
 from discreet.protection.suppression.proof.insider_proofs import (
     InsiderProofs,
     OpenAim,

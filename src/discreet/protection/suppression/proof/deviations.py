@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.protection.suppression.problem.kernels import compiled
-from discreet.protection.suppression.problem.system import Confidential
+from discreet.confidential import (
+    Confidential,
+)
+from discreet.kernels import (
+    compiled,
+)
 from discreet.protection.suppression.problem.unknowns import Unknowns
 
 #: Deviations are made whole by multiplying with one of the first so many numbers.

@@ -14,11 +14,10 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.protection.suppression.problem.system import (
-    CellState,
+from discreet.confidential import (
     Confidential,
-    SuppressionProblem,
 )
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,

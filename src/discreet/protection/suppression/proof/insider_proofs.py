@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.confidential import (
+    Confidential,
+)
 from discreet.protection.suppression.problem.demands import LEVELS
-from discreet.protection.suppression.problem.system import CellState, Confidential
+from discreet.protection.suppression.problem.system import CellState
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, unknowns_of
 from discreet.protection.suppression.proof.deviations import Proof
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern

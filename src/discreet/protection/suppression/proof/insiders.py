@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.confidential import (
+    Confidential,
+)
+from discreet.disclosure import (
+    Relations,
+    component_labels,
+)
 from discreet.protection.suppression.problem.demands import LEVELS, Earlier
 from discreet.protection.suppression.problem.linked_tables import ProblemSource, TableCells
-from discreet.protection.suppression.problem.system import (
-    Confidential,
-    Relations,
-    SuppressionProblem,
-)
-from discreet.protection.suppression.problem.unknowns import component_labels
+from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.rules import SEVERAL, UNNAMED, lone_contributors
 from discreet.tables import Table
 
@@ -143,10 +145,7 @@ def insiders_of(
 def _labels(pairs: Sequence[tuple[int, int]], size: int) -> IntArray:
     """For each cell the smallest that pairs tie it to, directly or by others."""
     ties = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    row = np.repeat(np.arange(len(ties)), 2)
-    return component_labels(
-        Relations.of_entries(size, len(ties), row, ties.ravel(), np.ones(ties.size))
-    )
+    return component_labels(Relations.of_pairs(size, ties))
 
 
 def _contradicted(

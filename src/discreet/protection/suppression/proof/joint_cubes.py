@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.disclosure import Gap
+from discreet.disclosure import (
+    Gap,
+    Relations,
+    component_labels,
+)
 from discreet.protection.suppression.problem.demands import Earlier
 from discreet.protection.suppression.problem.linked_tables import TableCells
-from discreet.protection.suppression.problem.system import (
-    CellState,
-    Relations,
-    SuppressionProblem,
-)
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,
-    component_labels,
     unknowns_of,
 )
 from discreet.protection.suppression.proof.certificate import Certificate, certify

@@ -15,8 +15,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.protection.suppression.problem.kernels import compiled
-from discreet.protection.suppression.problem.system import Relations
+from discreet.disclosure import (
+    Relations,
+)
+from discreet.kernels import (
+    compiled,
+)
 from discreet.solver import column_values, is_optimal, loaded_solver
 
 

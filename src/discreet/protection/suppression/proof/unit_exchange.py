@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray, starts
-from discreet.protection.suppression.problem.kernels import compiled, compiled_at_once
+from discreet.kernels import (
+    compiled,
+    compiled_at_once,
+)
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof

@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.disclosure import Gap
-from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
+from discreet.disclosure import (
+    Gap,
+    Relations,
+    independent_relations,
+)
+from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,
@@ -25,7 +29,6 @@ from discreet.protection.suppression.problem.unknowns import (
 )
 from discreet.protection.suppression.proof.certificate import Certificate
 from discreet.protection.suppression.proof.deviations import sure_moves
-from discreet.protection.suppression.proof.elimination import independent_relations
 from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: So many cells move at most, and beyond so many it is not even asked for networks.

@@ -15,9 +15,12 @@ import numpy as np
 
 from discreet._version import __version__
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
+from discreet.disclosure import (
+    ZEROS_HIDDEN,
+    zeros_of,
+)
 from discreet.errors import SuppressionError
 from discreet.files import texts_of
-from discreet.protection.suppression.problem.demands import ZEROS_HIDDEN, zeros_of
 from discreet.rules import Reason
 from discreet.tables import (
     CellStatus,

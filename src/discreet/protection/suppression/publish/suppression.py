@@ -20,7 +20,11 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
-from discreet.disclosure import DisclosureVerdict
+from discreet.disclosure import (
+    DisclosureVerdict,
+    published_intervals,
+    refuse_cells,
+)
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.joint_cube_guard import pattern_for_cubes
 from discreet.protection.suppression.methods.registry import find_pattern
@@ -50,12 +54,7 @@ from discreet.protection.suppression.problem.system import (
     CellState,
     SuppressionProblem,
 )
-from discreet.protection.suppression.problem.table_relations import refuse_cells
-from discreet.protection.suppression.proof.certificate import (
-    Pattern,
-    pattern_of_part,
-    published_intervals,
-)
+from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
 from discreet.protection.suppression.proof.insiders import Insiders, insiders_of
 from discreet.protection.suppression.publish.options import (
     SuppressionOptions,

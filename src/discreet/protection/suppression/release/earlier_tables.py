@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.errors import SuppressionError
-from discreet.protection.protocol import Counts, InputsView, ProgrammeView
-from discreet.protection.suppression.problem.demands import LEVELS, Earlier, hidden_in
-from discreet.protection.suppression.problem.system import Confidential, Relations
-from discreet.protection.suppression.problem.table_relations import (
+from discreet.confidential import (
+    Confidential,
+)
+from discreet.disclosure import (
+    Relations,
     figures_shown,
     places_in,
     relations_of,
     units_of,
 )
+from discreet.errors import SuppressionError
+from discreet.protection.protocol import Counts, InputsView, ProgrammeView
+from discreet.protection.suppression.problem.demands import LEVELS, Earlier, hidden_in
 from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.protection.suppression.release.checks import table_units
 from discreet.protection.suppression.release.sensitive_cells import (
@@ -41,7 +44,9 @@ from discreet.protection.suppression.release.sensitive_cells import (
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.problem.system import Relations
+    from discreet.disclosure import (
+        Relations,
+    )
     from discreet.rules import Primary
 
 #: Branchings of the program that looks for hidden values.
@@ -373,7 +378,9 @@ def check_values(
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
     """How many published values are not the true ones."""
-    from discreet.protection.suppression.problem.table_relations import units_of
+    from discreet.disclosure import (
+        units_of,
+    )
 
     hidden = hidden_in(table, published)
     true = units_of(table, column, decimals)

@@ -18,14 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.confidential import (
+    Confidential,
+)
 from discreet.derived import rounded
-from discreet.disclosure import DisclosureVerdict
+from discreet.disclosure import (
+    DisclosureVerdict,
+    linked_cells,
+    rows_across,
+)
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.protection.protocol import COUNT, Counts, InputsView, ReleaseContext, all_of
-from discreet.protection.suppression.problem.linked_tables import rows_across
 from discreet.protection.suppression.problem.parameters import Cost, Knowledge
-from discreet.protection.suppression.problem.system import Confidential
-from discreet.protection.suppression.problem.table_relations import linked_cells
 from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.protection.suppression.release.checks import joined, table_units, unit_links
 from discreet.protection.suppression.release.earlier_tables import RecountedTable

@@ -1,45 +1,37 @@
-"""Cells of tables as one system: which are one, and which add up to which. CONFIDENTIAL.
+"""Cells of tables by the names of variables and codes: which are one, and which add up to which.
 
 Cells at the same codes of all variables, those a table lacks at their total, under the same filter,
-have one number. Every total is the sum of its parts, on every level; a total and its single part
-are one cell, and no row stands twice. Cells that do not occur are zeros that everyone knows and
-stand in no relation. Values are whole units. Messages name cells, never values.
+have one number. Every total is the sum of its parts, on every level. Cells that do not occur are
+zeros that everyone knows and stand in no relation. Messages name cells, never values. CONFIDENTIAL.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import (
-    BoolArray,
-    CellIndex,
-    IntArray,
-    PositionArray,
-    find_sorted,
-    mixed,
-    set_sums,
-    starts,
-)
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_sorted
+from discreet.confidential import Confidential
+from discreet.disclosure.relations import Relations
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.problem.system import Confidential, Relations
-from discreet.protection.suppression.problem.unknowns import component_labels
 from discreet.tables import Dimension, ProtectedTable, Table, level_numbers
 
 #: A code of a variable.
 VariableCode: TypeAlias = tuple[str, str]
+
 CellNamer: TypeAlias = Callable[[int], str]
 
 _TERM = re.compile(
     r"\s*(?:`(?P<quoted>[^`]+)`|(?P<plain>[\w.]+))\s*==\s*"
     r"(?:'(?P<single>[^'\\]*)'|\"(?P<double>[^\"\\]*)\")\s*"
 )
+
 _AND = re.compile(r"and\b")
-_LARGEST = 2.0**53
+
 _SHOWN = 20
 
 
@@ -50,9 +42,6 @@ def refuse_cells(
     problems = [Problem(what, names(int(at)), hint) for at in cells]
     many = "{:,} cells: " + what.replace("{", "{{").replace("}", "}}")
     raise_all(SuppressionError, problems, code=code, many=many, where="", most=_SHOWN)
-
-
-# -- cells in common of several tables -------------------------------------------------
 
 
 class CellNames:
@@ -277,9 +266,6 @@ def figures_shown(
     return place, shown
 
 
-# -- relations -------------------------------------------------------------------------
-
-
 def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Relations:
     """The relations of one table: per variable, per parent code, per breakdown.
 
@@ -359,188 +345,3 @@ def _has_parts(table: Table, index: Sequence[PositionArray], at: int, breakdown:
                 there |= np.all([np.ones_like(there), *others], axis=0)
         whole &= ~having[index[at]] | there
     return whole
-
-
-def stacked_relations(cells: int, blocks: Sequence[tuple[Relations, IntArray]]) -> Relations:
-    """The relations of several tables, each with the numbers of its cells, as one system."""
-    result = Relations.of(cells, [])
-    for relations, numbers in blocks:
-        result = result.joined(relations.renumbered(numbers, cells))
-    return tidied_relations(result)
-
-
-def tidied_relations(relations: Relations) -> Relations:
-    """Each cell once in a row, each row once, no empty rows.
-
-    >>> rows = [[(0, -1), (1, 1), (0, 1)], [(0, -1), (2, 1)], [(2, 1), (0, -1)]]
-    >>> tidied_relations(Relations.of(3, rows))
-    <Relations: 2 over 3 cells>
-    """
-    order = np.lexsort((relations.cell, relations.row))
-    row, cell = relations.row[order], relations.cell[order]
-    if not row.size:
-        return relations.rows(relations.rhs != 0)
-    fresh = np.ones(row.size, dtype=np.bool_)
-    fresh[1:] = (row[1:] != row[:-1]) | (cell[1:] != cell[:-1])
-    begin = np.flatnonzero(fresh)
-    coef = np.add.reduceat(relations.coef[order], begin)
-    row, cell = row[begin], cell[begin]
-    row, cell, coef = row[coef != 0], cell[coef != 0], coef[coef != 0]
-    start = starts(np.bincount(row, minlength=len(relations)))
-    merged = replace(relations, start=start, cell=cell, coef=coef)
-    filled = np.diff(start) > 0
-    return merged.rows((filled | (relations.rhs != 0)) & ~_repeated(merged, row))
-
-
-def _repeated(relations: Relations, row: IntArray) -> BoolArray:
-    """Rows that an earlier one says already. Equal sums of mixed numbers only suggest it."""
-    start, cell, coef = relations.matrix
-    rhs, width = relations.rhs, np.diff(start)
-    entries = cell.astype(np.uint64) * np.uint64(2**20) + coef.astype(np.uint64)
-    marks = set_sums(row, mixed(entries + np.uint64(1)), len(rhs))
-    marks += mixed(rhs.astype(np.uint64))
-    _, first, group = np.unique(marks, return_index=True, return_inverse=True)
-    earlier = first[group]
-    suspects = np.flatnonzero((earlier < np.arange(len(rhs))) & (width > 0))
-    like = earlier[suspects]
-    alike = (width[suspects] == width[like]) & (rhs[suspects] == rhs[like])
-    suspects, like = suspects[alike], like[alike]
-    sizes = width[suspects]
-    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    one = np.repeat(start[suspects], sizes) + within
-    other = np.repeat(start[like], sizes) + within
-    differs = (cell[one] != cell[other]) | (coef[one] != coef[other])
-    wrong = np.bincount(
-        np.repeat(np.arange(suspects.size), sizes)[differs], minlength=suspects.size
-    )
-    repeated = np.zeros(len(rhs), dtype=np.bool_)
-    repeated[suspects[wrong == 0]] = True
-    return repeated
-
-
-def with_equal_cells_merged(relations: Relations) -> tuple[IntArray, Relations]:
-    """Make one cell of a total and its single part, and of all that equal each other so.
-
-    Gives for each cell its number after folding, and the relations over the new cells.
-
-    >>> chain = Relations.of(4, [[(0, -1), (1, 1)], [(1, -1), (2, 1), (3, 1)]])
-    >>> with_equal_cells_merged(chain)
-    (array([0, 0, 1, 2]), <Relations: 1 over 3 cells>)
-    """
-    numbers = np.arange(relations.cells, dtype=np.int64)
-    while True:
-        width = np.diff(relations.start)
-        balanced = np.zeros(len(relations), dtype=np.int64)
-        np.add.at(balanced, relations.row, relations.coef)
-        pairs = (width == 2) & (balanced == 0) & (relations.rhs == 0)
-        if not pairs.any():
-            return numbers, relations
-        equal = relations.rows(pairs)
-        _, fresh = np.unique(component_labels(equal), return_inverse=True)
-        numbers = fresh[numbers]
-        relations = tidied_relations(relations.renumbered(fresh, int(fresh.max()) + 1))
-
-
-# -- values ----------------------------------------------------------------------------
-
-
-def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
-    """The values of a table in whole units of the last published decimal."""
-    if value is None:
-        units: IntArray = table.count * 10**decimals
-        return units
-    column = table.weight if value == "weight" else table.sums.get(value)
-    if column is None:
-        frame = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])
-        message = f"the table has no sums of {value!r}"
-        hint = f"found: {frame}" if frame else f"tabulate with values=[{value!r}]"
-        raise SuppressionError(message, code="missing-value", where=table.name, hint=hint)
-    whole = np.rint(column * float(10**decimals))
-    if not np.isfinite(whole).all() or (np.abs(whole) >= _LARGEST).any():
-        message = "values are too large, or not numbers, for so many decimals"
-        hint = "publish fewer decimals, or values in thousands"
-        raise SuppressionError(message, code="values", where=f"{table.name}, {value}", hint=hint)
-    return whole.astype(np.int64)
-
-
-def recomputed_totals(relations: Relations, value: IntArray) -> IntArray:
-    """Values with every total added up anew from its parts, finest first.
-
-    Rows have one total (coefficient -1) and parts (1); a total of several takes the first.
-
-    >>> links = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
-    >>> recomputed_totals(links, np.array([6, 2, 3]))
-    array([5, 2, 3])
-    """
-    result = value.copy()
-    if not len(relations):
-        return result
-    totals, part = relations.totals, relations.coef >= 0
-    first = np.full(relations.cells, -1, dtype=np.int64)
-    rows = np.flatnonzero(totals >= 0)[::-1]
-    first[totals[rows]] = rows
-    for _ in range(len(relations) + 1):
-        sums = np.zeros(len(relations), dtype=np.int64)
-        np.add.at(sums, relations.row[part], result[relations.cell[part]])
-        changed = np.where(first >= 0, sums[first] - relations.rhs[first], result)
-        if np.array_equal(changed, result):
-            return result
-        result = changed
-    raise SuppressionError(
-        "totals and parts refer to each other in a circle", code="relations", where="relations"
-    )
-
-
-def shared_values(
-    number: int,
-    cells: Sequence[IntArray],
-    values: Sequence[IntArray],
-    *,
-    rounding: int,
-    repair: bool,
-    names: CellNamer,
-) -> IntArray:
-    """One value for each cell; tables that share it must agree, but for rounding."""
-    cell, value = np.concatenate(list(cells)), np.concatenate(list(values))
-    repeated, first = np.unique(cell, return_index=True)
-    shared = np.zeros(number, dtype=np.int64)
-    shared[repeated] = value[first]
-    apart = np.unique(cell[np.abs(value - shared[cell]) > rounding])
-    if not repair:
-        message = "tables give this cell different values"
-        hint = "make them from the same records, or ask for the repair of values"
-        refuse_cells(apart, names, message, "contradiction", hint)
-    return shared
-
-
-def additive_values(
-    relations: Relations, value: IntArray, *, rounding: int, repair: bool, names: CellNamer
-) -> tuple[IntArray, Relations, int]:
-    """Whole values that fit the relations, these, and how many totals were put right.
-
-    Totals are added up anew from their parts. Where linked tables add one total up from parts
-    that were rounded apart, the small rest stands in the relation. `rounding` is 1 if the
-    values given were rounded to units, 0 if they are exact; put right, with `repair`, are
-    totals that are farther from the sum of their parts.
-    """
-    off = 2 * np.abs(relations.residuals(value)) > rounding * np.diff(relations.start)
-    totals = relations.totals.copy()
-    lacking = np.flatnonzero((totals < 0) & (np.diff(relations.start) > 0))
-    totals[lacking] = relations.cell[relations.start[lacking]]
-    wrong = np.unique(totals[off])
-    hint = "correct the cells, or ask for totals to be added up anew (repair=True)"
-    if not repair:
-        refuse_cells(wrong, names, "the parts do not add up to the total", "additivity", hint)
-    if not relations.residuals(value).any():
-        return value, relations, 0
-    result = recomputed_totals(relations, value)
-    rest = relations.residuals(result)
-    spread = recomputed_totals(relations, np.ones(len(value), dtype=np.int64))
-    allowed = np.zeros(len(relations), dtype=np.int64)
-    np.add.at(allowed, relations.row, rounding * np.abs(relations.coef) * spread[relations.cell])
-    message = "the total is the sum of different parts, and these sums differ"
-    hint = "correct the cells: adding up anew cannot decide which parts are right"
-    refuse_cells(
-        np.unique(totals[2 * np.abs(rest) > allowed]), names, message, "contradiction", hint
-    )
-    return result, replace(relations, rhs=rest), len(wrong)

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet import kernels
 from discreet.protection.suppression import build_problem, find_pattern
-from discreet.protection.suppression.problem import kernels
 
 #: What a user does, in a process of its own.
 SMALL = """

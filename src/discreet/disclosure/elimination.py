@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.protection.suppression.problem.kernels import compiled
-from discreet.protection.suppression.problem.system import Relations
+from discreet.disclosure.relations import Relations
+from discreet.kernels import (
+    compiled,
+)
 
 #: All numbers are remainders modulo this prime; products of two fit into 64 bits.
 PRIME = 2**31 - 1
