@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from tests.helpers.attacker_apart import Attacker, Demand
 

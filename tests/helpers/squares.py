@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 
 

@@ -8,9 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.classifications import Classification
-from discreet.disclosure import (
-    places_in,
-)
+from discreet.disclosure import places_in
 from discreet.errors import TableError
 from discreet.protection.noise import magnitudes
 from discreet.protection.suppression.problem.demands import hidden_in
@@ -98,9 +96,7 @@ def test_parts_of_many_variables_are_kept_apart():
 
 
 def test_relations_refuse_a_grid_that_cannot_be_numbered():
-    from discreet.disclosure import (
-        relations_of,
-    )
+    from discreet.disclosure import relations_of
 
     with pytest.raises(dc.errors.SuppressionError, match="more than 2"):
         relations_of(VARIABLES, places(OTHER, HIDDEN))

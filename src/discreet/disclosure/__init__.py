@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .attackers import LARGE as LARGE
+    from .attackers import Attacker as Attacker
+    from .attackers import JointAttacker as JointAttacker
+    from .attackers import JointBlock as JointBlock
+    from .attackers import WholeAttacker as WholeAttacker
+    from .attackers import is_network as is_network
+    from .attackers import make_whole as make_whole
     from .blanks import ZEROS_HIDDEN as ZEROS_HIDDEN
     from .blanks import Blanks as Blanks
     from .blanks import KnownZeros as KnownZeros
@@ -24,6 +31,10 @@ if TYPE_CHECKING:
     from .cores import cyclic_cores as cyclic_cores
     from .cores import layers_of as layers_of
     from .coverage import Coverage as Coverage
+    from .deviations import DeviationCheck as DeviationCheck
+    from .deviations import Proof as Proof
+    from .deviations import Reach as Reach
+    from .deviations import sure_moves as sure_moves
     from .elimination import PRIME as PRIME
     from .elimination import Elimination as Elimination
     from .elimination import elimination_of as elimination_of
@@ -41,8 +52,14 @@ if TYPE_CHECKING:
     from .named_cells import refuse_cells as refuse_cells
     from .named_cells import relations_of as relations_of
     from .named_cells import table_relations as table_relations
+    from .pairs import opened_by_pairs as opened_by_pairs
     from .partitions import Doubt as Doubt
     from .partitions import Partitions as Partitions
+    from .patches import Patch as Patch
+    from .patches import Patches as Patches
+    from .patches import SolverEffort as SolverEffort
+    from .patches import farthest_flow as farthest_flow
+    from .patches import least_flow as least_flow
     from .published import SHOWN as SHOWN
     from .published import Axis as Axis
     from .published import LayerKey as LayerKey
@@ -67,11 +84,20 @@ if TYPE_CHECKING:
     from .system import UNPUBLISHED as UNPUBLISHED
     from .system import CellSystem as CellSystem
     from .system import unexamined_by_name as unexamined_by_name
+    from .table_system import NO_CHANGES as NO_CHANGES
+    from .table_system import ChangedCells as ChangedCells
+    from .table_system import TableSystem as TableSystem
+    from .table_system import with_changed_apart as with_changed_apart
     from .units import LinkedRecords as LinkedRecords
     from .units import UnitLink as UnitLink
     from .units import UnitSystem as UnitSystem
     from .units import rows_across as rows_across
     from .units import sources_of as sources_of
+    from .unknowns import TOLERANCE as TOLERANCE
+    from .unknowns import Unknowns as Unknowns
+    from .unknowns import blocks_of as blocks_of
+    from .unknowns import mobile_cells as mobile_cells
+    from .unknowns import outer_bounds as outer_bounds
     from .verdicts import DisclosureVerdict as DisclosureVerdict
     from .verdicts import Gap as Gap
     from .verdicts import Judged as Judged

@@ -12,9 +12,7 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.disclosure.relations import Relations
-from discreet.kernels import (
-    compiled,
-)
+from discreet.kernels import compiled
 
 #: All numbers are remainders modulo this prime; products of two fit into 64 bits.
 PRIME = 2**31 - 1

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.disclosure import audit_published as audit_published
     from discreet.disclosure import figures_shown as figures_shown
     from discreet.disclosure import linked_cells as linked_cells
+    from discreet.disclosure import make_whole as make_whole
     from discreet.disclosure import recomputed_totals as recomputed_totals
     from discreet.disclosure import relations_of as relations_of
     from discreet.disclosure import shared_values as shared_values
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from .proof.joint_cubes import LinkedTable as LinkedTable
     from .proof.joint_cubes import held_in_joint_cubes as held_in_joint_cubes
     from .proof.release_audit import check_releases as check_releases
-    from .proof.whole_numbers import make_whole as make_whole
     from .publish.protected_tables import METHOD as METHOD
     from .publish.protected_tables import figure_of as figure_of
     from .publish.protected_tables import ingredient_of as ingredient_of

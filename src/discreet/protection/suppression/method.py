@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.disclosure import (
-    units_of,
-)
+from discreet.disclosure import units_of
 from discreet.errors import SuppressionError
 from discreet.files import file_digest, write_text
 from discreet.protection.protocol import (

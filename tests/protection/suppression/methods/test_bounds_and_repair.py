@@ -12,9 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import SuppressionProblem, find_pattern
 from discreet.protection.suppression.methods.lower_bounds import lower_bound_of, quick_lower_bound

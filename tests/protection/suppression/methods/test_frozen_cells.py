@@ -10,9 +10,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression
 from discreet.protection.suppression.methods.registry import find_pattern

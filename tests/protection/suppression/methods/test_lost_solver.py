@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.disclosure import Attacker
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.cuts import aims_of, movable_cells
-from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof.certificate import Attacker
+from discreet.protection.suppression.problem.system import unknowns_of
 from tests.helpers.squares import square
 
 

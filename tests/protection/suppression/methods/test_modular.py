@@ -9,10 +9,7 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.disclosure import (
-    Relations,
-    relations_of,
-)
+from discreet.disclosure import Relations, relations_of
 from discreet.protection.suppression.methods.modular import (
     protect_modular,
     subtable_problem,

@@ -10,9 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.branch_and_cut import protect_optimal
 from discreet.protection.suppression.methods.cut_program import CutProgram

@@ -25,11 +25,7 @@ from discreet.disclosure import (
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.parameters import Cost, Knowledge
-from discreet.protection.suppression.problem.system import (
-    UNBOUNDED,
-    CellState,
-    SuppressionProblem,
-)
+from discreet.protection.suppression.problem.system import UNBOUNDED, CellState, SuppressionProblem
 from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
 from discreet_argus import read_rda, read_records
 from discreet_argus.jj import read_jj

@@ -16,9 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.disclosure import (
-    linked_cells,
-)
+from discreet.disclosure import linked_cells
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier, hidden_in
 from discreet.protection.suppression.problem.linked_tables import build_problem

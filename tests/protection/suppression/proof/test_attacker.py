@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.disclosure import (
-    Relations,
-    published_intervals,
-)
-from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof.certificate import Attacker
+from discreet.disclosure import Attacker, Relations, published_intervals
+from discreet.protection.suppression.problem.system import unknowns_of
 from tests.helpers.attacker_apart import ENDLESS
 from tests.helpers.attacker_apart import Attacker as AttackerApart
 from tests.helpers.rows import for_all_rows

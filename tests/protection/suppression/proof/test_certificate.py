@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from discreet.arrays import FloatArray
-from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.disclosure import Reach
+from discreet.protection.suppression.problem.system import unknowns_of
 from discreet.protection.suppression.proof.certificate import (
     _attack_at_random,
     certificate_from_proofs,
     certify,
 )
-from discreet.protection.suppression.proof.deviations import Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square

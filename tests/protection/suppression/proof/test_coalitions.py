@@ -7,12 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations, opened_by_pairs
 from discreet.protection.suppression.problem.system import CellState
 from discreet.protection.suppression.proof import coalitions
-from discreet.protection.suppression.proof.coalitions import audit_respondents, opened_by_pairs
+from discreet.protection.suppression.proof.coalitions import audit_respondents
 from discreet.protection.suppression.proof.insiders import Insiders
 from tests.helpers.small_systems import (
     problem_of,
@@ -61,7 +59,9 @@ def test_pairs_open_what_ranks_say(seeds: range) -> None:
                 alone = follows(moves, own[one], cell) or follows(moves, own[other], cell)
                 if not alone and follows(moves, own[one] + own[other], cell):
                     expected.add(cell)
-        found, left = opened_by_pairs(links, hidden, Insiders(owner=owner))
+        found, left = opened_by_pairs(
+            links, hidden, [own for _, own in Insiders(owner=owner).behind(hidden)]
+        )
         assert set(np.flatnonzero(found).tolist()) == expected, seed
         assert left == 0
         opened += len(expected)

@@ -9,16 +9,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.disclosure import (
-    Relations,
+from discreet.disclosure import DeviationCheck, Proof, Relations
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    SuppressionProblem,
+    unknowns_of,
 )
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof.deviations import DeviationCheck
-from discreet.protection.suppression.proof.draft_pattern import (
-    DraftPattern,
-    Proof,
-)
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square
 

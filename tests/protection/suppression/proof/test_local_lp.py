@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 
 from discreet.arrays import FloatArray
-from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof.deviations import Reach
+from discreet.disclosure import Patch, Reach, farthest_flow
+from discreet.protection.suppression.problem.system import unknowns_of
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import (
     _work_on,
     flow_for_task,
     reach_by_patches,
     relation_distances,
-)
-from discreet.protection.suppression.proof.patches import (
-    Patch,
-    farthest_flow,
 )
 from tests.helpers.squares import square
 

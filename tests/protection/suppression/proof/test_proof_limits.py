@@ -9,19 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations, sure_moves
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import (
     UNBOUNDED,
     CellState,
     SuppressionProblem,
+    unknowns_of,
 )
-from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.protection.suppression.proof.deviations import sure_moves
 from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square
 

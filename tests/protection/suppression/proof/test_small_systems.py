@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from discreet.disclosure import (
+    Reach,
+    blocks_of,
     elimination_of,
     independent_relations,
-)
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import (
-    blocks_of,
     mobile_cells,
     outer_bounds,
+)
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    SuppressionProblem,
     unknowns_of,
 )
 from discreet.protection.suppression.proof.audit import audit_problem
@@ -27,7 +29,6 @@ from discreet.protection.suppression.proof.certificate import (
     certify,
 )
 from discreet.protection.suppression.proof.coalitions import audit_respondents
-from discreet.protection.suppression.proof.deviations import Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.proof.local_lp import (

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.disclosure import DeviationCheck
 from discreet.protection.suppression.methods.fast import (
     covered,
     draft_at_time_limit,
@@ -18,11 +19,9 @@ from discreet.protection.suppression.methods.fast import (
 from discreet.protection.suppression.methods.lower_bounds import always_hidden, quick_lower_bound
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.system import CellState
-from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.problem.system import CellState, unknowns_of
 from discreet.protection.suppression.proof import unit_exchange
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
-from discreet.protection.suppression.proof.deviations import DeviationCheck
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.unit_exchange import (
     prove_by_exchange,

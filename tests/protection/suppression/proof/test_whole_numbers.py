@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem

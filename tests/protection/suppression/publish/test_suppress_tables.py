@@ -11,9 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet import suppress
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import (
     Knowledge,

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.confidential import (
-    Confidential,
-)
+from discreet.confidential import Confidential
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cuts import (
     WIDE,

@@ -16,18 +16,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import (
-    Confidential,
-)
+from discreet.confidential import Confidential
+from discreet.disclosure import TOLERANCE, SolverEffort, Unknowns, outer_bounds
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import (
-    TOLERANCE,
-    Unknowns,
-    outer_bounds,
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    SuppressionProblem,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.patches import SolverEffort
 from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: Multipliers this near to a simple fraction are meant to be that fraction.

@@ -13,14 +13,18 @@ from itertools import product
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import outer_bounds
 from discreet.protection.suppression.methods.modular import (
     Subtable,
     pattern_by_subtables,
     subtables_of,
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import outer_bounds, unknowns_of
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    SuppressionProblem,
+    unknowns_of,
+)
 from discreet.protection.suppression.proof.certificate import Pattern
 
 

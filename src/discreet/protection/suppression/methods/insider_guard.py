@@ -14,9 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.disclosure import (
-    refuse_cells,
-)
+from discreet.disclosure import refuse_cells
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.cuts import (

@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.disclosure import (
-    DisclosureVerdict,
-    Gap,
-    refuse_cells,
-)
+from discreet.disclosure import DisclosureVerdict, Gap, refuse_cells
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern

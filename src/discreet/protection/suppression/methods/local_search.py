@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
+from discreet.disclosure import Proof
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import (
     PATCH_SIZE,
     cover_tasks,

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.kernels import (
-    compiled,
-)
+from discreet.disclosure import TOLERANCE, outer_bounds
+from discreet.kernels import compiled
 from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.cuts import aims_of, movable_cells
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import TOLERANCE, outer_bounds, unknowns_of
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    SuppressionProblem,
+    unknowns_of,
+)
 
 #: With more cells that may be hidden, there is no linear program over them.
 _MANY = 250_000

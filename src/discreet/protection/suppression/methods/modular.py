@@ -17,13 +17,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray, starts
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
-from discreet.kernels import (
-    compiled,
-)
+from discreet.kernels import compiled
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.disclosure import Patch, make_whole
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.patches import Patch
-from discreet.protection.suppression.proof.whole_numbers import make_whole
 from discreet.solver import column_values, loaded_solver
 
 #: Cells of the patches that are tried around a cell, and branchings in each.

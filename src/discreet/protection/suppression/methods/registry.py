@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from discreet.disclosure import (
-    refuse_cells,
-)
+from discreet.disclosure import refuse_cells
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.frozen_cells import with_conflicts
 from discreet.protection.suppression.methods.insider_guard import SEARCHED, guarded_pattern

@@ -12,9 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.disclosure import (
-    refuse_cells,
-)
+from discreet.disclosure import refuse_cells
 from discreet.protection.suppression.methods.moved_cells import moved_cells
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import (

@@ -8,22 +8,16 @@ of counts where zeros can be hidden.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
-from discreet.confidential import (
-    Confidential,
-)
-from discreet.disclosure import (
-    LinkedCells,
-    Relations,
-    code_positions,
-)
+from discreet.confidential import Confidential
+from discreet.disclosure import ChangedCells, Relations, code_positions
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import (
     COLUMNS,
@@ -275,97 +269,6 @@ def occupied(table: Table) -> BoolArray:
 
 
 # -- values that have changed since they were published --------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ChangedCells(Confidential):
-    """Cells with a value now and another one before (confidential)."""
-
-    now: IntArray  # the cell with the value of now
-    before: IntArray  # the cell with the value of before
-    #: By which share of it attackers think that the value changed at most; NaN for any change
-    share: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.now)
-
-    def renumbered(self, numbers: IntArray) -> ChangedCells:
-        """The same with other numbers of cells; those without number are left out."""
-        now, before = numbers[self.now], numbers[self.before]
-        kept = (now >= 0) & (before >= 0) & (now != before)
-        return ChangedCells(now=now[kept], before=before[kept], share=self.share[kept])
-
-    def notes(self) -> list[str]:
-        """What was found and assumed, in words; no values."""
-        if not len(self):
-            return []
-        shares = np.unique(self.share[np.isfinite(self.share)]).tolist()
-        known = " or ".join(f"{share:.0%}" for share in shares)
-        thought = f"attackers are taken to think that they changed by up to {known}"
-        free = "attackers are taken to think that they may have changed by anything"
-        return [
-            f"{len(self):,} values differ from those published before; what was hidden then is "
-            f"cheap to hide again, and {thought if known else free}"
-        ]
-
-
-#: All values are those published before, or nothing was.
-NO_CHANGES = ChangedCells(
-    now=np.zeros(0, dtype=np.int64), before=np.zeros(0, dtype=np.int64), share=np.zeros(0)
-)
-
-
-def with_changed_apart(
-    linked: LinkedCells,
-    given: Sequence[IntArray],
-    current: int,
-    shares: Sequence[float | None],
-    rounding: int,
-    others: Mapping[int, BoolArray] = MappingProxyType({}),
-) -> tuple[LinkedCells, ChangedCells]:
-    """Cells of earlier tables with other values than now as cells of their own.
-
-    The first `current` tables are those of now; `shares` belong to the others. Equal
-    cells of two earlier tables that changed alike stay one cell. `others` says of some tables
-    which cells have other records than now: so do equal values of theirs.
-    """
-    value = np.zeros(linked.number, dtype=np.int64)
-    known = np.zeros(linked.number, dtype=np.bool_)
-    changes = []
-    for table, (own, units) in enumerate(zip(linked.cells, given, strict=True)):
-        there = known[own]
-        if table >= current:
-            off = np.where(there, np.abs(units - value[own]), 0)
-            other = there & others.get(table, False)
-            # What differs by rounding is the same to all, unless others really changed.
-            apart = off > 0 if (off > rounding).any() else off > rounding
-            at = np.flatnonzero(apart | other)
-            thought = shares[table - current]
-            most = np.nan if thought is None else thought
-            guesses = np.where((off[at] > rounding) | other[at], most, 0.0)
-            changes.append((np.full(at.size, table), at, own[at], units[at], guesses))
-        value[own[~there]], known[own] = units[~there], True
-    if not any(at.size for _, at, *_ in changes):
-        return linked, NO_CHANGES
-    where, place, now, then, share = (np.concatenate(part) for part in zip(*changes, strict=True))
-    pairs, first, number = np.unique(
-        np.stack([now, then]), axis=1, return_index=True, return_inverse=True
-    )
-    number = number.reshape(-1) + linked.number
-    least = np.full(pairs.shape[1], np.nan)
-    np.fmin.at(least, number - linked.number, share)
-    cells = [own.copy() for own in linked.cells]
-    for table in np.unique(where).tolist():
-        cells[table][place[where == table]] = number[where == table]
-    every = np.concatenate([np.arange(linked.number), pairs[0]]).astype(np.int64)
-    grown = LinkedCells(
-        number=len(every),
-        cells=tuple(cells),
-        totals=linked.totals[every],
-        names=linked.names.of(every, np.arange(len(every)) >= linked.number),
-        filters=linked.filters[every],
-    )
-    return grown, ChangedCells(now=now[first], before=number[first], share=least)
 
 
 def with_changes_known(problem: SuppressionProblem, changed: ChangedCells) -> SuppressionProblem:

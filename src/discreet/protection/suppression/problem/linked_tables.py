@@ -14,34 +14,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import (
-    Confidential,
-)
+from discreet.confidential import Confidential
 from discreet.disclosure import (
+    NO_CHANGES,
+    ChangedCells,
     KnownZeros,
-    Relations,
+    TableSystem,
+    Unknowns,
     VariableCode,
-    additive_values,
-    linked_cells,
+    outer_bounds,
     refuse_cells,
     rows_across,
-    shared_values,
-    stacked_relations,
-    table_relations,
-    tidied_relations,
     units_of,
-    with_equal_cells_merged,
 )
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import (
     LEVELS,
-    NO_CHANGES,
-    ChangedCells,
     Demands,
     Earlier,
     PrimaryFindings,
     StatedFindings,
-    with_changed_apart,
     with_changes_known,
 )
 from discreet.protection.suppression.problem.parameters import (
@@ -51,16 +43,11 @@ from discreet.protection.suppression.problem.parameters import (
     distances_to_sensitive,
     whole_costs,
 )
-from discreet.protection.suppression.problem.system import (
-    UNBOUNDED,
-    CellState,
-    SuppressionProblem,
-)
-from discreet.protection.suppression.problem.unknowns import Unknowns, outer_bounds
+from discreet.protection.suppression.problem.system import UNBOUNDED, CellState, SuppressionProblem
 from discreet.tables import Table
 
 if TYPE_CHECKING:
-    from discreet.disclosure import CellSystem, Gap, Partitions, UnitSystem
+    from discreet.disclosure import Gap, Partitions
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -249,7 +236,7 @@ def joint_problem(
         demands.append(own if strict else replace(own, low=unbounded, high=unbounded))
         listed.append(nobody)
         shares.append(None)
-    system = _joint_cells(
+    system = TableSystem.of(
         listed, value, decimals, same, repair=repair, shares=shares, others=others, empty=empty,
         rows=rows,
     )  # fmt: skip
@@ -311,115 +298,6 @@ def joint_problem(
 # -- cells, values and relations ----------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class _JointCells(Confidential):
-    """The cells of all tables as cells of a problem (confidential)."""
-
-    cells: list[IntArray]  # per table, the problem cell of each of its cells; -1 for empty ones
-    given: list[IntArray]  # per table, its values in units
-    value: IntArray  # value of each problem cell in units
-    relations: Relations  # the relations among them
-    totals: IntArray  # for each, in how many variables it is no finest code
-    names: Callable[[int], str]  # their names
-    notes: list[str]  # what happened to values, in words
-    changed: ChangedCells  # those that had another value when they were published before
-    between: BoolArray  # cells that no table has, now or before: they stand between those of tables
-
-
-def _joint_cells(
-    tables: Sequence[Table],
-    value: str | None,
-    decimals: int,
-    same: Mapping[VariableCode, VariableCode] | None,
-    *,
-    repair: bool,
-    shares: Sequence[float | None],
-    others: Mapping[int, BoolArray],
-    empty: bool,
-    rows: CellSystem | UnitSystem | None,
-) -> _JointCells:
-    """The cells of tables of now and, with what is thought of changes, of earlier ones.
-
-    Cells without records take part only if `empty` ones are stored to do so, and readers do not
-    know that they are empty.
-    """
-    units = [units_of(table, value, decimals) for table in tables]
-    published = len(tables) - (0 if rows is None else len(rows.nobody))
-    occupied = [
-        (table.count != 0) | (own != 0) | (empty or at >= published)
-        for at, (table, own) in enumerate(zip(tables, units, strict=True))
-    ]
-    if rows is not None:
-        for there, own in zip(occupied, rows.possible, strict=False):
-            there &= own
-    rounding = 0 if value is None else 1
-    linked, changed = with_changed_apart(
-        linked_cells(tables, same), units, len(tables) - len(shares), shares, rounding, others
-    )
-    blocks = []
-    lone: list[int] = []
-    for table, whole, there, cells in zip(tables, units, occupied, linked.cells, strict=True):
-        links, without = table_relations(table, there)
-        blocks.append((links, cells[there]))
-        lone += cells[there][without & (np.abs(whole[there]) > rounding)].tolist()
-    message = "the total has a value, but none of its parts is there"
-    hint = "hand in the parts, or leave out their level everywhere"
-    refuse_cells(lone, linked.names, message, "additivity", hint)
-    relations = stacked_relations(linked.number, blocks)
-    how: dict[str, Any] = {"rounding": rounding, "repair": repair, "names": linked.names}
-    shared = shared_values(linked.number, linked.cells, units, **how)
-    summed, relations, repaired = additive_values(relations, shared, **how)
-    if rows is not None:
-        relations = with_rows(relations, rows, linked.cells, occupied, summed)
-    used = np.zeros(linked.number, dtype=np.bool_)
-    for cells, there in zip(linked.cells, occupied, strict=True):
-        used[cells[there]] = True
-    # A total and its single part become one cell; those that take part are numbered anew.
-    merged, relations = with_equal_cells_merged(relations)
-    taken = np.zeros(relations.cells, dtype=np.bool_)
-    taken[merged[used]] = True
-    fresh = np.where(taken, np.cumsum(taken) - 1, -1)
-    numbers, size = np.where(used, fresh[merged], -1), int(taken.sum())
-    finest = np.zeros(size, dtype=np.int64)
-    finest[numbers[used]] = np.flatnonzero(used)
-    final = [np.where(numbers[cells] >= 0, numbers[cells], -1) for cells in linked.cells]
-    totals = np.full(size, np.iinfo(np.int64).max, dtype=np.int64)
-    np.minimum.at(totals, numbers[used], linked.totals[used])
-    between = np.ones(size, dtype=np.bool_)
-    for cells in final[:published]:
-        between[cells[cells >= 0]] = False
-    notes = []
-    if int(used.sum()) > size:
-        notes.append(f"{int(used.sum()) - size:,} totals of a single part count as that part")
-    if anew := int((summed != shared)[used].sum()):
-        notes.append(f"{anew:,} totals were added up anew in published decimals")
-    if repaired:
-        notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
-    return _JointCells(
-        cells=final, given=units, value=summed[finest], relations=relations.renumbered(fresh, size),
-        totals=totals, names=linked.names.of(finest), notes=notes,
-        changed=changed.renumbered(numbers), between=between,
-    )  # fmt: skip
-
-
-def with_rows(
-    relations: Relations,
-    rows: CellSystem | UnitSystem,
-    cells: Sequence[IntArray],
-    occupied: Sequence[BoolArray],
-    value: IntArray,
-) -> Relations:
-    """The relations with rows across tables; what rounding leaves over stands in the row."""
-    across = rows.relations
-    if not len(across):
-        return relations
-    there = np.concatenate(list(occupied))[across.cell]
-    entries = np.concatenate(list(cells))[across.cell[there]], across.coef[there]
-    links = Relations.of_entries(relations.cells, len(across), across.row[there], *entries)
-    links = tidied_relations(links)
-    return tidied_relations(relations.joined(replace(links, rhs=links.residuals(value))))
-
-
 # -- what is asked for them, and what readers know ------------------------------------
 
 #: What it costs to hide again what was hidden with another value, as a share of its cost.
@@ -427,7 +305,7 @@ _AGAIN = 0.1
 
 
 def _merged_demands(
-    system: _JointCells, demands: Sequence[Demands], zero_cells: KnownZeros, *, strict: bool
+    system: TableSystem, demands: Sequence[Demands], zero_cells: KnownZeros, *, strict: bool
 ) -> dict[str, Any]:
     """State and levels of each cell, as all tables together ask for: the strictest of them."""
     size = len(system.value)
@@ -463,7 +341,7 @@ def _merged_demands(
 
 def _costs(
     rule: Cost,
-    system: _JointCells,
+    system: TableSystem,
     demands: Sequence[Demands],
     tables: Sequence[Table],
     state: Any,
@@ -498,7 +376,7 @@ def _costs(
 
 
 def _reader_bounds(
-    system: _JointCells,
+    system: TableSystem,
     demands: Sequence[Demands],
     asked: Mapping[str, Any],
     knowledge: Knowledge | None,
@@ -533,7 +411,7 @@ def _reader_bounds(
 
 
 def _certain(
-    system: _JointCells, demands: Sequence[Demands], state: Any, shares: Knowledge, reader: Reader
+    system: TableSystem, demands: Sequence[Demands], state: Any, shares: Knowledge, reader: Reader
 ) -> tuple[IntArray, IntArray]:
     """What every reader knows of hidden cells: no less than, and no more than.
 
@@ -559,7 +437,7 @@ def _certain(
 
 
 def _room(
-    system: _JointCells, asked: Mapping[str, Any], least: IntArray, most: IntArray
+    system: TableSystem, asked: Mapping[str, Any], least: IntArray, most: IntArray
 ) -> tuple[IntArray, IntArray]:
     """How far below and above its value readers can think each cell, were all but zeros hidden.
 
@@ -595,7 +473,7 @@ def _room(
 
 
 def _stated_bounds(
-    system: _JointCells, bounds: Sequence[FloatArray], tighter: np.ufunc
+    system: TableSystem, bounds: Sequence[FloatArray], tighter: np.ufunc
 ) -> FloatArray:
     """Bounds given by hand, the tightest of each cell; infinite where there are none."""
     loose = -np.inf if tighter is np.maximum else np.inf

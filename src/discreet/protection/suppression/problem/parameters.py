@@ -11,9 +11,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.disclosure import (
-    Relations,
-)
+from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import UNBOUNDED
 

@@ -15,9 +15,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.confidential import (
-    Confidential,
-)
+from discreet.confidential import Confidential
 from discreet.disclosure import (
     Gap,
     LinkedCells,

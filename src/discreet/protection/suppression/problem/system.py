@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.disclosure import Relations
+from discreet.disclosure import Relations, Unknowns
 from discreet.errors import Problem, SuppressionError, raise_all
 
 #: The attacker knows nothing about a cell beyond this, in units.
@@ -192,3 +192,36 @@ class SuppressionProblem:
             f"<SuppressionProblem {self.title} (confidential): {len(self):,} cells, "
             f"{len(self.relations):,} relations, {len(self.primary):,} sensitive>"
         )
+
+
+def unknowns_of(
+    problem: SuppressionProblem, hidden: BoolArray, sensitive: BoolArray | None = None
+) -> Unknowns:
+    """The hidden cells of a pattern; the primary cells are the sensitive ones unless given.
+
+    A sensitive cell without any protection level must not be known exactly: it gets a
+    sliding level of one unit.
+    """
+    relations, cells = problem.relations.among(hidden)
+    marked = np.zeros(len(problem), dtype=np.bool_)
+    marked[problem.primary] = True
+    down, up = problem.room(cells)
+    far = np.abs(relations.coef) * np.maximum(down, up)[relations.cell]
+    if np.bincount(relations.row, far, len(relations)).max(initial=0.0) > WIDEST:
+        message = "values or bounds are so far apart that no verdict is guaranteed"
+        hint = "publish fewer decimals, in thousands, or state tighter bounds"
+        raise SuppressionError(message, code="range", where=problem.title, hint=hint)
+    watched = (marked if sensitive is None else sensitive)[cells]
+    lower, upper = problem.lower[cells], problem.upper[cells]
+    sliding = problem.sliding[cells].astype(np.float64)
+    sliding[watched & (lower == 0) & (upper == 0) & (sliding == 0)] = 1.0
+    return Unknowns(
+        cells=cells,
+        relations=relations,
+        low=0.0 - down,
+        high=up,
+        lower=lower.astype(np.float64),
+        upper=upper.astype(np.float64),
+        sliding=sliding,
+        sensitive=watched,
+    )

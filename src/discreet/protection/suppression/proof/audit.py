@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import (
-    Confidential,
-    without_values,
-)
+from discreet.confidential import Confidential, without_values
 from discreet.disclosure import (
     DisclosureVerdict,
     Gap,

@@ -17,95 +17,25 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure import (
-    independent_relations,
-)
-from discreet.errors import SuppressionError
-from discreet.files import texts_of
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
+    Attacker,
+    DeviationCheck,
+    Reach,
     Unknowns,
     blocks_of,
     mobile_cells,
     outer_bounds,
+)
+from discreet.errors import SuppressionError
+from discreet.files import texts_of
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    SuppressionProblem,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.deviations import DeviationCheck, Reach, sure_moves
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import reach_by_patches
 from discreet.protection.suppression.proof.unit_exchange import prove_by_exchange
-from discreet.solver import column_values, is_optimal, loaded_solver
-
-#: The solver's name for the primal simplex method.
-_PRIMAL = 4
-#: The solver's tolerance, in numbers near one.
-_FINE = 1e-9
-
-
-class Attacker:
-    """All hidden cells of a block as variables of one linear program.
-
-    Bounds stand in for those of the unknowns, if tighter ones are known; no cell is moved
-    farther than `most`.
-    """
-
-    def __init__(
-        self,
-        unknowns: Unknowns,
-        low: FloatArray | None = None,
-        high: FloatArray | None = None,
-        most: float = np.inf,
-    ) -> None:
-        self.unknowns = unknowns
-        self.solved = 0
-        low = unknowns.low if low is None else low
-        high = unknowns.high if high is None else high
-        self.low, self.high = np.maximum(low, -most), np.minimum(high, most)
-        #: Whether some cell could move farther than it is allowed to here.
-        self.narrowed = bool((low < -most).any() or (high > most).any())
-        #: Whether the last answer is a proof, and one in whole numbers.
-        self.proven = self.whole = False
-        widest = float(max(np.abs(self.low).max(initial=1), np.abs(self.high).max(initial=1)))
-        #: Numbers are kept near one, where the solver's tolerances make sense.
-        self.scale = 2.0 ** np.ceil(np.log2(max(widest, 1.0) / 2**20)) if widest > 2**20 else 1.0
-        self._solver = loaded_solver(
-            independent_relations(unknowns.relations).matrix,
-            self.low / self.scale,
-            self.high / self.scale,
-            primal_feasibility_tolerance=_FINE,
-        )
-        self._cost = np.zeros(len(unknowns))
-
-    def ask(self, wish: FloatArray) -> FloatArray:
-        """The solution that makes the sum of wish × deviation largest; what is sure of it.
-
-        The answer of the solver is put right in whole numbers, or cut by what it misses.
-        """
-        changed = np.flatnonzero(wish != self._cost).astype(np.int32)
-        if changed.size:
-            self._solver.changeColsCost(changed.size, changed, -wish[changed])
-            self._cost = wish.copy()
-        self._solver.run()
-        if not self.solved:
-            self._solver.setOptionValue("simplex_strategy", _PRIMAL)
-        self.solved += 1
-        if not is_optimal(self._solver):
-            # Going on from the last solution may lead nowhere by rounding.
-            self._solver.clearSolver()
-            self._solver.run()
-        if not is_optimal(self._solver):
-            message = "the solver found no answer to an attack"
-            hint = "report this: true values always fit what is published"
-            raise SuppressionError(message, code="solver", hint=hint)
-        moves = column_values(self._solver) * self.scale
-        sure, self.proven, self.whole = sure_moves(self.unknowns, moves)
-        return sure
-
-    def farthest(self, at: int, side: float) -> FloatArray:
-        """A solution with the largest value of one cell, the smallest if the side is negative."""
-        wish = np.zeros(len(self.unknowns))
-        wish[at] = side
-        return self.ask(wish)
 
 
 def attack_intervals(

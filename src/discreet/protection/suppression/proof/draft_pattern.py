@@ -14,19 +14,14 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import (
-    Confidential,
-)
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import (
-    TOLERANCE,
-    Unknowns,
-    outer_bounds,
+from discreet.confidential import Confidential
+from discreet.disclosure import TOLERANCE, DeviationCheck, Patches, Unknowns, outer_bounds
+from discreet.disclosure import Proof as Proof
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    SuppressionProblem,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.deviations import DeviationCheck
-from discreet.protection.suppression.proof.deviations import Proof as Proof
-from discreet.protection.suppression.proof.patches import Patches
 
 #: How much more is asked for, in units and relatively, when an audit found a cell open.
 _MORE = 1e-3

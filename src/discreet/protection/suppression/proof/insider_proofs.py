@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.confidential import (
-    Confidential,
-)
+from discreet.confidential import Confidential
+from discreet.disclosure import TOLERANCE, Proof
 from discreet.protection.suppression.problem.demands import LEVELS
-from discreet.protection.suppression.problem.system import CellState
-from discreet.protection.suppression.problem.unknowns import TOLERANCE, unknowns_of
-from discreet.protection.suppression.proof.deviations import Proof
+from discreet.protection.suppression.problem.system import CellState, unknowns_of
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.insiders import (
     Insiders,

@@ -16,13 +16,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.confidential import (
-    Confidential,
-)
-from discreet.disclosure import (
-    Relations,
-    component_labels,
-)
+from discreet.confidential import Confidential
+from discreet.disclosure import Relations, component_labels
 from discreet.protection.suppression.problem.demands import LEVELS, Earlier
 from discreet.protection.suppression.problem.linked_tables import ProblemSource, TableCells
 from discreet.protection.suppression.problem.system import SuppressionProblem

@@ -12,15 +12,18 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.protection.suppression.problem.system import SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import TOLERANCE, Unknowns
-from discreet.protection.suppression.proof.deviations import DeviationCheck, Proof, Reach
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.patches import (
+from discreet.disclosure import (
+    TOLERANCE,
+    DeviationCheck,
     Patch,
+    Proof,
+    Reach,
+    Unknowns,
     farthest_flow,
     least_flow,
 )
+from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 
 #: How far it is to a hidden cell, and to another one per share of the median cost.
 _STEP_HIDDEN, _STEP_COST = 0.5, 0.1

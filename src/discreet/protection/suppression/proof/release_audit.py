@@ -11,10 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.disclosure import (
-    VariableCode,
-    zeros_of,
-)
+from discreet.disclosure import VariableCode, zeros_of
 from discreet.protection.suppression.problem.demands import (
     Demands,
     Earlier,

@@ -16,13 +16,10 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray, starts
-from discreet.kernels import (
-    compiled,
-    compiled_at_once,
-)
+from discreet.disclosure import TOLERANCE, Proof
+from discreet.kernels import compiled, compiled_at_once
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import TOLERANCE
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 
 #: With fewer tasks, or a smaller share of sensitive cells, single flows hide less.
 _LEAST, _SHARE = 1_000, 0.4

@@ -15,10 +15,7 @@ import numpy as np
 
 from discreet._version import __version__
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
-from discreet.disclosure import (
-    ZEROS_HIDDEN,
-    zeros_of,
-)
+from discreet.disclosure import ZEROS_HIDDEN, zeros_of
 from discreet.errors import SuppressionError
 from discreet.files import texts_of
 from discreet.rules import Reason

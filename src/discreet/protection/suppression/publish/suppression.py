@@ -20,11 +20,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
-from discreet.disclosure import (
-    DisclosureVerdict,
-    published_intervals,
-    refuse_cells,
-)
+from discreet.disclosure import DisclosureVerdict, published_intervals, refuse_cells
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.joint_cube_guard import pattern_for_cubes
 from discreet.protection.suppression.methods.registry import find_pattern

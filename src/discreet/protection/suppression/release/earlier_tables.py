@@ -17,16 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import (
-    Confidential,
-)
-from discreet.disclosure import (
-    Relations,
-    figures_shown,
-    places_in,
-    relations_of,
-    units_of,
-)
+from discreet.confidential import Confidential
+from discreet.disclosure import Relations, figures_shown, places_in, relations_of, units_of
 from discreet.errors import SuppressionError
 from discreet.protection.protocol import Counts, InputsView, ProgrammeView
 from discreet.protection.suppression.problem.demands import LEVELS, Earlier, hidden_in
@@ -44,9 +36,7 @@ from discreet.protection.suppression.release.sensitive_cells import (
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.disclosure import (
-        Relations,
-    )
+    from discreet.disclosure import Relations
     from discreet.rules import Primary
 
 #: Branchings of the program that looks for hidden values.
@@ -120,7 +110,7 @@ def _filled(
     relations: Relations, units: IntArray, hidden: BoolArray, guess: IntArray, least: int
 ) -> IntArray | None:
     """The values with hidden ones next to a guess, so that everything adds up."""
-    from discreet.protection.suppression.proof.whole_numbers import make_whole
+    from discreet.disclosure import make_whole
     from discreet.solver import column_values, loaded_solver
 
     filled = np.where(hidden, guess, units)
@@ -378,9 +368,7 @@ def check_values(
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
     """How many published values are not the true ones."""
-    from discreet.disclosure import (
-        units_of,
-    )
+    from discreet.disclosure import units_of
 
     hidden = hidden_in(table, published)
     true = units_of(table, column, decimals)

@@ -18,15 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.confidential import (
-    Confidential,
-)
+from discreet.confidential import Confidential
 from discreet.derived import rounded
-from discreet.disclosure import (
-    DisclosureVerdict,
-    linked_cells,
-    rows_across,
-)
+from discreet.disclosure import DisclosureVerdict, linked_cells, rows_across
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.protection.protocol import COUNT, Counts, InputsView, ReleaseContext, all_of
 from discreet.protection.suppression.problem.parameters import Cost, Knowledge

@@ -15,12 +15,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.disclosure import (
-    Relations,
-)
-from discreet.kernels import (
-    compiled,
-)
+from discreet.disclosure.relations import Relations
+from discreet.kernels import compiled
 from discreet.solver import column_values, is_optimal, loaded_solver
 
 

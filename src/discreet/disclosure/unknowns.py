@@ -14,18 +14,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import (
-    Confidential,
-)
-from discreet.disclosure import (
-    Relations,
-    component_labels,
-)
-from discreet.errors import SuppressionError
-from discreet.kernels import (
-    compiled,
-)
-from discreet.protection.suppression.problem.system import WIDEST, SuppressionProblem
+from discreet.confidential import Confidential
+from discreet.disclosure import Relations, component_labels
+from discreet.kernels import compiled
 
 #: Levels count as reached when so little is missing, in units.
 TOLERANCE = 1e-6
@@ -49,10 +40,12 @@ class Unknowns(Confidential):
     def __len__(self) -> int:
         return len(self.cells)
 
-    def protected(self, low: FloatArray, high: FloatArray) -> BoolArray:
-        """Which cells are safe if each can be anywhere from `low` to `high`."""
-        upper, lower, sliding = (_enough(item) for item in (self.upper, self.lower, self.sliding))
-        return (high >= upper) & (-low >= lower) & (high - low >= sliding)
+    def protected(self, low: Any, high: Any, at: Any = slice(None)) -> BoolArray:
+        """Which cells are safe if each, or those `at` some places, can be from `low` to `high`."""
+        levels = (self.upper, self.lower, self.sliding)
+        upper, lower, sliding = (_enough(item[at]) for item in levels)
+        safe: BoolArray = (high >= upper) & (-low >= lower) & (high - low >= sliding)
+        return safe
 
     def part(self, chosen: BoolArray) -> Unknowns:
         """Some of the cells; the others must have nothing to do with them."""
@@ -62,42 +55,9 @@ class Unknowns(Confidential):
         return Unknowns(relations=relations, **columns)
 
 
-def _enough(level: FloatArray) -> FloatArray:
+def _enough(level: Any) -> Any:
     """From where on a level counts as reached: whole levels never by one unit less."""
     return level - np.clip(_SHARE * level, TOLERANCE, _QUARTER)
-
-
-def unknowns_of(
-    problem: SuppressionProblem, hidden: BoolArray, sensitive: BoolArray | None = None
-) -> Unknowns:
-    """The hidden cells of a pattern; the primary cells are the sensitive ones unless given.
-
-    A sensitive cell without any protection level must not be known exactly: it gets a
-    sliding level of one unit.
-    """
-    relations, cells = problem.relations.among(hidden)
-    marked = np.zeros(len(problem), dtype=np.bool_)
-    marked[problem.primary] = True
-    down, up = problem.room(cells)
-    far = np.abs(relations.coef) * np.maximum(down, up)[relations.cell]
-    if np.bincount(relations.row, far, len(relations)).max(initial=0.0) > WIDEST:
-        message = "values or bounds are so far apart that no verdict is guaranteed"
-        hint = "publish fewer decimals, in thousands, or state tighter bounds"
-        raise SuppressionError(message, code="range", where=problem.title, hint=hint)
-    watched = (marked if sensitive is None else sensitive)[cells]
-    lower, upper = problem.lower[cells], problem.upper[cells]
-    sliding = problem.sliding[cells].astype(np.float64)
-    sliding[watched & (lower == 0) & (upper == 0) & (sliding == 0)] = 1.0
-    return Unknowns(
-        cells=cells,
-        relations=relations,
-        low=0.0 - down,
-        high=up,
-        lower=lower.astype(np.float64),
-        upper=upper.astype(np.float64),
-        sliding=sliding,
-        sensitive=watched,
-    )
 
 
 def blocks_of(unknowns: Unknowns, wanted: BoolArray | None = None) -> Iterator[Unknowns]:

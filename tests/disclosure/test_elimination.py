@@ -7,15 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.disclosure import (
-    Relations,
-    elimination_of,
-    independent_relations,
-)
+from discreet.disclosure import Relations, elimination, elimination_of, independent_relations
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.system import CellState
-from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof import elimination
+from discreet.protection.suppression.problem.system import CellState, unknowns_of
 from discreet.protection.suppression.proof.audit import audit_problem
 from discreet.protection.suppression.proof.certificate import certified
 from tests.helpers.small_systems import drawn_system

@@ -13,13 +13,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.confidential import (
-    Confidential,
-)
-from discreet.kernels import (
-    compiled,
-)
-from discreet.protection.suppression.problem.unknowns import Unknowns
+from discreet.confidential import Confidential
+from discreet.disclosure.unknowns import Unknowns
+from discreet.kernels import compiled
 
 #: Deviations are made whole by multiplying with one of the first so many numbers.
 _FACTORS = 12

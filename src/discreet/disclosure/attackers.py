@@ -1,0 +1,321 @@
+"""Attackers on a block of hidden cells: how far each of them can move. CONFIDENTIAL.
+
+An `Attacker` moves cells by fractions, a `WholeAttacker` by whole numbers, a `JointAttacker` so
+that no combination of codes becomes negative, published or not.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.disclosure.deviations import sure_moves
+from discreet.disclosure.elimination import independent_relations
+from discreet.disclosure.relations import Relations
+from discreet.disclosure.unknowns import TOLERANCE, Unknowns
+from discreet.errors import SuppressionError
+from discreet.solver import column_values, is_optimal, loaded_solver
+
+#: The solver's name for the primal simplex method.
+_PRIMAL = 4
+#: The solver's tolerance, in numbers near one.
+_FINE = 1e-9
+
+
+class Attacker:
+    """All hidden cells of a block as variables of one linear program.
+
+    Bounds stand in for those of the unknowns, if tighter ones are known; no cell is moved
+    farther than `most`.
+    """
+
+    def __init__(
+        self,
+        unknowns: Unknowns,
+        low: FloatArray | None = None,
+        high: FloatArray | None = None,
+        most: float = np.inf,
+    ) -> None:
+        self.unknowns = unknowns
+        self.solved = 0
+        low = unknowns.low if low is None else low
+        high = unknowns.high if high is None else high
+        self.low, self.high = np.maximum(low, -most), np.minimum(high, most)
+        #: Whether some cell could move farther than it is allowed to here.
+        self.narrowed = bool((low < -most).any() or (high > most).any())
+        #: Whether the last answer is a proof, and one in whole numbers.
+        self.proven = self.whole = False
+        widest = float(max(np.abs(self.low).max(initial=1), np.abs(self.high).max(initial=1)))
+        #: Numbers are kept near one, where the solver's tolerances make sense.
+        self.scale = 2.0 ** np.ceil(np.log2(max(widest, 1.0) / 2**20)) if widest > 2**20 else 1.0
+        self._solver = loaded_solver(
+            independent_relations(unknowns.relations).matrix,
+            self.low / self.scale,
+            self.high / self.scale,
+            primal_feasibility_tolerance=_FINE,
+        )
+        self._cost = np.zeros(len(unknowns))
+
+    def ask(self, wish: FloatArray) -> FloatArray:
+        """The solution that makes the sum of wish × deviation largest; what is sure of it.
+
+        The answer of the solver is put right in whole numbers, or cut by what it misses.
+        """
+        changed = np.flatnonzero(wish != self._cost).astype(np.int32)
+        if changed.size:
+            self._solver.changeColsCost(changed.size, changed, -wish[changed])
+            self._cost = wish.copy()
+        self._solver.run()
+        if not self.solved:
+            self._solver.setOptionValue("simplex_strategy", _PRIMAL)
+        self.solved += 1
+        if not is_optimal(self._solver):
+            # Going on from the last solution may lead nowhere by rounding.
+            self._solver.clearSolver()
+            self._solver.run()
+        if not is_optimal(self._solver):
+            message = "the solver found no answer to an attack"
+            hint = "report this: true values always fit what is published"
+            raise SuppressionError(message, code="solver", hint=hint)
+        moves = column_values(self._solver) * self.scale
+        sure, self.proven, self.whole = sure_moves(self.unknowns, moves)
+        return sure
+
+    def farthest(self, at: int, side: float) -> FloatArray:
+        """A solution with the largest value of one cell, the smallest if the side is negative."""
+        wish = np.zeros(len(self.unknowns))
+        wish[at] = side
+        return self.ask(wish)
+
+
+#: An integer program ends after so many branchings: then nothing is known.
+_NODES = 2_000
+#: Cells move by at most so many levels.
+_FAR = 1024.0
+#: With more cells it is not even asked for networks.
+_ASKED = 20_000
+#: A larger coefficient makes it hard to find the farthest whole number.
+LARGE = 100
+
+
+class WholeAttacker:
+    """The hidden cells of a block as whole numbers in one program."""
+
+    def __init__(self, block: Unknowns, low: FloatArray, high: FloatArray) -> None:
+        self.block = block
+        levels = np.maximum.reduce([block.lower, block.upper, block.sliding])
+        self.widest = int(np.abs(block.relations.coef).max(initial=1))
+        far = _FAR * max(float(levels[block.sensitive].max(initial=0.0)), 1.0) * self.widest
+        self.low = np.ceil(np.maximum(low, -far) - TOLERANCE)
+        self.high = np.floor(np.minimum(high, far) + TOLERANCE)
+        self.network = len(block) <= _ASKED and is_network(independent_relations(block.relations))
+        self._solver: Any = None
+
+    def reached(self, at: int) -> tuple[float, float, bool] | None:
+        """How far one cell moves down and up, and whether that is enough; None if not known."""
+        up, down = self._farthest(at, 1.0), self._farthest(at, -1.0)
+        if up is None or down is None:
+            return None
+        return -down, up, bool(self.block.protected(-down, up, at))
+
+    def _farthest(self, at: int, side: float) -> float | None:
+        """How far a cell moves to a side in whole numbers.
+
+        With large coefficients it is enough to know that it moves as far as it must.
+        """
+        if self._solver is None:
+            matrix = self.block.relations.matrix
+            self._solver = loaded_solver(
+                matrix, self.low, self.high, mip_max_nodes=_NODES, mip_rel_gap=0.0
+            )
+            make_whole(self._solver, np.arange(len(self.block)))
+        block, low, high = self.block, self.low[at], self.high[at]
+        if self.widest > LARGE:
+            most = np.ceil(max(block.lower[at], block.upper[at], block.sliding[at]))
+            self._solver.changeColBounds(at, max(low, -most), min(high, most))
+        self._solver.changeColCost(at, -side)
+        for presolve in ("off", "choose") if self.widest > LARGE else ("choose",):
+            self._solver.setOptionValue("presolve", presolve)
+            self._solver.run()
+            if is_optimal(self._solver):
+                break
+        known, moved = is_optimal(self._solver), np.rint(column_values(self._solver))
+        if self.widest > LARGE:
+            _balance(block.relations, moved)
+        self._solver.changeColCost(at, 0.0)
+        self._solver.changeColBounds(at, low, high)
+        moved, _, whole = sure_moves(self.block, moved) if known else (moved, False, False)
+        return abs(float(moved[at])) if whole else None
+
+
+def _balance(links: Relations, moved: FloatArray) -> None:
+    """Let cells that stand in one relation only take what rounding left over there, the last."""
+    first, order = links.by_cell
+    once = order[first[:-1][np.diff(first) == 1]][::-1]
+    once = once[np.abs(links.coef[once]) == 1]
+    rows, at = np.unique(links.row[once], return_index=True)
+    entry = once[at]
+    missed = links.residuals(moved.astype(np.int64))[rows]
+    moved[links.cell[entry]] -= links.coef[entry] * missed
+
+
+def make_whole(solver: Any, columns: IntArray) -> None:
+    """Let some columns be whole numbers only."""
+    import highspy
+
+    kinds = np.full(columns.size, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+    solver.changeColsIntegrality(columns.size, columns.astype(np.int32), kinds)
+
+
+def is_network(relations: Relations) -> bool:
+    """Whether each cell stands in two relations at most, on opposite sides once signs are turned.
+
+    Whatever such relations allow with whole bounds, whole numbers do as well.
+
+    >>> rows = [[(0, 1), (1, 1)], [(2, 1), (3, 1)], [(0, 1), (2, 1)], [(1, 1), (3, 1)]]
+    >>> is_network(Relations.of(4, rows))
+    True
+    >>> is_network(Relations.of(3, [[(0, 1), (1, 1)], [(1, 1), (2, 1)], [(0, 1), (2, 1)]]))
+    False
+    """
+    if not len(relations) or (np.abs(relations.coef) != 1).any():
+        return not len(relations)
+    first, by_cell = relations.by_cell
+    width = np.diff(first)
+    if width.max() > 2:
+        return False
+    twice = np.flatnonzero(width == 2)
+    one, other = by_cell[first[twice]], by_cell[first[twice] + 1]
+    # Rows on two sides: apart where a cell has one sign in both, else together.
+    near: list[list[tuple[int, int]]] = [[] for _ in range(len(relations))]
+    apart = (relations.coef[one] == relations.coef[other]).astype(int).tolist()
+    pairs = zip(relations.row[one].tolist(), relations.row[other].tolist(), apart, strict=True)
+    for a, b, differ in pairs:
+        near[a].append((b, differ))
+        near[b].append((a, differ))
+    side: dict[int, int] = {}
+    for begin in range(len(near)):
+        todo = [] if begin in side else [begin]
+        side.setdefault(begin, 0)
+        while todo:
+            row = todo.pop()
+            for next_row, differ in near[row]:
+                if next_row not in side:
+                    side[next_row] = side[row] ^ differ
+                    todo.append(next_row)
+                elif side[next_row] != side[row] ^ differ:
+                    return False
+    return True
+
+
+#: Random wishes in a row that prove nothing more before cells are attacked one by one.
+_PATIENCE, _SEED = 4, 20
+#: An integer program over combinations ends after fewer branchings in large blocks.
+_WORK = 1_000_000
+#: Bounds beyond this are none.
+_ENDLESS = 1e12
+
+
+class JointBlock(NamedTuple):
+    """Hidden cells and combinations that hang together, as columns of one program."""
+
+    unknowns: Unknowns  # its hidden cells come first
+    atoms: int  # how many combinations follow
+    relations: Relations  # over both
+    sums: FloatArray  # right-hand sides
+    slack: FloatArray  # by how much rounded sums may miss them
+    watched: IntArray  # columns of the sensitive cells that nobody knows exactly so far
+    places: IntArray  # their places in the certificate
+
+
+class JointAttacker:
+    """The program of one block: how far cells move while no combination is negative."""
+
+    def __init__(self, block: JointBlock, *, whole: bool, slack: FloatArray) -> None:
+        self.block, self.whole = block, whole
+        known = block.unknowns
+        self.low = np.concatenate([known.low, np.zeros(block.atoms)])
+        far = np.where(known.high < _ENDLESS, known.high, np.inf)
+        self.high = np.concatenate([far, np.full(block.atoms, np.inf)])
+        self._rows = block.sums - slack, block.sums + slack
+        self.seen_low, self.seen_high = np.zeros(len(known)), np.zeros(len(known))
+        self.feasible = True
+        self._lp = self._program()
+        draw, idle, missing = np.random.default_rng(_SEED), 0, -1
+        while idle < _PATIENCE and self.feasible:
+            enough = known.protected(self.seen_low, self.seen_high)
+            wanted = block.watched[~enough[block.watched]]
+            if not wanted.size:
+                break
+            idle = idle + 1 if wanted.size == missing else 0
+            missing = wanted.size
+            wish = np.zeros(len(self.low))
+            wish[wanted] = draw.uniform(-1.0, 1.0, wanted.size)
+            self._ask(self._lp, wish)
+
+    def _program(self, **options: Any) -> Any:
+        matrix = self.block.relations.matrix
+        return loaded_solver(matrix, self.low, self.high, rows=self._rows, **options)
+
+    @cached_property
+    def _mip(self) -> Any:
+        nodes = min(_NODES, _WORK // self.block.atoms)
+        program = self._program(mip_max_nodes=nodes, mip_rel_gap=0.0)
+        program.setOptionValue("presolve", "choose")
+        make_whole(program, np.arange(len(self.low)))
+        return program
+
+    def _ask(self, solver: Any, wish: FloatArray) -> FloatArray | None:
+        """Move cells as wished, and note what is seen; None if there is no answer."""
+        solver.changeColsCost(len(wish), np.arange(len(wish), dtype=np.int32), -wish)
+        solver.run()
+        if not is_optimal(solver):
+            self.feasible = False
+            return None
+        answer = column_values(solver)
+        size = len(self.seen_low)
+        if not self.whole or np.abs(answer - np.rint(answer)).max() < TOLERANCE:
+            np.minimum(self.seen_low, answer[:size], out=self.seen_low)
+            np.maximum(self.seen_high, answer[:size], out=self.seen_high)
+        return answer
+
+    def moves(self, cell: int) -> bool:
+        """Whether a cell was seen to have several values."""
+        return bool(self.seen_high[cell] - self.seen_low[cell] > TOLERANCE)
+
+    def reached(self, cell: int) -> tuple[float, float, bool] | None:
+        """How far one cell moves, and whether that is enough; None if that is not known.
+
+        Counts move by whole numbers, and so do all combinations.
+        """
+        seen = float(self.seen_low[cell]), float(self.seen_high[cell])
+        if self._enough(cell, *seen):
+            return *seen, True
+        ends = self._ends(self._lp, cell)
+        if ends is None:
+            return None
+        low, high = ends
+        if self.whole:
+            low, high = float(np.ceil(low - TOLERANCE)), float(np.floor(high + TOLERANCE))
+            seen = float(self.seen_low[cell]), float(self.seen_high[cell])
+            if self._enough(cell, low, high) and not self._enough(cell, *seen):
+                ends = self._ends(self._mip, cell)
+                if ends is None:
+                    return None
+                low, high = ends
+        return low, high, self._enough(cell, low, high)
+
+    def _enough(self, cell: int, low: float, high: float) -> bool:
+        """Whether it is enough that one cell lies between these ends."""
+        return bool(self.block.unknowns.protected(low, high, cell))
+
+    def _ends(self, solver: Any, cell: int) -> tuple[float, float] | None:
+        wish = np.zeros(len(self.low))
+        wish[cell] = -1.0
+        lowest, highest = self._ask(solver, wish), self._ask(solver, -wish)
+        if lowest is None or highest is None:
+            return None
+        return float(lowest[cell]), float(highest[cell])

@@ -1,0 +1,236 @@
+"""`TableSystem`: the cells of tables of now and before as one system. CONFIDENTIAL.
+
+Each cell of all tables stands in it once, with its value in whole units and all relations; values
+that have changed since they were published are cells of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.confidential import Confidential
+from discreet.disclosure.named_cells import (
+    LinkedCells,
+    VariableCode,
+    linked_cells,
+    refuse_cells,
+    table_relations,
+)
+from discreet.disclosure.relations import (
+    Relations,
+    stacked_relations,
+    tidied_relations,
+    with_equal_cells_merged,
+)
+from discreet.disclosure.system import CellSystem
+from discreet.disclosure.units import UnitSystem
+from discreet.disclosure.whole_values import additive_values, shared_values, units_of
+from discreet.tables import Table
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ChangedCells(Confidential):
+    """Cells with a value now and another one before (confidential)."""
+
+    now: IntArray  # the cell with the value of now
+    before: IntArray  # the cell with the value of before
+    #: By which share of it attackers think that the value changed at most; NaN for any change
+    share: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.now)
+
+    def renumbered(self, numbers: IntArray) -> ChangedCells:
+        """The same with other numbers of cells; those without number are left out."""
+        now, before = numbers[self.now], numbers[self.before]
+        kept = (now >= 0) & (before >= 0) & (now != before)
+        return ChangedCells(now=now[kept], before=before[kept], share=self.share[kept])
+
+    def notes(self) -> list[str]:
+        """What was found and assumed, in words; no values."""
+        if not len(self):
+            return []
+        shares = np.unique(self.share[np.isfinite(self.share)]).tolist()
+        known = " or ".join(f"{share:.0%}" for share in shares)
+        thought = f"attackers are taken to think that they changed by up to {known}"
+        free = "attackers are taken to think that they may have changed by anything"
+        return [
+            f"{len(self):,} values differ from those published before; what was hidden then is "
+            f"cheap to hide again, and {thought if known else free}"
+        ]
+
+
+#: All values are those published before, or nothing was.
+NO_CHANGES = ChangedCells(
+    now=np.zeros(0, dtype=np.int64), before=np.zeros(0, dtype=np.int64), share=np.zeros(0)
+)
+
+
+def with_changed_apart(
+    linked: LinkedCells,
+    given: Sequence[IntArray],
+    current: int,
+    shares: Sequence[float | None],
+    rounding: int,
+    others: Mapping[int, BoolArray] = MappingProxyType({}),
+) -> tuple[LinkedCells, ChangedCells]:
+    """Cells of earlier tables with other values than now as cells of their own.
+
+    The first `current` tables are those of now; `shares` belong to the others. Equal
+    cells of two earlier tables that changed alike stay one cell. `others` says of some tables
+    which cells have other records than now: so do equal values of theirs.
+    """
+    value = np.zeros(linked.number, dtype=np.int64)
+    known = np.zeros(linked.number, dtype=np.bool_)
+    changes = []
+    for table, (own, units) in enumerate(zip(linked.cells, given, strict=True)):
+        there = known[own]
+        if table >= current:
+            off = np.where(there, np.abs(units - value[own]), 0)
+            other = there & others.get(table, False)
+            # What differs by rounding is the same to all, unless others really changed.
+            apart = off > 0 if (off > rounding).any() else off > rounding
+            at = np.flatnonzero(apart | other)
+            thought = shares[table - current]
+            most = np.nan if thought is None else thought
+            guesses = np.where((off[at] > rounding) | other[at], most, 0.0)
+            changes.append((np.full(at.size, table), at, own[at], units[at], guesses))
+        value[own[~there]], known[own] = units[~there], True
+    if not any(at.size for _, at, *_ in changes):
+        return linked, NO_CHANGES
+    where, place, now, then, share = (np.concatenate(part) for part in zip(*changes, strict=True))
+    pairs, first, number = np.unique(
+        np.stack([now, then]), axis=1, return_index=True, return_inverse=True
+    )
+    number = number.reshape(-1) + linked.number
+    least = np.full(pairs.shape[1], np.nan)
+    np.fmin.at(least, number - linked.number, share)
+    cells = [own.copy() for own in linked.cells]
+    for table in np.unique(where).tolist():
+        cells[table][place[where == table]] = number[where == table]
+    every = np.concatenate([np.arange(linked.number), pairs[0]]).astype(np.int64)
+    grown = LinkedCells(
+        number=len(every),
+        cells=tuple(cells),
+        totals=linked.totals[every],
+        names=linked.names.of(every, np.arange(len(every)) >= linked.number),
+        filters=linked.filters[every],
+    )
+    return grown, ChangedCells(now=now[first], before=number[first], share=least)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class TableSystem(Confidential):
+    """The cells of all tables as cells of a problem (confidential)."""
+
+    cells: list[IntArray]  # per table, the problem cell of each of its cells; -1 for empty ones
+    given: list[IntArray]  # per table, its values in units
+    value: IntArray  # value of each problem cell in units
+    relations: Relations  # the relations among them
+    totals: IntArray  # for each, in how many variables it is no finest code
+    names: Callable[[int], str]  # their names
+    notes: list[str]  # what happened to values, in words
+    changed: ChangedCells  # those that had another value when they were published before
+    between: BoolArray  # cells that no table has, now or before: they stand between those of tables
+
+    @classmethod
+    def of(
+        cls,
+        tables: Sequence[Table],
+        value: str | None,
+        decimals: int,
+        same: Mapping[VariableCode, VariableCode] | None,
+        *,
+        repair: bool,
+        shares: Sequence[float | None],
+        others: Mapping[int, BoolArray],
+        empty: bool,
+        rows: CellSystem | UnitSystem | None,
+    ) -> TableSystem:
+        """The cells of tables of now and, with what is thought of changes, of earlier ones.
+
+        Cells without records take part only if `empty` ones are stored to do so, and readers do not
+        know that they are empty.
+        """
+        units = [units_of(table, value, decimals) for table in tables]
+        published = len(tables) - (0 if rows is None else len(rows.nobody))
+        occupied = [
+            (table.count != 0) | (own != 0) | (empty or at >= published)
+            for at, (table, own) in enumerate(zip(tables, units, strict=True))
+        ]
+        if rows is not None:
+            for there, own in zip(occupied, rows.possible, strict=False):
+                there &= own
+        rounding = 0 if value is None else 1
+        linked, changed = with_changed_apart(
+            linked_cells(tables, same), units, len(tables) - len(shares), shares, rounding, others
+        )
+        blocks = []
+        lone: list[int] = []
+        for table, whole, there, cells in zip(tables, units, occupied, linked.cells, strict=True):
+            links, without = table_relations(table, there)
+            blocks.append((links, cells[there]))
+            lone += cells[there][without & (np.abs(whole[there]) > rounding)].tolist()
+        message = "the total has a value, but none of its parts is there"
+        hint = "hand in the parts, or leave out their level everywhere"
+        refuse_cells(lone, linked.names, message, "additivity", hint)
+        relations = stacked_relations(linked.number, blocks)
+        how: dict[str, Any] = {"rounding": rounding, "repair": repair, "names": linked.names}
+        shared = shared_values(linked.number, linked.cells, units, **how)
+        summed, relations, repaired = additive_values(relations, shared, **how)
+        if rows is not None:
+            relations = with_rows(relations, rows, linked.cells, occupied, summed)
+        used = np.zeros(linked.number, dtype=np.bool_)
+        for cells, there in zip(linked.cells, occupied, strict=True):
+            used[cells[there]] = True
+        # A total and its single part become one cell; those that take part are numbered anew.
+        merged, relations = with_equal_cells_merged(relations)
+        taken = np.zeros(relations.cells, dtype=np.bool_)
+        taken[merged[used]] = True
+        fresh = np.where(taken, np.cumsum(taken) - 1, -1)
+        numbers, size = np.where(used, fresh[merged], -1), int(taken.sum())
+        finest = np.zeros(size, dtype=np.int64)
+        finest[numbers[used]] = np.flatnonzero(used)
+        final = [np.where(numbers[cells] >= 0, numbers[cells], -1) for cells in linked.cells]
+        totals = np.full(size, np.iinfo(np.int64).max, dtype=np.int64)
+        np.minimum.at(totals, numbers[used], linked.totals[used])
+        between = np.ones(size, dtype=np.bool_)
+        for cells in final[:published]:
+            between[cells[cells >= 0]] = False
+        notes = []
+        if int(used.sum()) > size:
+            notes.append(f"{int(used.sum()) - size:,} totals of a single part count as that part")
+        if anew := int((summed != shared)[used].sum()):
+            notes.append(f"{anew:,} totals were added up anew in published decimals")
+        if repaired:
+            notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
+        return cls(
+            cells=final, given=units, value=summed[finest],
+            relations=relations.renumbered(fresh, size), totals=totals,
+            names=linked.names.of(finest), notes=notes,
+            changed=changed.renumbered(numbers), between=between,
+        )  # fmt: skip
+
+
+def with_rows(
+    relations: Relations,
+    rows: CellSystem | UnitSystem,
+    cells: Sequence[IntArray],
+    occupied: Sequence[BoolArray],
+    value: IntArray,
+) -> Relations:
+    """The relations with rows across tables; what rounding leaves over stands in the row."""
+    across = rows.relations
+    if not len(across):
+        return relations
+    there = np.concatenate(list(occupied))[across.cell]
+    entries = np.concatenate(list(cells))[across.cell[there]], across.coef[there]
+    links = Relations.of_entries(relations.cells, len(across), across.row[there], *entries)
+    links = tidied_relations(links)
+    return tidied_relations(relations.joined(replace(links, rhs=links.residuals(value))))
