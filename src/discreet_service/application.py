@@ -39,8 +39,8 @@ RESOURCES = (
     "facades",
 )
 _ABOUT = (
-    "Protected figures of official statistics: hand in cells, or ask for tables. "
-    "The same cell has the same figure whoever asks, and however."
+    "Protected tables of official statistics: submit cells or query tables. The same cell "
+    "always has the same value."
 )
 
 
@@ -107,7 +107,5 @@ def _check_permissions(name: str, router: APIRouter) -> None:
         # What is no plain route could hold others that nobody has looked at.
         found = dependants(route.dependant) if isinstance(route, APIRoute) else ()
         if not any(hasattr(item.call, "permission") for item in found):
-            message = (
-                f"{name}: {getattr(route, 'path', route)} does not say which permission it needs"
-            )
+            message = f"{name}: {getattr(route, 'path', route)} lacks its permission"
             raise AssertionError(message)

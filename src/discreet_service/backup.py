@@ -68,7 +68,7 @@ def save_backup(settings_file: Path, out: Path) -> dict[str, Any]:
 def restore_backup(file: Path, into: Path) -> dict[str, Any]:
     """Put a backup into a new folder; nothing is there unless all of it is whole."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        message = "a backup is put into an empty folder; nothing is overwritten"
+        message = "the folder for a backup must be empty"
         raise ServiceError(message, "conflict", str(into))
     make_folder(into.absolute().parent)
     place = Path(tempfile.mkdtemp(dir=into.absolute().parent, prefix=".restored-"))
@@ -120,7 +120,7 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
 
 
 def _damaged(file: Path) -> ServiceError:
-    what, hint = "this is no backup, or it was changed", "take another one"
+    what, hint = "not a backup, or changed", "choose another one"
     return ServiceError(what, "invalid-body", str(file), hint)
 
 
@@ -145,7 +145,7 @@ def _copy_database(url: sa.URL, target: Path) -> None:
         return
     program = shutil.which("pg_dump")
     if program is None:
-        what, hint = "pg_dump is not here", "install the client programs of PostgreSQL"
+        what, hint = "pg_dump not found", "install the client programs of PostgreSQL"
         raise ServiceError(what, "data-not-ready", "database", hint)
     # The URL may have a password: it goes by the environment, not by the words of a command.
     plain = url.set(drivername="postgresql")

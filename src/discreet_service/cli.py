@@ -12,11 +12,11 @@ import typer
 from discreet.cli import Json, command, group, progress_bar, show
 from discreet.errors import DiscreetError
 
-serve_app = group("The protection service over HTTP.")
-app = group("The protection service: set up, keys, backup, checks. CONFIDENTIAL.")
+serve_app = group("Serve protected tables over HTTP.")
+app = group("Run the protection service: setup, keys, backup, checks. CONFIDENTIAL.")
 
 _EXTRA = "pip install 'discreet[service]'"
-File = Annotated[Path, typer.Argument(help="SERVICE.toml: what the office says of its service.")]
+File = Annotated[Path, typer.Argument(help="SERVICE.toml, the settings of the service.")]
 
 
 @contextmanager
@@ -27,28 +27,32 @@ def _installed() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in ("discreet", "discreet_service"):
             raise
-        message = f"the service needs the package {error.name}"
+        message = f"package {error.name} not found"
         raise DiscreetError(message, code="missing-package", hint=_EXTRA) from None
 
 
 def serve(
-    settings: Annotated[Path | None, typer.Argument(help="SERVICE.toml; none with --demo.")] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Argument(help="SERVICE.toml, the settings of the service (not with --demo)."),
+    ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="A demonstration with invented data and printed keys.")
+        bool, typer.Option("--demo", help="Demonstration with synthetic data and printed keys.")
     ] = False,
-    folder: Annotated[Path, typer.Option(help="Where the demonstration goes.")] = Path(
+    folder: Annotated[Path, typer.Option(help="Folder of the demonstration.")] = Path(
         "demo-service"
     ),
     port: Annotated[
-        int | None, typer.Option(min=1, max=65_535, help="Another port than in the settings.")
+        int | None,
+        typer.Option(min=1, max=65_535, help="Port, instead of the port in the settings."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Check the settings, build everything, do not serve.")
+        bool, typer.Option("--check", help="Check the settings without serving.")
     ] = False,
 ) -> None:
     """Serve protected figures over HTTP; ends with Ctrl-C, after the requests at hand."""
     if (settings is None) != demo:
-        raise typer.BadParameter("name a SERVICE.toml, or say --demo")
+        raise typer.BadParameter("add a SERVICE.toml, or --demo")
     with _installed():
         from discreet_service.processes import check_port, run_service
         from discreet_service.settings import ServiceSettings
@@ -71,8 +75,8 @@ command(serve_app, "serve", example="discreet serve --demo")(serve)
 
 @command(app, "init", example="discreet service init office --person anna")
 def init(
-    folder: Annotated[Path, typer.Argument(help="The new folder of the service.")],
-    person: Annotated[str, typer.Option(help="The first administrator.")],
+    folder: Annotated[Path, typer.Argument(help="New folder of the service.")],
+    person: Annotated[str, typer.Option(help="First administrator.")],
     as_json: Json = False,
 ) -> None:
     """Make a new service: settings, secret, signing key, first administrator."""
@@ -86,9 +90,9 @@ def init(
 @command(app, "key", example="discreet service key SERVICE.toml --person tool --role service")
 def key(
     settings: File,
-    person: Annotated[str, typer.Option(help="Who, or which system, will use it.")],
-    role: Annotated[list[str], typer.Option(help="ROLE or ROLE@DATASET; can be given again.")],
-    days: Annotated[int, typer.Option(min=1, help="Days after which it ends.")] = 365,
+    person: Annotated[str, typer.Option(help="Person or system that owns the key.")],
+    role: Annotated[list[str], typer.Option(help="ROLE or ROLE@DATASET; repeatable.")],
+    days: Annotated[int, typer.Option(min=1, help="Days until the key expires.")] = 365,
     as_json: Json = False,
 ) -> None:
     """Make a key for a caller; it is shown once."""
@@ -96,7 +100,7 @@ def key(
         from discreet_service.installation import new_key
 
         token, described = new_key(settings, person, role, days)
-    text = f"{token}\nKeep it: it is not shown again, and kept here as a digest only."
+    text = f"{token}\nStore it: the key is shown only once; the service keeps its fingerprint."
     show(text, {"key": token, **described}, as_json=as_json)
 
 
@@ -104,7 +108,8 @@ def key(
 def verify(
     settings: File,
     head: Annotated[
-        list[Path] | None, typer.Option(help="A signed head of the trail, exported before.")
+        list[Path] | None,
+        typer.Option(help="Signed checkpoint of the audit trail, exported earlier."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -121,7 +126,7 @@ def verify(
 @command(app, "backup", example="discreet service backup SERVICE.toml --out backup.tar")
 def backup(
     settings: File,
-    out: Annotated[Path, typer.Option(help="The file to write.")],
+    out: Annotated[Path, typer.Option(help="File to write.")],
     as_json: Json = False,
 ) -> None:
     """Save database, parameter packages and policies, while the service runs. CONFIDENTIAL."""
@@ -129,14 +134,14 @@ def backup(
         from discreet_service.backup import save_backup
 
         described = save_backup(settings, out)
-    text = f"{described['files']} files are in {out}; secrets are not: keep them elsewhere."
+    text = f"{described['files']} files are in {out}, without secrets; store the secrets elsewhere."
     show(text, described, as_json=as_json)
 
 
 @command(app, "restore", example="discreet service restore backup.tar --into office")
 def restore(
-    file: Annotated[Path, typer.Argument(help="The file that backup wrote.")],
-    into: Annotated[Path, typer.Option(help="A folder that is empty or not there.")],
+    file: Annotated[Path, typer.Argument(help="Backup file.")],
+    into: Annotated[Path, typer.Option(help="New or empty folder.")],
     as_json: Json = False,
 ) -> None:
     """Put a backup into a new folder, and check it; nothing is overwritten."""
@@ -144,7 +149,10 @@ def restore(
         from discreet_service.backup import restore_backup
 
         described: dict[str, Any] = restore_backup(file, into)
-    text = f"{described['files']} files are in {into}. Put the secrets beside them, then verify."
+    text = (
+        f"{described['files']} files are in {into}. Add the secrets, then run: discreet "
+        "service verify"
+    )
     show(text, described, as_json=as_json)
 
 

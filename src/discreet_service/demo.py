@@ -101,14 +101,14 @@ class ServiceDemonstration:
         data = f"{url}/api/v1/datasets/census/data?{asked}"
         return "\n".join(
             (
-                f"A demonstration with invented people is in {self.settings.parent}.",
-                f"In a browser: {url}/  Log in with:",
+                f"A demonstration with synthetic data is in {self.settings.parent}.",
+                f"Open {url}/ in a browser and log in with:",
                 *people,
-                "A table, and a cell that you have counted yourself:",
+                "Request a table, and protect a cell of your own:",
                 f"  curl -H 'Authorization: Bearer {client}' '{data}'",
                 f"  curl -H 'Authorization: Bearer {tool}' -H 'Content-Type: application/json' \\",
                 f"    -d '{cells}' {url}/api/v1/protect/counts",
-                "It ends with Ctrl-C.",
+                "Stop the service with Ctrl-C.",
             )
         )
 
@@ -124,7 +124,7 @@ def make_demonstration(
     kept = folder / _PRINTED
     if not kept.exists():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            what, hint = "a demonstration needs a folder of its own", "name another: --folder"
+            what, hint = "the demonstration needs a separate folder", "choose another with --folder"
             raise ServiceError(what, "conflict", str(folder), hint)
         make_folder(folder.absolute().parent)
         with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=".demo-") as name:
@@ -272,7 +272,7 @@ def _release(programme: Path, out: Path) -> Iterator[None]:
             made.kill()
             raise
     if made.returncode:
-        what, hint = "the release of the demonstration was not made", "is the disk full?"
+        what, hint = "the release of the demonstration failed", "check the free disk space"
         raise ServiceError(what, "internal", str(out), hint)
 
 

@@ -43,10 +43,9 @@ class NewService:
     def text(self) -> str:
         """What is said of it, once."""
         return (
-            f"A new service is in {self.settings.parent}.\n"
-            f"First administrator: {self.person}, one-time password {self.password}\n"
-            "It is good for a day and not shown again. Begin with:\n"
-            f"  discreet serve {self.settings}"
+            f"A new service is in {self.settings.parent}.\nFirst administrator: {self.person}, "
+            f"one-time password {self.password}\nThe password is valid for one day and shown "
+            f"only once. Start with:\n  discreet serve {self.settings}"
         )
 
     def described(self) -> dict[str, Any]:
@@ -64,7 +63,7 @@ class NewService:
 def new_service(folder: Path, person: str, *, name: str = "Statistical office") -> NewService:
     """Make a new service."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ServiceError("a new service needs a folder of its own", "conflict", str(folder))
+        raise ServiceError("a new service needs a separate folder", "conflict", str(folder))
     make_folder(folder, 0o700)
     for item in _FOLDERS:
         make_folder(folder / item, 0o700)
@@ -99,7 +98,7 @@ def grants_of(roles: Sequence[str]) -> tuple[Grant, ...]:
     for grant in grants:
         if grant.role not in ROLES:
             hint = f"roles: {', '.join(ROLES)}"
-            raise ServiceError(f"there is no role {grant.role!r}", "invalid-input", "role", hint)
+            raise ServiceError(f"unknown role {grant.role!r}", "invalid-input", "role", hint)
     return grants
 
 
@@ -114,7 +113,7 @@ def new_key(
         for grant in grants:
             service.users.grant(LOCAL, person, grant)
         made = service.api_keys.create(
-            LOCAL, name="made by command", grants=grants, owner=person, days=days
+            LOCAL, name="created by command", grants=grants, owner=person, days=days
         )
     held = list(map(str, grants))
     return made.token, {"id": made.key.id, "owner": person, "grants": held, "days": days}
@@ -128,6 +127,6 @@ def verified_trail(settings: Path, heads: Sequence[Path]) -> tuple[str, dict[str
         keys = [] if public is None or not public.exists() else [read_verify_key(public)]
         verdict = service.trail.verify([SignedHead.read(path) for path in heads], keys)
     described = {**verdict.facts, "problems": list(verdict.problems)}
-    lines = [f"{verdict.entries:,} entries, {verdict.heads} signed heads:"]
-    lines += [f"  {problem}" for problem in verdict.problems] or ["  the trail is whole"]
+    lines = [f"{verdict.entries:,} entries, {verdict.heads} signed checkpoints:"]
+    lines += [f"  {problem}" for problem in verdict.problems] or ["  the audit trail is complete"]
     return os.linesep.join(lines), described

@@ -31,54 +31,48 @@ class ProblemType:
 _type = ProblemType
 #: All kinds of problems there are, by code.
 PROBLEM_TYPES: Mapping[str, ProblemType] = {
-    "invalid-query": _type(422, "The query cannot be answered", "Die Anfrage ist fehlerhaft"),
+    "invalid-query": _type(422, "The query is not valid", "Die Anfrage ist fehlerhaft"),
     "invalid-body": _type(422, "The body cannot be read", "Der Inhalt ist nicht lesbar"),
     "invalid-cells": _type(422, "The cells cannot be used", "Die Zellen sind nicht verwendbar"),
     "invalid-input": _type(422, "The input cannot be used", "Die Eingabe ist nicht verwendbar"),
-    "unknown-dataset": _type(404, "There is no such data set", "Diesen Datensatz gibt es nicht"),
-    "unknown-variable": _type(404, "There is no such variable", "Dieses Merkmal gibt es nicht"),
-    "unknown-code": _type(404, "There is no such code", "Diesen Code gibt es nicht"),
-    "unknown-parameter-set": _type(
-        404, "There is no such parameter set", "Diesen Parametersatz gibt es nicht"
-    ),
-    "not-found": _type(404, "This is not here", "Das gibt es hier nicht"),
-    "method-not-allowed": _type(405, "This cannot be done here", "Das ist hier nicht möglich"),
-    "invalid-selection": _type(
-        400, "The selection cannot be answered", "Die Auswahl ist fehlerhaft"
-    ),
+    "unknown-dataset": _type(404, "Data set not found", "Datensatz nicht gefunden"),
+    "unknown-variable": _type(404, "Variable not found", "Merkmal nicht gefunden"),
+    "unknown-code": _type(404, "There is unknown code", "Code nicht gefunden"),
+    "unknown-parameter-set": _type(404, "Parameter set not found", "Parametersatz nicht gefunden"),
+    "not-found": _type(404, "Not found", "Nicht gefunden"),
+    "method-not-allowed": _type(405, "Method not allowed", "Das ist hier nicht möglich"),
+    "invalid-selection": _type(400, "The selection is not valid", "Die Auswahl ist fehlerhaft"),
     "too-many-selected": _type(
         403, "Too many cells are selected", "Es sind zu viele Zellen ausgewählt"
     ),
     "refused-by-policy": _type(
-        403, "A rule of protection refuses this", "Eine Geheimhaltungsregel verbietet dies"
+        403, "A protection rule refuses this query", "Eine Geheimhaltungsregel verbietet dies"
     ),
-    "not-authenticated": _type(401, "Say who you are", "Bitte anmelden"),
-    "not-allowed": _type(403, "You may not do this", "Dazu fehlt die Berechtigung"),
-    "second-person": _type(409, "A second person must agree", "Eine zweite Person muss zustimmen"),
+    "not-authenticated": _type(401, "Log in", "Bitte anmelden"),
+    "not-allowed": _type(403, "Permission missing", "Dazu fehlt die Berechtigung"),
+    "second-person": _type(
+        409, "A second person must approve", "Eine zweite Person muss zustimmen"
+    ),
     "version-retired": _type(
-        410, "This version is no longer used", "Diese Version ist nicht mehr in Gebrauch"
+        410, "This version is retired", "Diese Version ist nicht mehr in Gebrauch"
     ),
-    "unsupported-format": _type(
-        406, "This format is not offered", "Dieses Format wird nicht angeboten"
-    ),
+    "unsupported-format": _type(406, "Format not available", "Dieses Format wird nicht angeboten"),
     "unsupported-media-type": _type(
-        415, "Bodies of this type are not read", "Inhalte dieses Typs werden nicht gelesen"
+        415, "Media type not supported", "Inhalte dieses Typs werden nicht gelesen"
     ),
     "too-many-cells": _type(413, "Too many cells", "Zu viele Zellen"),
     "too-large": _type(413, "The body is too large", "Der Inhalt ist zu groß"),
-    "no-such-range": _type(416, "The content is not that long", "So lang ist der Inhalt nicht"),
+    "no-such-range": _type(416, "Range not satisfiable", "So lang ist der Inhalt nicht"),
     "rate-limited": _type(429, "Too many requests", "Zu viele Anfragen"),
-    "result-not-ready": _type(409, "There is no result yet", "Es gibt noch kein Ergebnis"),
+    "result-not-ready": _type(409, "No result yet", "Es gibt noch kein Ergebnis"),
     "job-failed": _type(409, "The job failed", "Der Auftrag ist gescheitert"),
-    "job-expired": _type(410, "The result is no longer kept", "Das Ergebnis ist gelöscht"),
-    "changed-meanwhile": _type(
-        412, "Somebody changed it meanwhile", "Es wurde inzwischen geändert"
-    ),
-    "conflict": _type(409, "This contradicts what is there", "Das widerspricht dem Bestand"),
+    "job-expired": _type(410, "The result has been deleted", "Das Ergebnis ist gelöscht"),
+    "changed-meanwhile": _type(412, "Changed in the meantime", "Es wurde inzwischen geändert"),
+    "conflict": _type(409, "Conflict with existing data", "Das widerspricht dem Bestand"),
     "data-not-ready": _type(503, "The data are not ready", "Die Daten sind nicht bereit"),
-    "overloaded": _type(503, "The service has too much to do", "Der Dienst ist überlastet"),
-    "disk-full": _type(507, "There is no room on the disk", "Der Speicherplatz ist erschöpft"),
-    "internal": _type(500, "Something went wrong here", "Hier ist etwas schiefgegangen"),
+    "overloaded": _type(503, "The service is overloaded", "Der Dienst ist überlastet"),
+    "disk-full": _type(507, "The disk is full", "Der Speicherplatz ist erschöpft"),
+    "internal": _type(500, "Internal error", "Interner Fehler"),
 }
 
 
@@ -115,11 +109,11 @@ def refuse(
     >>> refuse([Problem("too long", "name"), Problem("too short", "title")], "form")
     Traceback (most recent call last):
         ...
-    discreet_service.problems.ServiceError: [invalid-input] name: 2 things are wrong with this form
+    discreet_service.problems.ServiceError: [invalid-input] name: 2 problems with this form
       1. name: too long
       2. title: too short
     """
-    many = f"{{}} things are wrong with this {subject}"
+    many = f"{{}} problems with this {subject}"
     raise_all(ServiceError, problems, code=code, many=many, most=most)
 
 
@@ -128,7 +122,7 @@ def hint_in(language: str, hint: str, code: str) -> str:
 
     Hints that are no words of any language, such as a header or an address, stay as they are.
 
-    >>> hint_in("de", "did you mean 'sex'?", "unknown-variable")
+    >>> hint_in("de", "closest match: 'sex'", "unknown-variable")
     "gemeint ist vielleicht 'sex'"
     >>> hint_in("de", "csv, px or xlsx", "invalid-input")
     'csv, px oder xlsx'
@@ -178,7 +172,7 @@ def _blank(pattern: str) -> str:
 def problem_document(error: DiscreetError, request: str, language: str = "en") -> dict[str, Any]:
     """What is told of an error.
 
-    >>> error = ServiceError("there is no variable 'sx'", code="unknown-variable", where="by[0]")
+    >>> error = ServiceError("variable 'sx' not found", code="unknown-variable", where="by[0]")
     >>> problem_document(error, "1f")["status"]
     404
     """

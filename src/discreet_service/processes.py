@@ -90,8 +90,8 @@ def check_port(host: str, port: int) -> None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
     except OSError as error:
-        message = f"nothing can listen here ({error.strerror or 'unknown host'})"
-        hint = "--port names another port; end the program that uses this one"
+        message = f"cannot listen on this address ({error.strerror or 'unknown host'})"
+        hint = "choose another port with --port, or stop the program that uses it"
         raise DiscreetError(message, code="port", where=f"{host}:{port}", hint=hint) from None
 
 

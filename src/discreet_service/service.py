@@ -54,10 +54,10 @@ class Service:
 
     @cached_property
     def _secret(self) -> bytes:
-        secret = read_private(self.settings.secret_file, "the service's secret").strip()
+        secret = read_private(self.settings.secret_file, "the secret of the service").strip()
         if len(secret) < _LEAST_SECRET:
-            message = f"the service's secret needs {_LEAST_SECRET} characters at least"
-            hint = "make one: discreet keys secret FILE"
+            message = f"the secret of the service needs at least {_LEAST_SECRET} characters"
+            hint = "create one: discreet keys secret FILE"
             raise ServiceError(message, "data-not-ready", "secret_file", hint)
         return secret
 

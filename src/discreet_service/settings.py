@@ -163,10 +163,10 @@ class ServiceSettings:
             document = tomllib.loads(place.read_text("utf-8"))
         except OSError as error:
             message = f"the settings cannot be read ({error.strerror})"
-            hint = "discreet serve --demo makes an example"
+            hint = "for an example run: discreet serve --demo"
             raise SettingsError(message, code="settings-file", where=str(path), hint=hint) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            message = f"this is no TOML file: {error}"
+            message = f"not valid TOML: {error}"
             raise SettingsError(message, code="settings-file", where=str(path)) from None
         return cls.of(document, place.absolute().parent)
 
@@ -190,7 +190,7 @@ class ServiceSettings:
                 settings = _SETTINGS.validate_python({"folder": ".", **rest}, context=folder)
                 problems += _checks(settings)
         if problems:
-            many = f"{len(problems)} things are wrong with the settings"
+            many = f"{len(problems)} problems with the settings"
             raise SettingsError.of(problems, many, code="settings")
         return settings
 
@@ -224,29 +224,29 @@ def _checks(settings: ServiceSettings) -> list[Problem]:
     """What single settings do not show: contradictions, and a service that stands open."""
     problems, url = [], settings.database
     if url and settings.database_file is not None:
-        problems.append(Problem("say it once: database or database_file", "database"))
+        problems.append(Problem("use either database or database_file", "database"))
     if url and not url.startswith(_DATABASES):
-        hint = "sqlite:///FILE or postgresql+psycopg://…"
-        message = "this database cannot keep the service's records"
+        hint = "use sqlite:///FILE or postgresql+psycopg://…"
+        message = "unsupported database"
         problems.append(Problem(message, "database", hint))
     if "://" in url and "@" in url and ":" in url.split("://", 1)[1].split("@")[0]:
-        hint = "write it into a file of its own, and name that: database_file"
-        problems.append(Problem("a password does not belong here", "database", hint))
+        hint = "write the URL to a file, and set database_file"
+        problems.append(Problem("passwords are not allowed here", "database", hint))
     for at, address in enumerate(settings.trusted_proxies):
         try:
             ipaddress.ip_network(address, strict=False)
         except ValueError:
-            problems.append(Problem("this is no address", f"trusted_proxies[{at}]"))
+            problems.append(Problem("not an address", f"trusted_proxies[{at}]"))
     try:
         local = settings.host == "localhost" or ipaddress.ip_address(settings.host).is_loopback
     except ValueError:
-        problems.append(Problem("this is no address", "host", "such as 127.0.0.1"))
+        problems.append(Problem("not an address", "host", "such as 127.0.0.1"))
     else:
         if settings.demo and not local:
-            problems.append(Problem("a demonstration listens on this machine only", "host"))
+            problems.append(Problem("a demonstration can listen on this machine only", "host"))
         if not settings.secure and not local:
-            hint = 'put a proxy with TLS before it, and say url = "https://…"'
-            problems.append(Problem("others would read along without TLS", "url", hint))
+            hint = 'use a proxy with TLS, and set url = "https://…"'
+            problems.append(Problem("unencrypted: use https", "url", hint))
     if settings.oidc is not None:
         issuer = urlsplit(settings.oidc.issuer)
         here = issuer.scheme == "http" and issuer.hostname in ("127.0.0.1", "localhost", "::1")
@@ -254,20 +254,20 @@ def _checks(settings: ServiceSettings) -> list[Problem]:
             problems.append(Problem("a provider is asked over https only", "oidc.issuer"))
         hint = f"roles: {', '.join(ROLES)}"
         problems += [
-            Problem("there is no such role", f"oidc.roles.{group}", hint)
+            Problem("unknown role", f"oidc.roles.{group}", hint)
             for group, role in settings.oidc.roles.items()
             if role.partition("@")[0] not in ROLES
         ]
     if settings.reviews is not None:
         root, data = settings.reviews.folder.resolve(), settings.reviews.data
         problems += [
-            Problem("data lie in the folder of reviews", f"reviews.data.{name}")
+            Problem("data must be in the folder of reviews", f"reviews.data.{name}")
             for name, file in data.items()
             if not (root / file).resolve().is_relative_to(root)
         ]
         hint = f"data: {', '.join(data)}"
         problems += [
-            Problem("there are no such data", f"reviews.units.{name}", hint)
+            Problem("data not found", f"reviews.units.{name}", hint)
             for name in settings.reviews.units
             if name not in data
         ]

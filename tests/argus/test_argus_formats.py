@@ -84,7 +84,7 @@ def test_metadata_are_written_as_they_were_read(
         ("<RECODEABLE>\n", "stands before any variable"),
         ("Region 1 2\nregion 3 2\n", "described twice"),
         ("<SPSS>\nRegion 1 2\n", "records of SPSS"),
-        ("// nothing\n", "there are no variables"),
+        ("// nothing\n", "no variables"),
     ],
 )
 def test_metadata_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:

@@ -98,7 +98,7 @@ def large(context: JobContext) -> JobOutput:
 
 def refused(context: JobContext) -> JobOutput:
     """What a caller can cause."""
-    raise ServiceError("there is no such code", code="unknown-code", where="by[0]")
+    raise ServiceError("unknown code", code="unknown-code", where="by[0]")
 
 
 def broken(context: JobContext) -> JobOutput:

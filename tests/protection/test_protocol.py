@@ -405,7 +405,7 @@ def test_an_unknown_method_is_refused_and_the_known_ones_are_listed(programme: P
     found = mistakes(programme)
     assert "defaults.protect: unknown value" in found
     assert "known: noise, suppress" in found
-    assert "protection.thousands: there is no such method" in found
+    assert "protection.thousands: unknown method" in found
     with pytest.raises(DiscreetError, match="unknown method of protection 'thousands'"):
         registry.protection("thousands")
 

@@ -499,7 +499,7 @@ def test_key_figures_and_values_that_are_handed_in_are_those_that_are_asked_for(
 def test_parameters_without_thresholds_hide_no_parts(script: Client) -> None:
     cells = pl.DataFrame({"sex": ["Total", "m"], "n": [9, 1], "key": [10**14, 7]})
     layout = {"by": ["sex"], "count": "n", "cell_key": "key"}
-    with pytest.raises(ServiceError, match="no thresholds for parts"):
+    with pytest.raises(ServiceError, match="the parameter set has no thresholds for subtables"):
         script.protect_table(cells, layout, "census", kind="parts")
 
 

@@ -46,7 +46,7 @@ def test_the_table_names_no_other_codes() -> None:
         (nearest("sx", ["sex", "age"]), "gemeint ist vielleicht 'sex'"),
         (nearest("colour", ["sex", "age"]), "bekannt sind: sex, age"),
         ("formats: json, csv", "Formate: json, csv"),
-        ("take 12 to 200 characters, several words for instance",
+        ("use 12 to 200 characters, such as several words",
          "12 bis 200 Zeichen wählen, zum Beispiel mehrere Wörter"),
         ("choose coarser levels", "gröbere Ebenen wählen"),
         ("Content-Type: application/toml", "Content-Type: application/toml"),

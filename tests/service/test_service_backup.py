@@ -139,10 +139,10 @@ def test_what_was_changed_is_refused_and_leaves_nothing(
     ]
     for at, (name, content, new) in enumerate(cases):
         bad = rewritten(backup, tmp_path / f"bad{at}.tar", name, content, new)
-        with pytest.raises(ServiceError, match="no backup, or it was changed"):
+        with pytest.raises(ServiceError, match="not a backup, or changed"):
             restore_backup(bad, tmp_path / "again")
     (tmp_path / "half.tar").write_bytes(backup.read_bytes()[:2000])
-    with pytest.raises(ServiceError, match="no backup"):
+    with pytest.raises(ServiceError, match="not a backup, or changed"):
         restore_backup(tmp_path / "half.tar", tmp_path / "again")
     assert not (tmp_path / "again").exists()
     assert not (tmp_path.parent / "evil").exists()

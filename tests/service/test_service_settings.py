@@ -101,6 +101,6 @@ def test_a_port_in_use_is_named_before_any_work(tmp_path) -> None:
         words = ["serve", "--demo", "--folder", str(tmp_path / "demo"), "--port", port]
         told = CliRunner().invoke(app, words)
         assert told.exit_code == 2
-        assert "nothing can listen here" in told.output
-        assert "--port names another port" in told.output
+        assert "cannot listen on this address" in told.output
+        assert "choose another port with --port, or stop the program that uses" in told.output
         assert not (tmp_path / "demo").exists()

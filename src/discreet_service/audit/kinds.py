@@ -114,11 +114,11 @@ def facts_text(kind: AuditKind, facts: Mapping[str, FactValue] | None) -> str:
         raise ValueError(f"an entry of the kind {kind.value} needs: {', '.join(missing)}")
     for name, value in told.items():
         if not _NAME.fullmatch(name):
-            raise ValueError("facts have short names of small letters")
+            raise ValueError("names of facts must be short and in lower case")
         told[name] = _fact(value, name)
     text = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     if len(text) > _LONGEST_FACTS:
-        raise ServiceError("this is too much to write down", "invalid-input", "facts")
+        raise ServiceError("too many facts", "invalid-input", "facts")
     return text
 
 
@@ -129,7 +129,7 @@ def _fact(value: FactValue, name: str) -> FactValue:
         return value
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return [shown_text(item, name) for item in value]
-    raise ValueError(f"{name}: facts are texts, whole numbers, true, false or lists of texts")
+    raise ValueError(f"{name}: facts must be texts, whole numbers, true, false or lists of texts")
 
 
 def shown_text(text: str, where: str, longest: int = _LONGEST_TEXT) -> str:
@@ -144,8 +144,8 @@ def shown_text(text: str, where: str, longest: int = _LONGEST_TEXT) -> str:
     """
     plain = unicodedata.normalize("NFC", text)
     if len(plain) > longest:
-        raise ServiceError(f"this is longer than {longest:,} characters", "invalid-input", where)
+        raise ServiceError(f"longer than {longest:,} characters", "invalid-input", where)
     if not plain.isprintable() or _UNSEEN.search(plain):
-        what, hint = "this holds characters that hide or mislead", "write it on one line"
+        what, hint = "contains invisible or misleading characters", "write it on one line"
         raise ServiceError(what, "invalid-input", where, hint)
     return plain

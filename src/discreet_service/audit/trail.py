@@ -99,8 +99,8 @@ def _signed(seq: int, digest: str, at: int, name: str) -> bytes:
 
 
 def _no_head() -> ServiceError:
-    hint = "heads are the files head-….json of the service"
-    return ServiceError("this is no signed head of a trail", "invalid-input", "head", hint)
+    hint = "use the files head-….json of the service"
+    return ServiceError("not a signed checkpoint of an audit trail", "invalid-input", "head", hint)
 
 
 #: What the first entry is sealed with.
@@ -240,22 +240,22 @@ class AuditTrail:
             for row in map(tuple, connection.execute(frame)):
                 seq += 1
                 if row[0] != seq:
-                    problems.append(f"entry {seq}: it is missing, or out of order")
+                    problems.append(f"entry {seq}: missing or out of order")
                     seq = row[0]
                 elif row[6] != previous:
-                    problems.append(f"entry {seq}: it does not follow the one before")
+                    problems.append(f"entry {seq}: not chained to the previous entry")
                 if not hmac.compare_digest(row[7], _seal(self._key, row[:7])):
-                    problems.append(f"entry {seq}: it was changed")
+                    problems.append(f"entry {seq}: changed")
                 previous = row[7]
                 if seq in expected:
                     expected[seq] = previous
         for head in known:
             if keys and not head.is_signed_by(keys):
-                problems.append(f"head {head.seq}: the signature is not one of the keys given")
+                problems.append(f"checkpoint {head.seq}: signed with an unknown key")
             elif head.seq > seq:
-                problems.append(f"head {head.seq}: the trail ends before, at {seq}")
+                problems.append(f"checkpoint {head.seq}: the trail ends earlier, at {seq}")
             elif expected[head.seq] != head.digest:
-                problems.append(f"head {head.seq}: the trail had another entry here")
+                problems.append(f"checkpoint {head.seq}: the entry differs")
         if len(problems) > _MOST_TOLD:
             problems[_MOST_TOLD:] = [f"and {len(problems) - _MOST_TOLD:,} more"]
         return TrailVerdict(

@@ -68,7 +68,7 @@ def body_kind(content_type: str) -> BodyKind:
     kind = BODY_TYPES.get(content_type.partition(";")[0].strip().lower())
     if kind is None:
         hint = f"media types: {', '.join(BODY_TYPES)}"
-        message = "bodies of this type are not read"
+        message = "unknown media type of the body"
         raise ServiceError(message, "unsupported-media-type", "content-type", hint)
     return kind
 
@@ -108,8 +108,8 @@ def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedI
 def check_number(number: int, limit: RowLimit) -> None:
     """Raise an error if there are more rows than one call may have."""
     if number > limit.most:
-        message = f"there are more {limit.rows} than one call may have"
-        hint = "send them in several calls" if limit.rows == "cells" else "use a programme"
+        message = f"too many {limit.rows} for one call"
+        hint = "use several calls" if limit.rows == "cells" else "use a programme"
         rows, most = limit.rows, limit.most
         raise ServiceError(message, "too-many-cells", rows, hint, limit=most, actual=number)
 
@@ -122,15 +122,15 @@ def _check_texts(longest: Any, together: Any) -> None:
 
 
 def _unreadable(kind: BodyKind) -> ServiceError:
-    message = f"the body cannot be read as {kind.value}"
+    message = f"the body is not valid {kind.value}"
     return ServiceError(message, "invalid-body", "body", _HINTS[kind])
 
 
 _HINTS: Mapping[BodyKind, str] = {
     BodyKind.json: 'such as {"cells": [{"n": 3, "key": 250000000000000}]}, in UTF-8',
-    BodyKind.csv: "the first line names the columns, commas between; UTF-8",
-    BodyKind.parquet: "a whole Parquet file with plain columns",
-    BodyKind.arrow: "a stream, not a file; plain columns; not compressed",
+    BodyKind.csv: "start with a line of column names, separated by commas; UTF-8",
+    BodyKind.parquet: "send a complete Parquet file with plain columns",
+    BodyKind.arrow: "send an uncompressed stream with plain columns",
 }
 
 
@@ -244,7 +244,7 @@ def _arrow(file: IO[bytes], limit: RowLimit) -> HandedIn:
     for pieces, (kind, length, compressed) in enumerate(_messages(source)):
         _check_pieces(pieces)
         if compressed:
-            what, hint = "the stream is compressed", "send it as it is"
+            what, hint = "the stream is compressed", "send it uncompressed"
             raise ServiceError(what, "invalid-body", "body", hint)
         rows += length if kind == "record batch" else 0
         check_number(rows, limit)
@@ -322,11 +322,11 @@ def _place(data: memoryview, table: int, number: int) -> int:
 def _check_schema(schema: Any) -> None:
     _check_width(len(schema))
     if len(set(schema.names)) < len(schema):
-        raise ServiceError("several columns have one name", "invalid-body", "cells")
+        raise ServiceError("several columns have the same name", "invalid-body", "cells")
     odd = sum(not _plain(item.type) for item in schema)
     if odd:
-        message = f"{odd} columns are of a kind that is not read"
-        hint = "whole numbers, floats, texts and true or false are"
+        message = f"{odd} columns have an unsupported type"
+        hint = "use whole numbers, floats, texts, or true and false"
         raise ServiceError(message, "invalid-body", "cells", hint)
 
 
@@ -350,12 +350,12 @@ def _check_width(columns: int) -> None:
 
 def _check_pieces(pieces: int) -> None:
     if pieces > _MOST_PIECES:
-        what, hint = "the cells come in too many pieces", "write larger batches"
+        what, hint = "too many record batches", "write larger batches"
         raise ServiceError(what, "invalid-body", "body", hint)
 
 
 def _bomb() -> ServiceError:
-    message = "unpacked, the body would be larger than its cells can be"
+    message = "the unpacked body is too large for its cells"
     return ServiceError(message, "too-large", "body")
 
 

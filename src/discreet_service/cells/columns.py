@@ -36,11 +36,11 @@ class HandedColumns:
         """Note columns that are missing, and that there are others; no name is repeated."""
         for name in needed:
             if name not in self.frame.columns:
-                self.note("the column is missing", name)
+                self.note("column not found", name)
         others = len(set(self.frame.columns) - set(known))
         if others:
-            message = f"{others} columns have other names than those that are read"
-            self.note(message, "cells", f"columns: {', '.join(known)}; send nothing else")
+            message = f"{others} columns are unknown"
+            self.note(message, "cells", f"use only the columns {', '.join(known)}")
 
     def note(self, what: str, where: str, hint: str = "") -> None:
         """Note a problem."""
@@ -57,9 +57,9 @@ class HandedColumns:
         if series is None:
             return nothing
         if not series.dtype.is_integer():
-            hints = ("whole numbers, of 64 bits at most",
-                     "send whole numbers; keys are those of the grid, not decimals")  # fmt: skip
-            self.note("whole numbers are needed", name, hints[series.dtype.is_float()])
+            hints = ("use whole numbers of at most 64 bits",
+                     "send whole numbers of the key grid, not decimals")  # fmt: skip
+            self.note("expected whole numbers", name, hints[series.dtype.is_float()])
             return nothing
         wide = series.cast(pl.Int64, strict=False)
         values = wide.fill_null(-1).to_numpy() if wide.null_count() else wide.to_numpy()
@@ -72,7 +72,7 @@ class HandedColumns:
         outside = low + int(np.count_nonzero(values >= below))
         if outside:
             message = f"{outside:,} of {len(values):,} cells have a key off the grid"
-            self.note(message, name, "keys are whole numbers of the grid of the parameter set")
+            self.note(message, name, "use whole numbers of the key grid of the parameter set")
             return nothing
         return values
 
@@ -83,12 +83,12 @@ class HandedColumns:
         if series is None:
             return nothing
         if not series.dtype.is_numeric():
-            self.note("numbers are needed", name)
+            self.note("expected numbers", name)
             return nothing
         values = series.cast(pl.Float64).to_numpy()
         bad = int(np.count_nonzero(~np.isfinite(values) | (values < 0)))
         if bad:
-            self.note(f"{bad:,} of {len(values):,} cells have no number of at least 0", name)
+            self.note(f"{bad:,} of {len(values):,} cells lack a number of at least 0", name)
             return nothing
         return values
 
@@ -104,7 +104,7 @@ class HandedColumns:
                 {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
             )
         if series.dtype != pl.Boolean or series.null_count():
-            self.note("true or false is needed", name)
+            self.note("expected true or false", name)
             return nothing
         return series.to_numpy()
 
@@ -112,8 +112,8 @@ class HandedColumns:
         """Note keys that come with different numbers of records, as the same records never do."""
         keys = conflicting_keys(count, key, grid)
         if keys:
-            message = f"{keys:,} keys come with different numbers of records"
-            hint = "a key stands for the records of a cell: look at how cells and keys were joined"
+            message = f"{keys:,} keys occur with different numbers of records"
+            hint = "a key identifies the records of a cell: check the join of cells and keys"
             self.note(message, where, hint)
 
     def check_keys(self, count: IntArray, key: IntArray, grid: KeyGrid) -> None:
@@ -131,14 +131,14 @@ class HandedColumns:
         if series.dtype.is_float():
             missing += int(series.is_nan().sum())
         if missing:
-            self.note(f"{missing:,} of {len(series):,} cells have no value", name)
+            self.note(f"{missing:,} of {len(series):,} cells lack a value", name)
             return None
         return series
 
 
 def refuse_cells(problems: Iterable[Problem]) -> None:
     """Raise one error for all problems with cells; do nothing when there is none."""
-    many = "{} things are wrong with the cells"
+    many = "{} problems with the cells"
     raise_all(ServiceError, problems, code="invalid-cells", many=many, where="cells")
 
 

@@ -98,7 +98,7 @@ class CellLayout(Layout):
         codes = {name: columns.frame[name].cast(pl.String) for name in self.by}
         for name, series in codes.items():
             if missing := series.null_count():
-                columns.note(f"{missing:,} cells have no code", name, "the total has a code, too")
+                columns.note(f"{missing:,} cells lack a code", name, "the total needs a code")
         return codes
 
     def spanning(self, frame: pl.DataFrame) -> Any:
@@ -110,17 +110,17 @@ class CellLayout(Layout):
         """Columns that are missing or named twice, and variables that are none."""
         columns = {f"by[{at}]": name for at, name in enumerate(self.by)} | dict(named)
         problems = [
-            Problem("there is no such column", where)
+            Problem("column not found", where)
             for where, name in columns.items()
             if name not in frame.columns
         ]
         if len(set(columns.values())) < len(columns):
-            problems.append(Problem("a column is named for two purposes", "by"))
+            problems.append(Problem("a column is used for two purposes", "by"))
         for key, names in (("classifications", self.classifications), ("totals", self.totals)):
             if set(names) - set(self.by):
-                problems.append(Problem("a variable is none of those under by", key))
+                problems.append(Problem("a variable is not in by", key))
         if set(self.classifications) & set(self.totals):
-            problems.append(Problem("a classification has a total of its own", "totals"))
+            problems.append(Problem("a classification has its own total", "totals"))
         return problems
 
 
@@ -139,10 +139,10 @@ class KeyedLayout(CellLayout):
         problems = self.column_problems(stated, frame)
         keys = operation.keys(settings)
         if keys == "needed" and self.cell_key is None:
-            hint = "name the column of cell keys, or choose another method"
-            problems.append(Problem("this method goes by cell keys", "cell_key", hint))
+            hint = "add the column of cell keys, or choose another method"
+            problems.append(Problem("the method needs cell keys", "cell_key", hint))
         if keys == "unused" and self.cell_key is not None:
-            problems.append(Problem("this method does not look at cell keys", "cell_key"))
+            problems.append(Problem("the method does not use cell keys", "cell_key"))
         try:
             grid = KeyGrid.of(self.key_grid)
         except DiscreetError as error:
@@ -287,7 +287,7 @@ class UnitLayout(CellLayout):
         named = {"value": self.value, f"{operation.section}.unit": settings.unit}
         problems = self.column_problems(named, frame)
         problems += [
-            Problem("there is no such column", f"{operation.section}.balance")
+            Problem("column not found", f"{operation.section}.balance")
             for name in settings.balance
             if name not in frame.columns
         ]
@@ -295,7 +295,7 @@ class UnitLayout(CellLayout):
         columns = HandedColumns(frame)
         codes = self.codes(columns)
         if not as_numbers(frame[self.value]).dtype.is_numeric():
-            columns.note("numbers are needed", self.value)
+            columns.note("expected numbers", self.value)
         columns.refuse()
         records = frame.with_columns(*codes.values(), as_numbers(frame[self.value]))
         return UnitSource(records=records, by=self.spanning(records), value=self.value, where=None,
@@ -345,12 +345,12 @@ class SensitiveLayout(CellLayout):
         named = self._numbers()
         problems = self.column_problems(named | self._further(), frame)
         if self.value is None and (self.largest or self.decimals):
-            problems.append(Problem("this belongs to a value, and none is named", "value"))
+            problems.append(Problem("the option needs a value", "value"))
         if self.records and (self.largest or self._further()):
-            problems.append(Problem("this belongs to cells, and the rows are records", "records"))
+            problems.append(Problem("the option needs cells, but the rows are records", "records"))
         if self.value is not None and not self.largest and not self.records:
-            hint = "name columns with the largest contributions, the largest first"
-            problems.append(Problem("rules look at contributions", "largest", hint))
+            hint = "add columns with the largest contributions, largest first"
+            problems.append(Problem("the rules need contributions", "largest", hint))
         rules = self._rules(problems)
         refuse(problems)
         assert rules is not None
@@ -359,13 +359,13 @@ class SensitiveLayout(CellLayout):
             series, whole = as_numbers(frame[name]), where == "count"
             if not (series.dtype.is_integer() if whole else series.dtype.is_numeric()):
                 kind = "whole numbers" if whole else "numbers"
-                problems.append(Problem(f"this column does not hold {kind} only", where))
+                problems.append(Problem(f"the column contains values other than {kind}", where))
                 continue
             if not where.startswith("largest") and series.null_count():
-                problems.append(Problem("there are gaps in this column", where))
+                problems.append(Problem("the column has missing values", where))
             columns[name] = series.cast(pl.Int64 if whole else pl.Float64)
         problems += [
-            Problem("a row has no code", f"by[{at}]", "the total has a code, too")
+            Problem("a row lacks a code", f"by[{at}]", "the total needs a code")
             for at, name in enumerate(self.by)
             if columns[name].null_count()
         ]
@@ -400,15 +400,15 @@ class SensitiveLayout(CellLayout):
                 problems.append(Problem(problem.what, where, problem.hint))
             return None
         if rules.filters or rules.withheld:
-            what, hint = "this looks at records, and only cells are here", "use a programme"
+            what, hint = "the option needs records, not cells", "use a programme"
             problems.append(Problem(what, "rules", hint))
         if rules.holdings:
-            problems.append(Problem("holdings are not known of cells", "rules"))
+            problems.append(Problem("cells have no holdings", "rules"))
         if not rules.judges(counts=self.value is None):
-            hint = "name a value column, or a rule such as minimum_frequency"
-            problems.append(Problem("none of these rules looks at counts", "rules", hint))
+            hint = "add a value column, or a rule such as minimum_frequency"
+            problems.append(Problem("none of these rules applies to counts", "rules", hint))
         if self.value is not None and rules.contributions > len(self.largest) > 0:
-            what = "the rules look at more of the largest contributions than there are columns"
+            what = "the rules need more columns of largest contributions"
             problems.append(Problem(what, "largest"))
         return rules
 
@@ -446,7 +446,7 @@ class HiddenLayout(SensitiveLayout):
         elif column.dtype.is_integer() and column.is_in([0, 1]).all():
             column = column.cast(pl.Boolean)
         if column.dtype != pl.Boolean or column.null_count():
-            message = "this column holds something else than true and false"
+            message = "the column contains values other than true and false"
             raise ServiceError(message, "invalid-input", "hidden")
         known = {one.name: getattr(source, one.name) for one in fields(source)}
         return HiddenSource(**known, published=self._published(source.table, frame.filter(column)))

@@ -71,7 +71,7 @@ def read_request(kind: type[Asked], stated: Mapping[str, Any]) -> Asked:
                 problems.append(Problem(problem.what, ".".join(place[:2]), problem.hint))
             else:
                 hint = f"known: {', '.join(kind.model_fields)}"
-                problems.append(Problem("something is said that is not known here", "", hint))
+                problems.append(Problem("unknown option", "", hint))
     refuse(problems)
     raise AssertionError
 

@@ -71,7 +71,7 @@ class ParameterRequest(Settings):
     @model_validator(mode="after")
     def _check_layout(self) -> ParameterRequest:
         if self.by and self.layout is not None:
-            raise refused("the layout says this already", where="by")
+            raise refused("already part of the layout", where="by")
         return self
 
     def is_table(self, purpose: Purpose) -> bool:
@@ -119,7 +119,7 @@ def _protected_counts(
     if weight is not None and rules.zeros == "table":
         columns.note("zeros of weighted cells cannot be perturbed", "weight")
     if weight is not None and np.any((count == 0) & (weight > 0)):
-        columns.note("there are weights without records", "weight")
+        columns.note("weights without records", "weight")
     columns.check_keys(count, key, parameters.grid)
     _, value, status = perturbed_cells(CountCells((), count, key, weight, official),
                                        parameters.perturbation_table, parameters.grid,
@@ -135,12 +135,12 @@ def _official(columns: HandedColumns, parameters: Parameters) -> BoolArray:
     marked = columns.yes_or_no("official")
     if parameters.official is not None and not there:
         hint = (
-            "name a column of true and false: --official COLUMN on the command line, "
-            "official= in Python and R; or send the variables with by"
+            "add a column of true and false: --official COLUMN on the command line, official= "
+            "in Python and R; or send the variables with by"
         )
-        columns.note("the statistic has official figures; which are they?", "official", hint)
+        columns.note("the statistic has exempt cells: mark them", "official", hint)
     if parameters.official is None and marked.any():
-        columns.note("the statistic has no official figures", "official")
+        columns.note("the statistic has no exempt cells", "official")
     return marked
 
 
@@ -154,7 +154,7 @@ def _protected_values(
     value, rules, grid = request.value, parameters.rules, parameters.grid
     magnitude = parameters.magnitudes.get(value)
     if magnitude is None:
-        what, hint = "the parameter set has no such value", "ask whoever made it"
+        what, hint = "value not found in the parameter set", "ask its author"
         raise ServiceError(what, "invalid-input", "value", hint)
     columns = HandedColumns(frame)
     largest = [f"largest_{rank}" for rank in range(1, magnitude.contributions + 1)]
@@ -241,21 +241,27 @@ def _protected_table(
         weight = {"weight": "weight"} if "weight" in frame.columns else {}
         layout = {"by": list(request.by), "count": "n", "cell_key": "key", **weight}
     if not _TABLE_NAME.fullmatch(request.name):
-        what, hint = "a name has up to 64 letters, digits, - and _", 'such as "T1"'
+        what, hint = "a name can have up to 64 letters, digits, - and _", 'such as "T1"'
         raise ServiceError(what, "invalid-input", "name", hint)
     trees = {name: tree.classification(name) for name, tree in request.classifications.items()}
     stated = {"key_grid": str(parameters.grid.size), **layout}
     plan = CellProgramme.of(stated, parameters, name=request.name, trees=trees)
     entry, problems = plan.cells, list[Problem]()
     if purpose == "counts" and entry.figures:
-        problems.append(Problem("these are key figures", "layout.figures", "use protect/figures"))
+        problems.append(
+            Problem("not counts but key figures", "layout.figures", "use protect/figures")
+        )
     if purpose == "figures" and not entry.figures:
-        problems.append(Problem("no figure is stated", "layout.figures"))
+        problems.append(Problem("no figure given", "layout.figures"))
     if purpose == "parts" and not parameters.thresholds:
-        problems.append(Problem("the parameter set has no thresholds for parts", "parameter_set"))
+        problems.append(
+            Problem("the parameter set has no thresholds for subtables", "parameter_set")
+        )
     if KeyGrid.of(entry.key_grid) != parameters.grid:
-        hint = f"that of the parameter set is {parameters.grid}"
-        problems.append(Problem("this is another key grid", "layout.key_grid", hint))
+        hint = f"the parameter set has key grid {parameters.grid}"
+        problems.append(
+            Problem("the key grid differs from that of the parameter set", "layout.key_grid", hint)
+        )
     refuse_cells(problems)
     columns = HandedColumns(frame)
     pairs = [(str(entry.count), str(entry.cell_key))]
@@ -273,7 +279,7 @@ def _protected_table(
             codes = frame[name].cast(pl.String).drop_nulls()
             # They are counted, not listed: they may be of another column.
             if unknown := int((~codes.is_in(tree.codes)).sum()):
-                columns.note(f"{unknown:,} cells have codes that are not in the code tree", name)
+                columns.note(f"{unknown:,} cells have codes that are not in the hierarchy", name)
     columns.refuse()
     texts = set(entry.by or ())
     numbers = frame.with_columns(
@@ -285,8 +291,8 @@ def _protected_table(
         if error.code != "official":
             raise
         # What it says of the filter is a parameter.
-        what = "the official figures of the statistic cannot be told from these variables"
-        hint = "hand in the variables and codes of the statistic; name the totals of the others"
+        what = "these variables do not identify the exempt cells of the statistic"
+        hint = "send the variables and codes of the statistic, and the totals of the others"
         raise ServiceError(what, "invalid-cells", "layout.by", hint) from None
 
 

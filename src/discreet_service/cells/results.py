@@ -89,7 +89,7 @@ def chosen_format(asked: str | None, accept: str, *, table: bool) -> str:
             if item in ("*/*", "application/*", ""):
                 return "json"
     hint = f"formats: {', '.join(offered)}"
-    message = "this format is not offered for these cells"
+    message = "format not available for these cells"
     raise ServiceError(message, "unsupported-format", "format", hint)
 
 

@@ -141,7 +141,7 @@ def error_of(answer: httpx.Response) -> ServiceError:
 
 def _unknown_answer(status: int) -> ServiceError:
     code = "overloaded" if status in (502, 503, 504) else "internal"
-    hint = "look whether the address is that of a service, and ask its staff"
+    hint = "check the address of the service, and contact its staff"
     return ServiceError(f"the service answered with status {status}", code, hint=hint)
 
 

@@ -31,14 +31,14 @@ def _address(url: str) -> str:
     except httpx.InvalidURL:
         found = httpx.URL("")
     if found.scheme not in ("http", "https") or not found.host or found.userinfo:
-        what, hint = "this is no address of a service", "such as https://protect.example.org"
+        what, hint = "not an address of a service", "such as https://protect.example.org"
         raise ServiceError(what, "invalid-input", "url", hint)
     try:
         local = ipaddress.ip_address(found.host).is_loopback
     except ValueError:
         local = found.host in ("localhost", "testserver")
     if found.scheme == "http" and not local:
-        what, hint = "others would read along without TLS", "https://…"
+        what, hint = "unencrypted: use https", "https://…"
         raise ServiceError(what, "invalid-input", "url", hint)
     return str(found).rstrip("/")
 

@@ -20,19 +20,17 @@ from discreet.publication import format_of
 from discreet_service.client.calls import ServiceJob
 from discreet_service.client.clients import Client
 
-app = group("Ask a protection service: cells in, queries, jobs.")
+app = group("Query a protection service: cells, queries, jobs.")
 
 URL, KEY = "DISCREET_SERVICE_URL", "DISCREET_SERVICE_KEY"
-Url = Annotated[
-    str | None, typer.Option("--url", help=f"Address of the service; {URL} if not given.")
+Url = Annotated[str | None, typer.Option("--url", help=f"Address of the service (default: {URL}).")]
+KeyFile = Annotated[Path | None, typer.Option("--key-file", help=f"API key file (default: {KEY}).")]
+Cells = Annotated[Path, typer.Argument(help="File of cells, CSV or Parquet. CONFIDENTIAL.")]
+Parameters = Annotated[str, typer.Option("--parameter-set", help="Statistic.")]
+Version = Annotated[
+    str | None, typer.Option(help="Version of the parameter set (default: the version in use).")
 ]
-KeyFile = Annotated[
-    Path | None, typer.Option("--key-file", help=f"File of the key; {KEY} if not given.")
-]
-Cells = Annotated[Path, typer.Argument(help="File of cells: CSV or Parquet. CONFIDENTIAL.")]
-Parameters = Annotated[str, typer.Option("--parameter-set", help="The statistic.")]
-Version = Annotated[str | None, typer.Option(help="Its version; default: the one in use.")]
-Out = Annotated[Path, typer.Option(help="The file to write; its suffix chooses the format.")]
+Out = Annotated[Path, typer.Option(help="File to write; the suffix selects the format.")]
 Language = Annotated[Literal["en", "de"], typer.Option(help="Language of labels and notes.")]
 
 
@@ -49,7 +47,7 @@ def _read(path: Path) -> Any:
     import polars as pl
 
     if not path.exists():
-        message = "there is no such file"
+        message = "file not found"
         raise DiscreetError(message, code="cells-file", where=str(path))
     try:
         if path.suffix.lower() == ".parquet":
@@ -86,7 +84,7 @@ def _document(path: Path) -> dict[str, Any]:
         message = "the file cannot be read as JSON or TOML"
         raise DiscreetError(message, code="document", where=str(path)) from None
     if not isinstance(document, dict):
-        raise DiscreetError("names and values are needed", code="document", where=str(path))
+        raise DiscreetError("expected names and values", code="document", where=str(path))
     return document
 
 
@@ -105,7 +103,7 @@ def ask_counts(
     key: Annotated[str, typer.Option(help="Column of cell keys.")] = "key",
     weight: Annotated[str | None, typer.Option(help="Column of sums of weights.")] = None,
     official: Annotated[
-        str | None, typer.Option(help="Column of true and false: cells published unchanged.")
+        str | None, typer.Option(help="Column of true and false that marks exempt cells.")
     ] = None,
     url: Url = None,
     key_file: KeyFile = None,
@@ -123,7 +121,7 @@ def ask_counts(
         elif format_of(out) == "csv":
             protect_counts.write_csv(temporary, line_terminator="\r\n")
         else:
-            what, hint = "lists of cells are CSV or Parquet", "name the file ….csv"
+            what, hint = "lists of cells must be CSV or Parquet", "use the suffix .csv"
             raise PublicationError(what, code="format", where=str(out), hint=hint)
     told = {"cells": protect_counts.height, "file": str(out)}
     show(f"{protect_counts.height:,} protected cells are in {out}", told, as_json=as_json)
@@ -132,12 +130,14 @@ def ask_counts(
 @command(app, "table", example="discreet ask table c.csv l.json --parameter-set census --out t.csv")
 def ask_table(
     cells: Cells,
-    layout: Annotated[Path, typer.Argument(help="What the columns are: JSON or TOML, as [cells].")],
+    layout: Annotated[
+        Path, typer.Argument(help="Layout of the columns, JSON or TOML, as [cells].")
+    ],
     parameter_set: Parameters,
     out: Out,
     version: Version = None,
     kind: Annotated[
-        Literal["counts", "figures", "parts"], typer.Option(help="What is asked for.")
+        Literal["counts", "figures", "parts"], typer.Option(help="Kind of result.")
     ] = "counts",
     language: Language = "en",
     url: Url = None,
@@ -158,9 +158,7 @@ def ask_table(
     show(f"the protected table is in {out}", {"file": str(out)}, as_json=as_json)
 
 
-Request = Annotated[
-    Path, typer.Argument(help="What is asked of them: JSON or TOML, with by and settings.")
-]
+Request = Annotated[Path, typer.Argument(help="Request, JSON or TOML, with by and settings.")]
 
 
 @command(app, "run", example="discreet ask run rounding cells.csv request.json --out table.csv")
@@ -202,9 +200,9 @@ def ask_round(
 
 @command(app, "anonymise", example="discreet ask anonymise people.csv steps.toml --out safe.csv")
 def ask_anonymise(
-    records: Annotated[Path, typer.Argument(help="File of records: CSV, Parquet. CONFIDENTIAL.")],
+    records: Annotated[Path, typer.Argument(help="Microdata file, CSV or Parquet. CONFIDENTIAL.")],
     request: Annotated[
-        Path, typer.Argument(help="What is done with them: JSON or TOML, with id, steps, drop.")
+        Path, typer.Argument(help="Request, JSON or TOML, with id, steps and drop.")
     ],
     out: Out,
     url: Url = None,
@@ -217,8 +215,8 @@ def ask_anonymise(
 
 @command(app, "query", example="discreet ask query census query.json --out table.csv")
 def ask_query(
-    dataset: Annotated[str, typer.Argument(help="The data set.")],
-    query: Annotated[Path, typer.Argument(help="The query: JSON or TOML.")],
+    dataset: Annotated[str, typer.Argument(help="Data set.")],
+    query: Annotated[Path, typer.Argument(help="Query, JSON or TOML.")],
     out: Out,
     language: Language = "en",
     url: Url = None,
@@ -236,8 +234,8 @@ def ask_query(
 
 @command(app, "check", example="discreet ask check census query.json")
 def ask_check(
-    dataset: Annotated[str, typer.Argument(help="The data set.")],
-    query: Annotated[Path, typer.Argument(help="The query: JSON or TOML.")],
+    dataset: Annotated[str, typer.Argument(help="Data set.")],
+    query: Annotated[Path, typer.Argument(help="Query, JSON or TOML.")],
     url: Url = None,
     key_file: KeyFile = None,
 ) -> None:
@@ -248,7 +246,7 @@ def ask_check(
 
 @command(app, "datasets", example="discreet ask datasets")
 def ask_datasets(
-    dataset: Annotated[str | None, typer.Argument(help="One of them; all if not given.")] = None,
+    dataset: Annotated[str | None, typer.Argument(help="Data set (default: list all).")] = None,
     url: Url = None,
     key_file: KeyFile = None,
 ) -> None:
@@ -260,10 +258,10 @@ def ask_datasets(
 
 @command(app, "job", example="discreet ask job 0f3e… --wait --out table.csv")
 def ask_job(
-    number: Annotated[str, typer.Argument(help="Its number.")],
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it ends.")] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="End it.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Where its result goes.")] = None,
+    number: Annotated[str, typer.Argument(help="Number of the job.")],
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end of the job.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel the job.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File for the result.")] = None,
     url: Url = None,
     key_file: KeyFile = None,
 ) -> None:

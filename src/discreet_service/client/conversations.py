@@ -170,7 +170,7 @@ def run(
     """Carry out a method over the cells of a table, or records; a job is waited for."""
     if name not in OPERATIONS:
         hint = f"methods: {', '.join(OPERATIONS)}"
-        raise ServiceError("there is no such method", "invalid-input", "name", hint)
+        raise ServiceError("unknown method", "invalid-input", "name", hint)
     operation, asked = OPERATIONS[name], dict(request or {})
     section = operation.section
     if section:
@@ -321,7 +321,7 @@ def wait(
             break
         if until is not None and time.monotonic() + pause > until:
             message = "the job has not ended yet"
-            raise ServiceError(message, "result-not-ready", hint="wait again by its number")
+            raise ServiceError(message, "result-not-ready", hint="wait again with its number")
         yield pause
         pause = min(2 * pause, _LONGEST_PAUSE)
     if found.state != "done":
@@ -352,7 +352,7 @@ def operation(
     }
     if name not in found:
         hint = nearest(name[:60], list(found))
-        raise ServiceError("the interface has no such operation", "invalid-input", "name", hint)
+        raise ServiceError("unknown operation", "invalid-input", "name", hint)
     method, place = found[name]
     parts = {part: quote(value, safe="") for part, value in (path or {}).items()}
     try:

@@ -85,9 +85,9 @@ _STATES: Mapping[str, str] = {
     "58": "data-not-ready",
 }
 _WORDS: Mapping[str, str] = {
-    "disk-full": "there is no room for the service's records",
-    "overloaded": "others are writing, and it takes too long",
-    "data-not-ready": "the database does not answer",
+    "disk-full": "no disk space for the database",
+    "overloaded": "the database is locked by other writers",
+    "data-not-ready": "the database does not respond",
 }
 
 
@@ -184,8 +184,10 @@ class ServiceDatabase:
             found = connection.scalar(sa.select(sa.func.max(SERVICE_SCHEMA.c.version)))
         if found is not None and found != VERSION:
             newer = found > VERSION
-            message = f"the database has form {found}; this service knows form {VERSION}"
-            hint = "install the newer service" if newer else "restore a backup of this form"
+            message = (
+                f"the database has schema version {found}; this service needs version {VERSION}"
+            )
+            hint = "install the newer service" if newer else "restore a backup of this version"
             raise ServiceError(message, "data-not-ready", "database", hint)
 
     @contextmanager
@@ -279,7 +281,7 @@ class ServiceDatabase:
             raise _failure("overloaded") from None
         except (sa.exc.DataError, OverflowError, UnicodeEncodeError):
             # Numbers without end, texts with NUL or with half of a character.
-            message = "this holds a value that no database keeps"
+            message = "the value cannot be stored in a database"
             raise ServiceError(message, "invalid-input") from None
         except sa.exc.DBAPIError as error:
             code = "data-not-ready" if error.connection_invalidated else _meaning(error.orig)
@@ -368,8 +370,8 @@ def _failure(code: str) -> ServiceError:
 
 
 def _unknown_url() -> ServiceError:
-    message = "this database cannot keep the service's records"
-    hint = "sqlite:///FILE or postgresql+psycopg://…"
+    message = "unsupported database"
+    hint = "use sqlite:///FILE or postgresql+psycopg://…"
     return ServiceError(message, "data-not-ready", "database", hint)
 
 

@@ -234,7 +234,7 @@ IDEMPOTENCY_KEYS = _table("idempotency_keys",
 
 
 #: What the database says when somebody would change what was written down.
-REFUSAL = "what was written down is never changed"
+REFUSAL = "logged entries cannot be changed"
 
 #: Table → what makes an UPDATE or a DELETE of its rows allowed; no condition, never.
 APPEND_ONLY: Mapping[str, Mapping[str, str]] = {

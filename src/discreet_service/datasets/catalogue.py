@@ -103,17 +103,17 @@ class DatasetCatalogue:
         """A version that is or was published; the latest published one if none is named."""
         known = self.records(dataset)
         if not known:
-            what = f"there is no data set {dataset[:60]!r}"
+            what = f"data set {dataset[:60]!r} not found"
             raise ServiceError(what, "unknown-dataset", "dataset")
         if version is None:
             found = next((item for item in known if item.state == "published"), None)
             if found is None:
-                what = "no version of this data set is published now"
+                what = "no version of this data set is published"
                 raise ServiceError(what, "version-retired", "version")
             return found
         named = {item.version: item for item in known}
         if version not in named:
-            what, hint = f"there is no version {version[:60]!r}", nearest(version, list(named))
+            what, hint = f"version {version[:60]!r} not found", nearest(version, list(named))
             raise ServiceError(what, "unknown-dataset", "version", hint)
         return named[version]
 
@@ -121,7 +121,7 @@ class DatasetCatalogue:
         """A published version, opened. CONFIDENTIAL."""
         record = self.record(dataset, version)
         if record.state == "retired":
-            hint = "ask without version for the one that is used now"
+            hint = "omit version to use the current one"
             message = f"the version {record.version!r} is no longer used"
             raise ServiceError(message, "version-retired", "version", hint)
         name = (record.dataset, record.version)
@@ -144,7 +144,7 @@ class DatasetCatalogue:
                 raise
             same = False
         if not same:
-            message = "the parameter set of this version is no longer in use"
+            message = "the parameter set of this version is retired"
             hint = "the office must publish a version that names the set in use"
             raise ServiceError(message, "data-not-ready", "version", hint)
 
@@ -156,7 +156,7 @@ class DatasetCatalogue:
             raise ServiceError(message, "data-not-ready", "version") from None
         same = hmac.compare_digest(opened.fingerprint, found.fingerprint)
         if not same or (opened.dataset, opened.version) != (found.dataset, found.version):
-            hint = "the office must publish what was changed as a version of its own"
+            hint = "the office must publish changed data as a new version"
             raise ServiceError(message, "data-not-ready", "version", hint)
         return opened
 
@@ -165,7 +165,9 @@ class DatasetCatalogue:
         folder = self.drafts().get((dataset, version))
         if folder is None:
             what = f"no folder holds version {version[:60]!r} of the data set {dataset[:60]!r}"
-            raise ServiceError(what, "unknown-dataset", "version", f"its {DESCRIPTION} names both")
+            raise ServiceError(
+                what, "unknown-dataset", "version", f"both are named in {DESCRIPTION}"
+            )
         opened = open_version(folder, self._key, self._parameters_of)
         facts = {"folder": folder.relative_to(self.folder).as_posix(), **public_facts(opened)}
         row = {"dataset": dataset, "version": version, "fingerprint": opened.fingerprint}
@@ -173,7 +175,7 @@ class DatasetCatalogue:
         act = {"state": "published", "published_at": self.clock(), "published_by": person}
         with self.database.writing() as connection:
             if row_of(connection, DATA_VERSIONS, dataset=dataset, version=version) is not None:
-                what, hint = "this version was published before", "give what is new a new version"
+                what, hint = "the version is published already", "use a new version"
                 raise ServiceError(what, "conflict", "version", hint)
             # Remember that there is such a data set.
             if row_of(connection, DATA_SETS, id=dataset) is None:

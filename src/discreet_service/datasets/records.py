@@ -137,20 +137,20 @@ def _tree(
     if name in _TAKEN:
         what = f"a variable cannot be called {name!r}"
     elif entry is not None and entry.alternatives:
-        what, hint = f"{name!r} is several classifications", "name each of them"
+        what, hint = f"{name!r} has several classifications", "name each classification"
     elif not columns.has(name):
         what = f"the records have no column for {name!r}"
         hint = nearest(name, list(columns.inputs.programme.variables))
     elif columns.stated_tree(name) is None and name not in public:
-        what = f"which codes of {name!r} there are would tell that they occur"
-        hint = "state them in the programme, or say that they are public: public_codes"
+        what = f"the list of codes of {name!r} would disclose that they occur"
+        hint = "add them to the programme, or declare them public: public_codes"
     if what:
         problems.append(Problem(what, where, hint))
         return None
     tree = columns.stated_tree(name) or columns.found_tree(name)
     if tree.level_columns and tree.column is None:
-        what = f"no single column holds the codes of {name!r}"
-        problems.append(Problem(what, where, "add one, and name it with column ="))
+        what = f"no single column has the codes of {name!r}"
+        problems.append(Problem(what, where, "add such a column, and declare it with column ="))
         return None
     return _complete(columns, name, tree, public, where, problems)
 
@@ -168,14 +168,14 @@ def _complete(
         values = values.fill_nan(None)
     if values.null_count() and tree.missing not in tree.index:
         if name not in public:
-            message = f"{name!r} is missing in some records, and no code stands for that"
-            hint = "list the code with the others, or say that it is no secret: public_codes"
+            message = f"some records lack {name!r}, and missing values have no code"
+            hint = "list the code with the others, or declare it public: public_codes"
             problems.append(Problem(message, where, hint))
             return None
         tree = tree.with_missing()
     if not _holds_all(tree, values.drop_nulls()):
-        message = f"some records have values that no code of {name!r} holds"
-        hint = "discreet protect PROGRAMME --check lists them"
+        message = f"some records have values outside the codes of {name!r}"
+        hint = "to list them, run: discreet protect PROGRAMME --check"
         problems.append(Problem(message, where, hint))
         return None
     return tree.replace(found="none")

@@ -109,16 +109,16 @@ def read_description(folder: Path) -> DatasetDescription:
     place = folder / DESCRIPTION
     described, file, problems = read_form(place, _LooseDescription)
     if described.dataset is None and not problems:
-        problems.append(Problem("the section [dataset] is missing", ""))
+        problems.append(Problem("section [dataset] is missing", ""))
     if not described.units and not problems:
-        problems.append(Problem("there is no section [units.NAME]", ""))
+        problems.append(Problem("section [units.NAME] is missing", ""))
     for unit, entry in described.units.items():
         for figure, about in entry.figures.items():
             where = file.index.place(("units", unit, "figures", figure))
             if about.kind is None:
                 problems.append(Problem("kind is missing", where))
             elif about.kind in COUNTED and about.kind != "count" and about.of is None:
-                problems.append(Problem("of is missing: the value column", where))
+                problems.append(Problem("of, the value column, is missing", where))
     raise_problems(str(place), problems)
     assert described.dataset is not None
     return DatasetDescription(dataset=described.dataset, units=described.units)
@@ -352,19 +352,19 @@ def open_version(
     document, problems = inputs.programme.document, list[Problem]()
     for name, unfit, message in (
         ("protect", document.defaults.protect not in (None, "noise"),
-         "tables that are asked for are protected by noise only"),
+         "queried tables need noise"),
         ("additive", document.defaults.additive,
-         "figures made additive differ from table to table"),
+         "additive values differ from table to table"),
     ):  # fmt: skip
         if unfit:
-            hint = f"leave {name} out of [defaults]"
+            hint = f"remove {name} from [defaults]"
             problems.append(Problem(message, f"defaults.{name}", hint))
     if document.perturbation is None and document.parameters is None:
-        hint = "[perturbation] or [parameters]"
+        hint = "add [perturbation] or [parameters]"
         problems.append(Problem("the programme has no noise", "programme", hint))
     if entry.parameter_set is not None:
         if parameters_of is None:
-            problems.append(Problem("there are no parameter sets here", "dataset.parameter_set"))
+            problems.append(Problem("no parameter sets here", "dataset.parameter_set"))
         else:
             # The same with the parameters of a set in place of those of the programme.
             parameters = dataclasses.replace(parameters_of(entry.parameter_set), secret=None)
@@ -419,8 +419,8 @@ def _unit_problems(description: DatasetDescription, programme: Programme) -> lis
             continue
         keys = programme.sources[unit.source].keys
         if not any((keys.column, keys.id, keys.inherit)):
-            message = "records without keys cannot get noise"
-            problems.append(Problem(message, f"units.{name}.source", "state keys in the programme"))
+            message = "noise needs record keys"
+            problems.append(Problem(message, f"units.{name}.source", "add keys to the programme"))
     known = list(programme.variables)
     for at, variable in enumerate(description.dataset.geography):
         if variable not in known:
@@ -473,10 +473,10 @@ def _unit(
     for column, entry in unit.values.items():
         where = f"units.{name}.values.{column}"
         if column not in noisy:
-            hint = nearest(column, list(noisy)) or "state [magnitudes.COLUMN]"
-            problems.append(Problem(f"there is no noise for the column {column!r}", where, hint))
+            hint = nearest(column, list(noisy)) or "add [magnitudes.COLUMN]"
+            problems.append(Problem(f"no noise for the column {column!r}", where, hint))
         elif not columns.is_number(column):
-            problems.append(Problem(f"there is no column {column!r} of numbers", where))
+            problems.append(Problem(f"no numeric column {column!r}", where))
         values[column] = CatalogueValue(column=column, **dict(entry))
     problems += _figure_problems(name, unit, values, columns)
     return CatalogueUnit(name=name, source=unit.source, label=unit.label, variables=variables,
@@ -491,12 +491,12 @@ def _figure_problems(
     for figure, entry in unit.figures.items():
         where = f"units.{name}.figures.{figure}"
         if figure in (COUNTS, "figure") or not figure.isidentifier():
-            problems.append(Problem("a figure cannot be called so", where))
+            problems.append(Problem("invalid name of a figure", where))
         if entry.of is not None and entry.of not in values:
-            hint = nearest(entry.of, list(values)) or f"state [units.{name}.values.{entry.of}]"
-            problems.append(Problem(f"there is no value column {entry.of!r}", where, hint))
+            hint = nearest(entry.of, list(values)) or f"add [units.{name}.values.{entry.of}]"
+            problems.append(Problem(f"value column {entry.of!r} not found", where, hint))
         problems += [
-            Problem(f"there is no figure {other!r}", where, nearest(other, known))
+            Problem(f"figure {other!r} not found", where, nearest(other, known))
             for other in (entry.part, entry.whole)
             if other is not None and other not in known
         ]

@@ -134,10 +134,10 @@ def problem_of(error: Exception, number: str) -> dict[str, Any]:
     """What the owner of a job is told of its failure, without contents and places.
 
     >>> problem_of(KeyError("a secret"), "1f")["title"]
-    'Something went wrong here'
+    'Internal error'
     """
     if isinstance(error, MemoryError):
-        error = ServiceError("this takes more memory than is allowed", code="overloaded")
+        error = ServiceError("the job exceeds the memory limit", code="overloaded")
     if isinstance(error, OSError) and error.errno in _FULL:
         error = ServiceError(PROBLEM_TYPES["disk-full"].en, code="disk-full")
     if not isinstance(error, ServiceError) and getattr(error, "code", "") in _OURS:
@@ -146,7 +146,7 @@ def problem_of(error: Exception, number: str) -> dict[str, Any]:
     if not isinstance(error, DiscreetError):
         fields = {"job": number, **place_of_failure(error)}
         service_log().error("failure", extra={"fields": fields})
-        message = "this is not the caller's fault; staff finds it by the number of the job"
+        message = "internal error; staff can find it by the number of the job"
         error = ServiceError(message, code="internal")
     if any(_PLACE.search(text) for one in error.problems for text in (one.what, one.hint)):
         # Words of the library for whoever runs it on their own machine.

@@ -34,17 +34,17 @@ class JobOutput:
 
     def __post_init__(self) -> None:
         if (self.content is None) == (self.path is None):
-            raise ValueError("a result is given as its content, or as a file")
+            raise ValueError("a result needs content or a file")
         if not _FILE_NAME.fullmatch(self.file_name):
-            raise ValueError("names of files are short, of letters and figures")
+            raise ValueError("file names must be short, with letters and digits")
         if not _MEDIA_TYPE.fullmatch(self.media_type):
-            raise ValueError("this is no media type")
+            raise ValueError("not a media type")
 
     def written(self, folder: Path) -> FinishedFile:
         """The file of the result, on the disk."""
         place = folder / "result" if self.path is None else self.path
         if place.is_symlink() or place.parent.resolve() != folder.resolve():
-            raise ValueError("the file of a result lies in the job's folder")
+            raise ValueError("the file of a result must be in the folder of the job")
         digest = hashlib.sha256()
         with told_if_full(place):
             if self.content is not None:

@@ -54,7 +54,7 @@ class JobInputs:
             content = self._place(name).read_bytes()
             return AESGCM(self._key).decrypt(content[:_NONCE], content[_NONCE:], name.encode())
         except (OSError, ValueError, InvalidTag):
-            what, hint = "the input of this job is gone", "hand the job in again"
+            what, hint = "the input of this job is no longer available", "submit the job again"
             raise ServiceError(what, "data-not-ready", hint=hint) from None
 
     def drop(self, name: str) -> None:
@@ -71,5 +71,5 @@ class JobInputs:
 
     def _place(self, name: str) -> Path:
         if not _NAME.fullmatch(name):
-            raise ValueError("this is no name of an input")
+            raise ValueError("not the name of an input")
         return self.folder / name

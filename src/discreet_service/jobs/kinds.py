@@ -69,7 +69,7 @@ def kind_of(name: str, kinds: Mapping[str, JobKind] = KINDS) -> JobKind:
     """
     if name not in kinds:
         hint = f"kinds: {', '.join(sorted(kinds))}"
-        raise ServiceError("there is no such kind of job", "invalid-input", "kind", hint)
+        raise ServiceError("unknown kind of job", "invalid-input", "kind", hint)
     return kinds[name]
 
 
@@ -82,7 +82,10 @@ def function_of(kind: JobKind) -> JobFunction:
 def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]:
     """A request that is as its kind wants it; one error for all that is wrong with it."""
     if kind.schema is None:
-        what, hint = "such jobs are handed in elsewhere", "its own endpoint answers with the job"
+        what, hint = (
+            "jobs of this kind have their own endpoint",
+            "use that endpoint; it returns the job",
+        )
         raise ServiceError(what, "invalid-input", "kind", hint)
     schema: type[BaseModel] = _named(kind.schema)
     try:
@@ -94,7 +97,7 @@ def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]
         Problem(str(item["msg"]), ".".join(["request", *map(str, item["loc"])]))
         for item in errors[:_MOST_TOLD]
     ]
-    many = f"{len(errors)} things are wrong with this request"
+    many = f"{len(errors)} problems with this request"
     raise ServiceError.of(problems, many, code="invalid-input")
 
 

@@ -93,10 +93,10 @@ class JobQueue:
         """Hand in a job."""
         text = json.dumps(request, sort_keys=True, separators=(",", ":"), allow_nan=False)
         if len(text) > _LONGEST_REQUEST:
-            what = "this is too much for a job"
+            what = "too much data for a job"
             raise ServiceError(what, "too-large", limit=_LONGEST_REQUEST, actual=len(text))
         if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
-            what, hint = "this is no key", "up to 200 letters, figures and signs of ASCII"
+            what, hint = "not a key", "use up to 200 ASCII characters"
             raise ServiceError(what, "invalid-input", "Idempotency-Key", hint)
         owner = plain_name(shown_text(owner, "owner"))
         digest = hashlib.sha256(f"{kind}\n{text}".encode()).hexdigest()
@@ -106,15 +106,15 @@ class JobQueue:
                 connection.execute(sa.delete(IDEMPOTENCY_KEYS).where(old))
                 known = row_of(connection, IDEMPOTENCY_KEYS, owner=owner, key=idempotency_key)
                 if known is not None and known.request_digest != digest:
-                    what = "this key stands for another request"
-                    hint = "take a new key for each request"
+                    what = "the key belongs to another request"
+                    hint = "use a new key for each request"
                     raise ServiceError(what, "conflict", "Idempotency-Key", hint)
                 row = None if known is None else row_of(connection, JOBS, id=known.job)
                 if row is not None:
                     return Job.of(row)
             counted = sa.select(sa.func.count()).where(JOBS.c.owner == owner, _is_open())
             if (connection.scalar(counted) or 0) >= _MOST_OPEN:
-                what, hint = "too many jobs are waiting", "wait until some are done, or cancel some"
+                what, hint = "too many jobs are waiting", "wait for some of them, or cancel some"
                 most, wait = _MOST_OPEN, 60
                 raise ServiceError(what, "rate-limited", "", hint, limit=most, retry_after=wait)
             values = {"id": secrets.token_hex(16), "kind": kind, "owner": owner, "request": text}
@@ -138,8 +138,8 @@ class JobQueue:
             with self._database.reading() as connection:
                 row = row_of(connection, JOBS, id=number)
         if row is None or owner not in (None, row.owner):
-            hint = "jobs are seen by those who handed them in"
-            raise ServiceError("there is no such job", "not-found", "job", hint)
+            hint = "jobs are visible to their owners"
+            raise ServiceError("job not found", "not-found", "job", hint)
         return Job.of(row)
 
     def jobs(
@@ -152,7 +152,7 @@ class JobQueue:
         if cursor:
             match = _CURSOR.fullmatch(cursor)
             if match is None:
-                raise ServiceError("this is no cursor", "invalid-input", "cursor")
+                raise ServiceError("not a cursor", "invalid-input", "cursor")
             at, number = int(match[1]), match[2]
             same = sa.and_(columns.created_at == at, columns.id < number)
             conditions.append(sa.or_(columns.created_at < at, same))
@@ -178,16 +178,16 @@ class JobQueue:
         if job.state is JobState.expired or (
             job.expires_at is not None and self._clock() >= job.expires_at
         ):
-            raise ServiceError("the result is no longer kept", "job-expired")
+            raise ServiceError("the result has been deleted", "job-expired")
         if job.state in (JobState.failed, JobState.cancelled):
             message = "the job failed" if job.state is JobState.failed else "the job was cancelled"
-            raise ServiceError(message, "job-failed", hint="the job itself tells why")
+            raise ServiceError(message, "job-failed", hint="see the job for the reason")
         if job.state is not JobState.done or job.result_file is None:
-            raise ServiceError("the job is not done yet", "result-not-ready", retry_after=2)
+            raise ServiceError("the job has not finished", "result-not-ready", retry_after=2)
         place = self.folder / _RESULTS / job.result_file
         if not place.is_file() or place.stat().st_size != job.result_bytes:
-            message = "the file of the result is not as it was released"
-            raise ServiceError(message, "data-not-ready", hint="hand the job in again")
+            message = "the file of the result changed"
+            raise ServiceError(message, "data-not-ready", hint="submit the job again")
         return job, place
 
     def cancel(self, number: str, owner: str | None) -> Job:
@@ -223,7 +223,7 @@ class JobQueue:
         with self._database.writing(alone=False) as connection:
             # End jobs whose workers died and that are not begun again.
             dead = [JOBS.c.state == JobState.running.value, JOBS.c.lease_until <= now]
-            error = ServiceError("the workers of this job died", code="internal")
+            error = ServiceError("the workers of this job stopped", code="internal")
             for ended, condition in (
                 (self._end(JobState.cancelled), JOBS.c.cancel_asked),
                 (self._end(JobState.failed), JOBS.c.attempt > self._retries),

@@ -186,14 +186,14 @@ class _Watch:
                 message = f"the job took longer than {kind.minutes} minutes"
                 return _WorkEnd.too_long, self._failed(message, "overloaded")
             if self._child.held() > most:
-                message = "the job took more memory than is allowed"
+                message = "the job exceeded the memory limit"
                 return _WorkEnd.too_large, self._failed(message, "overloaded")
             end = self._look()
             if end is not None:
                 return end, Report()
 
     def _failed(self, what: str, code: str) -> Report:
-        error = ServiceError(what, code=code, hint="ask for less at once")
+        error = ServiceError(what, code=code, hint="request less at once")
         return Report(problem=problem_document(error, self._job.id))
 
     def _look(self) -> _WorkEnd | None:

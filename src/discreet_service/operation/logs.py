@@ -38,13 +38,13 @@ class ServiceMetrics:
             "discreet_query_seconds", "Time of steps of answers", ["stage"],
             buckets=_SECONDS, registry=registry,
         )  # fmt: skip
-        self.cells = Counter("discreet_cells", "Cells given out", ["mode"], registry=registry)
+        self.cells = Counter("discreet_cells", "Published cells", ["mode"], registry=registry)
         self.refusals = Counter("discreet_refusals", "Refusals", ["rule"], registry=registry)
-        self.cache_hits = Counter("discreet_cache_hits", "Answers kept", registry=registry)
-        self.alerts = Counter("discreet_alerts", "Odd patterns", ["kind"], registry=registry)
+        self.cache_hits = Counter("discreet_cache_hits", "Cached answers", registry=registry)
+        self.alerts = Counter("discreet_alerts", "Suspicious patterns", ["kind"], registry=registry)
         self.jobs = Gauge("discreet_jobs", "Jobs by state", ["state"], registry=registry)
         self.chain = Gauge(
-            "discreet_audit_chain_ok", "Whether the trail was whole when last verified",
+            "discreet_audit_chain_ok", "Whether the last verification found a complete audit trail",
             registry=registry,
         )  # fmt: skip
 

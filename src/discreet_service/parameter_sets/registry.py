@@ -57,11 +57,11 @@ def parameter_signers(trusted: Sequence[Path], studio_key: Path | None) -> tuple
     public = studio_key.with_suffix(".pub")
     own = public_bytes(read_signing_key(studio_key))
     if read_verify_key(public) != own:
-        what, hint = "the .pub beside it is of another key", "discreet params keys studio"
+        what, hint = "its .pub file belongs to another key", "discreet params keys studio"
         raise SettingsError(what, code="settings", where=where, hint=hint)
     if key_id(own) in {key_id(read_verify_key(item)) for item in trusted}:
-        what = "the studio signs with a key of its own, which signs no policies and no releases"
-        hint = "discreet params keys studio; and keep the key of the office off this machine"
+        what = "the studio needs a separate key, not the key of policies or releases"
+        hint = "run discreet params keys studio, and keep the key of the office off this machine"
         raise SettingsError(what, code="settings", where=where, hint=hint)
     return (*trusted, public)
 
@@ -177,7 +177,7 @@ class ParameterSets:
         found = max(active, key=lambda each: each.activated or 0, default=None)
         if version is not None and (found is None or found.version != version):
             if any(item.version == version and item.activated is not None for item in every or ()):
-                what, hint = "this version is retired", "ask for the one in use"
+                what, hint = "this version is retired", "use the version in use"
                 raise ServiceError(what, "version-retired", "version", hint)
             found = None
         if found is None:
@@ -192,7 +192,7 @@ class ParameterSets:
         """A set that is not in use yet, opened for those who decide about it. SECRET."""
         found = self.show(name, version)
         if found.state is not SetState.proposed:
-            message = "only drafts are looked into; what was in use stays closed"
+            message = "only proposed sets can be viewed"
             raise ServiceError(message, "conflict", "version")
         return found, self._open(found)
 
@@ -215,7 +215,10 @@ class ParameterSets:
         """Open a package that is to the byte the one that was agreed on."""
         path, key = self._path(found.file), self._package_key
         if key is None:
-            what, hint = "the service has no key for packages", "package_key_file in its settings"
+            what, hint = (
+                "the service has no key for packages",
+                "add package_key_file to its settings",
+            )
             raise ServiceError(what, "data-not-ready", "parameter_set", hint)
         try:
             self._check_file(found)
@@ -226,7 +229,10 @@ class ParameterSets:
         except (DiscreetError, OSError, KeyError):
             # What is wrong with it is for staff, who ask by `discreet params verify`.
             what = "the package of this parameter set cannot be used"
-            hint = "it is missing, was changed, or its signer is no longer trusted: tell staff"
+            hint = (
+                "the package is missing or changed, or its signer is no longer trusted: "
+                "contact staff"
+            )
             raise ServiceError(what, "data-not-ready", "parameter_set", hint) from None
         return opened
 
@@ -250,7 +256,7 @@ class ParameterSets:
     def propose(self, connection: sa.Connection, package: bytes, person: str) -> ParameterSet:
         """Take a package in; it is not in use yet."""
         if len(package) > LARGEST:
-            raise ServiceError("no package is so large", "too-large", limit=LARGEST)
+            raise ServiceError("too large for a package", "too-large", limit=LARGEST)
         file = hashlib.sha256(package).hexdigest()
         make_folder(self._folder, 0o700)
         path = self._path(file)
@@ -262,16 +268,16 @@ class ParameterSets:
             try:
                 header = describe_package(path).header
             except DiscreetError:
-                what, hint = "this is no package with a valid signature", "discreet params pack"
+                what, hint = "not a package with a valid signature", "discreet params pack"
                 raise ServiceError(what, "invalid-body", "body", hint) from None
             signer = header.signer_id or ""
             if signer not in self._signers:
-                what = "the package is not signed by somebody whom this service trusts"
-                hint = "trusted_signers in its settings"
+                what = "the signer of the package is not trusted by this service"
+                hint = "add the signer to trusted_signers in its settings"
                 raise ServiceError(what, "invalid-body", "signer", hint)
             for where, word in (("statistic", header.statistic), ("version", header.version)):
                 if not _WORD.fullmatch(word):
-                    what = "up to 80 letters, digits, dots, - and _ are needed here"
+                    what = "use up to 80 letters, digits, dots, - and _"
                     raise ServiceError(what, "invalid-body", where)
             about: dict[str, Any] = {"name": header.statistic, "version": header.version}
             about |= {"digest": header.digest, "file": file, "signer": signer}
@@ -294,11 +300,11 @@ class ParameterSets:
         """No version twice, and none that is older than one that was in use."""
         for row in self._rows(connection, found.name):
             if row.version == found.version:
-                message = "this version is there already"
+                message = "the version exists already"
                 hint = "another package has another version"
                 raise ServiceError(message, "conflict", "version", hint)
             if _was_newer(row, found.version):
-                message = "a newer version was in use, or nothing tells that this one is newer"
+                message = "a newer version was in use, or the order of the versions is unknown"
                 hint = "pack the parameters with a higher version"
                 raise ServiceError(message, "conflict", "version", hint)
 
@@ -306,10 +312,10 @@ class ParameterSets:
         """Bring a proposed set into use; the set that was in use ends by the same act."""
         found = self._found(connection, agreed.name, agreed.version)
         if found.state is not SetState.proposed:
-            what, hint = f"this set is {found.state.value} already", "import a new version"
+            what, hint = f"this set is already {found.state.value}", "import a new version"
             raise ServiceError(what, "conflict", "version", hint)
         if any(_was_newer(row, found.version) for row in self._rows(connection, found.name)):
-            raise ServiceError("a newer version was in use meanwhile", "conflict", "version")
+            raise ServiceError("a newer version has been in use since", "conflict", "version")
         self._open(found)
         for row in self._rows(connection, found.name):
             if row.state == SetState.active.value:
@@ -320,7 +326,7 @@ class ParameterSets:
         """End the use of a set, for good."""
         found = self._found(connection, agreed.name, agreed.version)
         if found.state is SetState.retired:
-            raise ServiceError("this set is retired already", "conflict", "version")
+            raise ServiceError("this set is already retired", "conflict", "version")
         return self._end(connection, found, agreed)
 
     def _end(
@@ -335,12 +341,14 @@ class ParameterSets:
         self, connection: sa.Connection, found: ParameterSet, state: SetState, agreed: AgreedChange
     ) -> ParameterSet:
         if len(agreed.persons) != 2 or same_person(*agreed.persons):
-            raise ServiceError("two persons must agree", "second-person", hint="ask somebody else")
+            raise ServiceError(
+                "a second person must approve", "second-person", hint="ask another person"
+            )
         column, kind = _CHANGES[state]
         key = {"name": found.name, "version": found.version, "state": found.state.value}
         values = {"state": state.value, column: self._clock()}
         if change_rows(connection, PARAMETER_SETS, key, **values) != 1:
-            raise ServiceError("it was changed meanwhile", "conflict", "version")
+            raise ServiceError("it has been changed since", "conflict", "version")
         facts: dict[str, FactValue] = {
             "version": found.version,
             "digest": found.file,
@@ -366,5 +374,5 @@ def _was_newer(row: sa.Row[Any], version: str) -> bool:
 
 
 def _unknown() -> ServiceError:
-    what, hint = "there is no such parameter set in use", "GET /api/v1/parameter-sets lists them"
+    what, hint = "unknown parameter set in use", "GET /api/v1/parameter-sets lists them"
     return ServiceError(what, "unknown-parameter-set", "parameter_set", hint)

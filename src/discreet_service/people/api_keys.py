@@ -144,22 +144,24 @@ class ApiKeys:
         """Make a key: for oneself, or as an administrator for a system."""
         what_for = plain_name(name)
         if not 1 <= days <= _LONGEST_DAYS:
-            raise ServiceError(f"a key lasts 1 to {_LONGEST_DAYS} days", "invalid-input", "days")
+            raise ServiceError(
+                f"the validity of a key must be 1 to {_LONGEST_DAYS} days", "invalid-input", "days"
+            )
         if principal.key or principal.kind not in ("session", "local"):
-            what, hint = "a key makes no other keys", "log in, or rotate this one"
+            what, hint = "a key cannot create other keys", "log in, or rotate this one"
             raise ServiceError(what, "not-allowed", hint=hint)
         with self._database.writing() as connection:
             look = look_of(plain_name(owner or principal.name))
             user = row_of(connection, USERS, look=look, disabled=False)
             if user is None:
-                raise ServiceError("there is no such user", "not-found", "owner")
+                raise ServiceError("user not found", "not-found", "owner")
             # Nobody makes a key by which they could act as another person.
             manages = user.kind == SYSTEM and principal.may(Permission.people_manage, ALL)
             if not (manages or principal.kind == "local" or user.name == principal.name):
-                owners = "those to whom they belong, and by administrators for systems"
-                raise ServiceError(f"keys are made by {owners}", "not-allowed", "owner")
+                owners = "their owners, and by administrators for systems"
+                raise ServiceError(f"keys are created by {owners}", "not-allowed", "owner")
             if not 0 < len(grants) <= _MOST_GRANTS:
-                what = f"a key has 1 to {_MOST_GRANTS} roles"
+                what = f"a key needs 1 to {_MOST_GRANTS} roles"
                 raise ServiceError(what, "invalid-input", "grants")
             held = grants_held(connection, user.id)
             for at, grant in enumerate(grants):
@@ -186,14 +188,14 @@ class ApiKeys:
         The new one may what the old one may, and lasts as long as that did from its beginning.
         """
         if not 0 <= overlap_hours <= _LONGEST_OVERLAP:
-            message = f"the overlap lies between 0 and {_LONGEST_OVERLAP} hours"
+            message = f"the overlap must be 0 to {_LONGEST_OVERLAP} hours"
             raise ServiceError(message, "invalid-input", "overlap_hours")
         now = self._clock()
         with self._database.writing() as connection:
             row = self._to_change(connection, principal, key)
             if row.revoked_at is not None or now >= row.expires_at or row.successor is not None:
-                message = "this key is over, or has a successor"
-                raise ServiceError(message, "conflict", "id", "make a new one")
+                message = "the key has expired or been replaced"
+                raise ServiceError(message, "conflict", "id", "create a new one")
             until = now + row.expires_at - row.created_at
             user = connection.execute(sa.select(USERS).where(USERS.c.id == row.user_id)).one()
             self._check_number(connection, user.id)
@@ -256,14 +258,14 @@ class ApiKeys:
         # By a key, only that one itself.
         own = row is not None and row.owner == principal.name and principal.key in ("", row.id)
         if row is None or not (own or manages):
-            raise ServiceError("there is no such key", "not-found", "id")
+            raise ServiceError("key not found", "not-found", "id")
         return row
 
     def _check_number(self, connection: sa.Connection, user: str) -> None:
         usable = API_KEYS.c.revoked_at.is_(None) & (API_KEYS.c.expires_at > self._clock())
         counted = sa.select(sa.func.count()).where(API_KEYS.c.user_id == user, usable)
         if (connection.scalar(counted) or 0) >= _MOST_KEYS:
-            what, hint = "this user has as many keys as there can be", "revoke one first"
+            what, hint = "the user has the maximum number of keys", "revoke a key first"
             raise ServiceError(what, "conflict", hint=hint, limit=_MOST_KEYS)
 
 

@@ -139,7 +139,7 @@ class Approvals:
     ...     except ServiceError as error:
     ...         print(error.what)
     ...     database.close()
-    nobody agrees with themselves
+    you cannot approve your own proposal
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Approvals:
     def register(self, kind: ProposalKind, execution: Execution) -> None:
         """Say what is done when two persons agreed."""
         if kind in self._executions:
-            raise ServiceError(f"{kind} is registered already", "internal")
+            raise ServiceError(f"{kind} is already registered", "internal")
         self._executions[kind] = execution
 
     def propose(
@@ -168,13 +168,13 @@ class Approvals:
         _check_may(principal, KINDS[kind].propose, dataset)
         why = _checked_reason(reason)
         if not _SUBJECT.fullmatch(subject):
-            raise ServiceError("this is no subject", "invalid-input", "subject")
+            raise ServiceError("not a subject", "invalid-input", "subject")
         if not _DIGEST.fullmatch(digest):
-            raise ServiceError("this is no SHA-256", "invalid-input", "digest")
+            raise ServiceError("not a SHA-256", "invalid-input", "digest")
         self.expire(connection)
         same = {"kind": kind.value, "subject": subject, "state": ProposalState.open.value}
         if row_of(connection, PROPOSALS, **same) is not None:
-            what, hint = "this is proposed already", "approve, reject or withdraw that first"
+            what, hint = "already proposed", "approve, reject or withdraw the open proposal first"
             raise ServiceError(what, "conflict", "subject", hint)
         number, now = secrets.token_hex(16), self._clock()
         texts = {"dataset": dataset, "digest": digest, "reason": why, "proposer": principal.name}
@@ -192,21 +192,21 @@ class Approvals:
         found = self._to_decide(connection, number)
         _check_may(principal, KINDS[found.kind].approve, found.dataset)
         if same_person(found.proposer, principal.name):
-            what, hint = "nobody agrees with themselves", "ask somebody else"
+            what, hint = "you cannot approve your own proposal", "ask another person"
             raise ServiceError(what, "second-person", hint=hint)
         proposer = row_of(connection, USERS, look=look_of(found.proposer))
         if proposer is not None and proposer.disabled:
-            what, hint = "whoever proposed this has been shut out", "propose it anew"
+            what, hint = "the proposer is disabled", "propose it again"
             raise ServiceError(what, "conflict", hint=hint)
         if not hmac.compare_digest(found.digest.encode(), digest.encode("utf-8", "replace")):
-            what, hint = "what you saw is not what was proposed", "look at it again"
+            what, hint = "the content changed since your last view", "check it again"
             raise ServiceError(what, "changed-meanwhile", "digest", hint)
         execution = self._executions.get(found.kind)
         if execution is None:
-            raise ServiceError("nothing is there that could do this", "data-not-ready", "kind")
+            raise ServiceError("the action is not available", "data-not-ready", "kind")
         self._decide(connection, found, ProposalState.approved, principal.name, "")
         if execution(connection, found) != found.digest:
-            what, hint = "the content is no longer what was proposed", "propose it anew"
+            what, hint = "the content changed since the proposal", "propose it again"
             raise ServiceError(what, "changed-meanwhile", "digest", hint)
         self._write_down(connection, AuditKind.approved, principal.name, found)
         return self.proposal(connection, number)
@@ -218,7 +218,7 @@ class Approvals:
         found = self._to_decide(connection, number)
         _check_may(principal, KINDS[found.kind].approve, found.dataset)
         if same_person(found.proposer, principal.name):
-            what, hint = "nobody decides on what they proposed", "withdraw it"
+            what, hint = "you cannot decide on your own proposal", "withdraw it"
             raise ServiceError(what, "second-person", hint=hint)
         why = _checked_reason(reason)
         self._decide(connection, found, ProposalState.rejected, principal.name, why)
@@ -230,7 +230,7 @@ class Approvals:
         found = self._to_decide(connection, number)
         _check_in_person(principal)
         if not same_person(found.proposer, principal.name):
-            raise ServiceError("only who proposed something takes it back", "not-allowed")
+            raise ServiceError("only the proposer can withdraw a proposal", "not-allowed")
         self._decide(connection, found, ProposalState.withdrawn, principal.name, "")
         self._write_down(connection, AuditKind.proposal_withdrawn, principal.name, found)
         return self.proposal(connection, number)
@@ -251,7 +251,7 @@ class Approvals:
         """One proposal."""
         row = row_of(connection, PROPOSALS, id=number if _NUMBER.fullmatch(number) else "")
         if row is None:
-            raise ServiceError("there is no such proposal", "not-found", "id")
+            raise ServiceError("proposal not found", "not-found", "id")
         return _proposal(row)
 
     def visible(self, principal: Principal, number: str) -> Proposal:
@@ -259,7 +259,7 @@ class Approvals:
         with self._database.reading() as connection:
             found = self.proposal(connection, number)
         if not may_see(principal, found):
-            raise ServiceError("there is no such proposal", "not-found", "id")
+            raise ServiceError("proposal not found", "not-found", "id")
         return found
 
     def proposals(
@@ -285,9 +285,9 @@ class Approvals:
     def _to_decide(self, connection: sa.Connection, number: str) -> Proposal:
         found = self.proposal(connection, number)
         if found.state is ProposalState.open and self._clock() >= found.expires:
-            raise ServiceError("this proposal has expired", "conflict", "id", "propose it anew")
+            raise ServiceError("this proposal has expired", "conflict", "id", "propose it again")
         if found.state is not ProposalState.open:
-            raise ServiceError(f"this proposal is {found.state} already", "conflict", "id")
+            raise ServiceError(f"this proposal is already {found.state}", "conflict", "id")
         return found
 
     def _decide(
@@ -302,7 +302,7 @@ class Approvals:
         still = {"id": found.id, "state": ProposalState.open.value}
         values = {"state": state.value, "decider": person, "decided_at": self._clock()}
         if change_rows(connection, PROPOSALS, still, **values, remark=remark) != 1:
-            raise ServiceError("somebody decided on this meanwhile", "conflict", "id")
+            raise ServiceError("the proposal has been decided since", "conflict", "id")
 
     def _write_down(
         self, connection: sa.Connection, kind: AuditKind, person: str, about: Proposal, **more: str
@@ -333,14 +333,14 @@ def _check_may(principal: Principal, permission: Permission, dataset: str) -> No
 def _check_in_person(principal: Principal) -> None:
     """Persons agree: the command line and callers without a name are nobody."""
     if principal.kind not in ("session", "key"):
-        what, hint = "this takes somebody who logged in", "log in, or use your own key"
+        what, hint = "a login is required", "log in, or use your own key"
         raise ServiceError(what, "not-allowed", hint=hint)
 
 
 def _checked_reason(reason: str) -> str:
     text = plain_text(reason, "reason")
     if len(text) < _SHORTEST_REASON:
-        what, hint = "a reason is needed", "say why, for the one who reads the audit trail"
+        what, hint = "a reason is required", "add a reason for the audit trail"
         raise ServiceError(what, "invalid-input", "reason", hint)
     return text
 

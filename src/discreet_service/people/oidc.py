@@ -75,7 +75,7 @@ class OidcLogin:
         self._settings, self._clock = settings, clock
         self._origin = _origin(settings.issuer)
         if self._origin is None:
-            message = "the provider is asked over https only"
+            message = "the provider needs https"
             raise ServiceError(message, "invalid-input", "oidc.issuer")
         self._lock = threading.Lock()
         self._described: tuple[int, dict[str, Any]] | None = None
@@ -103,16 +103,16 @@ class OidcLogin:
     def finish(self, attempt: LoginAttempt, answer: Mapping[str, str]) -> OidcIdentity:
         """Who came back from the provider."""
         if not hmac.compare_digest(answer.get("state", "").encode(), attempt.state.encode()):
-            raise _refused("the answer belongs to no login that was begun here")
+            raise _refused("the answer belongs to no login of this service")
         described = self._description()
         issuer = answer.get("iss")
         if issuer is None and described.get("authorization_response_iss_parameter_supported"):
-            raise _refused("the answer does not say from which provider it comes")
+            raise _refused("the answer lacks its provider")
         if issuer is not None and issuer != self._settings.issuer:
             raise _refused("the answer comes from another provider")
         code = answer.get("code", "")
         if "error" in answer or not 0 < len(code) <= _LONGEST_TOKEN:
-            raise _refused("the provider let nobody in")
+            raise _refused("the provider refused the login")
         tokens = self._exchange(code, attempt.verifier)
         token, access = tokens.get("id_token"), tokens.get("access_token")
         if not isinstance(token, str) or len(token) > _LONGEST_TOKEN:
@@ -120,7 +120,7 @@ class OidcLogin:
         claims = self._checked(token, attempt, access if isinstance(access, str) else None)
         subject = claims.get("sub")
         if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
-            raise _refused("the token names nobody")
+            raise _refused("the token has no user")
         name = claims.get("preferred_username") or claims.get("email") or subject
         groups = claims.get(self._settings.groups_claim, [])
         groups = [groups] if isinstance(groups, str) else groups
@@ -158,9 +158,9 @@ class OidcLogin:
             claims.validate(now=now, leeway=_LEEWAY)
             fresh = attempt.begun // 1000 - _LEEWAY <= claims["iat"] <= now + _LEEWAY
         except (JoseError, ValueError, TypeError, KeyError, AttributeError, OverflowError):
-            raise _refused("the provider's token does not hold") from None
+            raise _refused("the provider's token is not valid") from None
         if not fresh:
-            raise _refused("the provider's token is not of this login")
+            raise _refused("the provider's token belongs to another login")
         return dict(claims)
 
     def _key(self, signed: Any) -> Any:
@@ -170,7 +170,7 @@ class OidcLogin:
             found = [key for key in keys if number is None or key.kid == number]
             if len(found) == 1:
                 return found[0]
-        raise _refused("the provider's token is signed with a key that is not known")
+        raise _refused("the provider's token is signed with an unknown key")
 
     def _provider_keys(self, *, again: bool) -> list[Any]:
         with self._lock:
@@ -208,14 +208,14 @@ class OidcLogin:
         place = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
         found = self._ask("GET", place)
         if found.get("issuer") != self._settings.issuer:
-            raise _unreachable("the provider says that it is another one")
+            raise _unreachable("the provider has another identity")
         self._described = (now, found)
         return found
 
     def _endpoint(self, name: str, *, locked: bool = False) -> str:
         address = self._description(locked=locked).get(name)
         if not isinstance(address, str) or not self._is_of_provider(address):
-            raise _unreachable("the provider names an address that is not its own")
+            raise _unreachable("the provider names a foreign address")
         return address
 
     def _is_of_provider(self, address: str) -> bool:
@@ -228,7 +228,7 @@ class OidcLogin:
 
     def _exchange(self, code: str, verifier: str) -> dict[str, Any]:
         place = self._settings.client_secret_file
-        secret = read_private(place, "the client's secret").decode("utf-8").strip()
+        secret = read_private(place, "the client secret").decode("utf-8").strip()
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -240,13 +240,13 @@ class OidcLogin:
         try:
             return self._ask("POST", self._endpoint("token_endpoint"), data=form, auth=auth)
         except _ProviderRefusal:
-            raise _refused("the provider does not know the code") from None
+            raise _refused("the provider rejected the code") from None
 
     def _ask(self, method: str, address: str, **more: Any) -> dict[str, Any]:
         if not self._is_of_provider(address):
-            raise _unreachable("the provider names an address that is not its own")
+            raise _unreachable("the provider names a foreign address")
         if time.monotonic() < self._silent_until:
-            raise _unreachable("the provider does not answer")
+            raise _unreachable("the provider does not respond")
         until, body = time.monotonic() + 2 * _TIMEOUT, bytearray()
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         try:
@@ -259,7 +259,7 @@ class OidcLogin:
                 if 400 <= response.status_code < 500:
                     raise _ProviderRefusal(method)
                 if response.status_code != 200 or "content-encoding" in response.headers:
-                    raise _unreachable("the provider answers with something else")
+                    raise _unreachable("unexpected answer of the provider")
                 for part in response.iter_raw():
                     body += part
                     if len(body) > _LONGEST_ANSWER or time.monotonic() > until:
@@ -268,7 +268,7 @@ class OidcLogin:
         except (httpx.HTTPError, httpx.InvalidURL, OSError):
             # Who waits for a silent provider holds a thread: the next ones are told at once.
             self._silent_until = time.monotonic() + _TIMEOUT
-            raise _unreachable("the provider does not answer") from None
+            raise _unreachable("the provider does not respond") from None
         except (ValueError, RecursionError):
             raise _unreachable("the provider's answer cannot be read") from None
         if not isinstance(document, dict):
@@ -299,7 +299,7 @@ class _ProviderRefusal(Exception):  # noqa: N818
 
 
 def _refused(what: str) -> ServiceError:
-    return ServiceError(what, "not-authenticated", hint="begin the login again")
+    return ServiceError(what, "not-authenticated", hint="start the login again")
 
 
 def _unreachable(what: str) -> ServiceError:

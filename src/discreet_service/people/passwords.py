@@ -37,7 +37,7 @@ class PasswordCost:
     def __post_init__(self) -> None:
         # Read back from the database, so bounded: nobody makes the service stretch for ever.
         if not (10 <= self.log_n <= 18 and self.r == 8 and 1 <= self.p <= 4):
-            raise ServiceError("the cost of passwords is out of bounds", "internal")
+            raise ServiceError("the cost of passwords is out of range", "internal")
 
 
 @without_values
@@ -92,13 +92,13 @@ def check_password(password: str, name: str) -> None:
     discreet_service.problems.ServiceError: [invalid-input] password: ...
     """
     plain = _plain(password)
-    hint = f"take {SHORTEST} to {LONGEST} characters, several words for instance"
+    hint = f"use {SHORTEST} to {LONGEST} characters, such as several words"
     if not SHORTEST <= len(plain) <= LONGEST or len(password) > 2 * LONGEST:
         message = "the password is too short or too long"
     elif len(set(plain.casefold())) < _FEWEST_DIFFERENT or plain.isdigit():
         message = "the password is easy to guess: it has few different characters"
     elif name.casefold() in plain.casefold():
-        message = "the password is easy to guess: the user's name is part of it"
+        message = "the password is easy to guess: it contains the name of the user"
     else:
         return
     raise ServiceError(message, "invalid-input", "password", hint)
@@ -114,7 +114,7 @@ def _stretched(password: str, salt: bytes, cost: PasswordCost) -> bytes:
     n = 1 << cost.log_n
     memory = 256 * n * cost.r
     if not _ADMITTED.acquire(blocking=False):
-        raise ServiceError("too many log in at once", "overloaded", retry_after=2)
+        raise ServiceError("too many simultaneous logins", "overloaded", retry_after=2)
     try:
         with _AT_ONCE:
             return hashlib.scrypt(

@@ -136,7 +136,7 @@ class Sessions:
         if cookie is None or not hmac.compare_digest(
             self.csrf_token(cookie).encode(), token.encode("utf-8", "replace")
         ):
-            what, hint = "the form is out of date, or of another site", "open the page again"
+            what, hint = "the form has expired, or belongs to another site", "reload the page"
             raise ServiceError(what, "not-allowed", "csrf", hint)
 
     @without_values
@@ -161,7 +161,7 @@ class Sessions:
             connection.execute(sa.delete(LOGIN_ATTEMPTS).where(LOGIN_ATTEMPTS.c.ends_at <= now))
             waiting = connection.scalar(sa.select(sa.func.count()).select_from(LOGIN_ATTEMPTS))
             if (waiting or 0) >= _MOST_ATTEMPTS:
-                raise ServiceError("too many logins have been begun", "overloaded", retry_after=60)
+                raise ServiceError("too many open logins", "overloaded", retry_after=60)
             secret = {"state": attempt.state, "nonce": attempt.nonce, "verifier": attempt.verifier}
             times = {"begun_at": attempt.begun, "ends_at": now + _ATTEMPT_MINUTES * _MINUTE}
             insert_row(connection, LOGIN_ATTEMPTS, digest=self._digest(cookie), **secret, **times)
@@ -175,8 +175,8 @@ class Sessions:
             row = row_of(connection, LOGIN_ATTEMPTS, digest=digest)
             drop_rows(connection, LOGIN_ATTEMPTS, digest=digest)
         if row is None or self._clock() >= row.ends_at:
-            message = "no login was begun here, or too long ago"
-            raise ServiceError(message, "not-authenticated", hint="begin the login again")
+            message = "the login was not started here, or has expired"
+            raise ServiceError(message, "not-authenticated", hint="start the login again")
         return record_of(LoginAttempt, row, address="")
 
     def _digest(self, cookie: str) -> str:

@@ -114,7 +114,7 @@ class Users:
         with self._database.reading() as connection:
             found = connection.scalar(sa.select(USERS.c.name).where(USERS.c.id == user))
         if found is None:
-            raise ServiceError("there is no such user", "not-found", "id")
+            raise ServiceError("user not found", "not-found", "id")
         return str(found)
 
     def first_administrator(self, name: str) -> str:
@@ -123,7 +123,7 @@ class Users:
         kept = kept_password(password, self._cost)
         with self._database.writing() as connection:
             if row_of(connection, USER_GRANTS, role="admin") is not None:
-                what, hint = "there is an administrator already", "they make others known"
+                what, hint = "an administrator exists already", "administrators add other users"
                 raise ServiceError(what, "conflict", hint=hint)
             number = self._insert(connection, name, PERSON, by="local", password=kept)
             self._add_grant(connection, number, Grant("admin"), _HERE, by="local")
@@ -135,7 +135,7 @@ class Users:
         """Make a user known, without any role."""
         _check_manager(principal)
         if kind not in (PERSON, SYSTEM):
-            what, hint = "there is no such kind of user", f"{PERSON} or {SYSTEM}"
+            what, hint = "unknown kind of user", f"{PERSON} or {SYSTEM}"
             raise ServiceError(what, "invalid-input", "kind", hint)
         with self._database.writing() as connection:
             self._insert(connection, name, kind, by=principal.name)
@@ -148,10 +148,10 @@ class Users:
         _check_manager(principal, name)
         if grant.role not in ROLES:
             hint = f"roles: {', '.join(ROLES)}"
-            raise ServiceError("there is no such role", "invalid-input", "role", hint)
+            raise ServiceError("unknown role", "invalid-input", "role", hint)
         data = grant.dataset
         if not 0 < len(data) <= _LONGEST_DATASET or not data.isprintable() or data != data.strip():
-            what, hint = "this is no name of a data set", "* stands for all"
+            what, hint = "not the name of a data set", "use * for all data sets"
             raise ServiceError(what, "invalid-input", "dataset", hint)
         with self._database.writing() as connection:
             user = _row(connection, name)
@@ -174,8 +174,8 @@ class Users:
         with self._database.writing() as connection:
             user = _row(connection, name)
             if not drop_rows(connection, USER_GRANTS, user_id=user.id, source=_HERE, **grant.facts):
-                message = "this role was not granted here"
-                hint = "roles of groups are taken away at the login provider"
+                message = "the role was not granted here"
+                hint = "withdraw roles of groups at the login provider"
                 raise ServiceError(message, "not-found", "role", hint)
             drop_rows(connection, SESSIONS, user_id=user.id)
             kind, by = AuditKind.role_withdrawn, principal.name
@@ -200,7 +200,7 @@ class Users:
         with self._database.writing() as connection:
             user = _row(connection, name)
             if user.kind != PERSON or user.issuer is not None:
-                raise ServiceError("this user logs in without a password", "conflict", "name")
+                raise ServiceError("the user has no password", "conflict", "name")
             self._set_password(connection, user.id, kept, one_time=True)
             self._trail.append(connection, AuditKind.password_reset, principal.name, user.name, {})
         return password
@@ -267,7 +267,7 @@ class Users:
         found = row_of(connection, USERS, issuer=identity.issuer, subject=identity.subject)
         if found is None:
             if not identity.grants:
-                message = "the groups of this login give no role here"
+                message = "the groups of this login have no role"
                 raise ServiceError(message, "not-allowed", hint="ask the administrators")
             _check_apart(identity.grants)
             # A name that somebody has is never taken over, whatever the provider says.
@@ -278,9 +278,9 @@ class Users:
         self._take_over_grants(connection, found, identity.grants)
         account = _account(connection, found)
         if account.disabled:
-            return account, "this user is shut out"
+            return account, "this user is disabled"
         if not account.grants:
-            return account, "the groups of this login give no role here"
+            return account, "the groups of this login have no role"
         try:
             _check_apart(account.grants)
         except ServiceError as error:
@@ -318,10 +318,10 @@ class Users:
         plain = plain_name(name)
         look = look_of(plain)
         if not look or look.partition(" ")[0] in _RESERVED:
-            raise ServiceError("this name is kept for the service itself", "invalid-input", "name")
+            raise ServiceError("the name is reserved for the service", "invalid-input", "name")
         if row_of(connection, USERS, look=look) is not None:
-            message = "there is a user whose name is this one, or looks like it"
-            raise ServiceError(message, "conflict", "name", "take another name")
+            message = "a user with the same or a similar name exists"
+            raise ServiceError(message, "conflict", "name", "choose another name")
         number, now = secrets.token_hex(16), self._clock()
         insert_row(
             connection,
@@ -395,7 +395,7 @@ def _place(grant: Grant) -> tuple[str, str]:
 def _row(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]]:
     row = row_of(connection, USERS, look=look_of(plain_name(name)))
     if row is None:
-        raise ServiceError("there is no such user", "not-found", "name")
+        raise ServiceError("user not found", "not-found", "name")
     return row
 
 
@@ -435,10 +435,10 @@ def _check_manager(principal: Principal, name: str = "") -> None:
     if not principal.may(Permission.people_manage, ALL):
         raise ServiceError(f"this needs {Permission.people_manage}", "not-allowed")
     if principal.key or principal.kind not in ("session", "local"):
-        what, hint = "people are managed after a login, not by a key", "log in"
+        what, hint = "log in to manage users; keys cannot do it", "log in"
         raise ServiceError(what, "not-allowed", hint=hint)
     if name and principal.kind != "local" and _typed_look(name) == look_of(principal.name):
-        what, hint = "nobody changes their own rights", "ask another administrator"
+        what, hint = "you cannot change your own rights", "ask another administrator"
         raise ServiceError(what, "second-person", hint=hint)
 
 
@@ -446,5 +446,5 @@ def _check_apart(grants: Sequence[Grant]) -> None:
     roles = {grant.role for grant in grants} - {"reader"}
     for role in sorted(_APART & roles):
         if roles != {role}:
-            message = f"the role {role} stands beside no other: nobody oversees their own acts"
-            raise ServiceError(message, "conflict", "role", "take another user")
+            message = f"role {role} cannot be combined with other roles"
+            raise ServiceError(message, "conflict", "role", "choose another user")

@@ -115,17 +115,17 @@ class AreaReport:
     def text(self, most: int = 200) -> str:
         """The report in words. CONFIDENTIAL."""
         if not self.differences:
-            return f"No two areas of two systems differ by 1 to {self.least - 1} records."
+            return f"No two areas of different systems differ by 1 to {self.least - 1} records."
         lines = [
             f"{len(self.differences):,} pairs of areas differ by 1 to {self.least - 1} records.",
             "",
-            "Leave a level out, and so many pairs are gone:",
+            "Pairs removed with each level:",
             *(f"  {title}: {number:,}" for title, number in self.levels.items()),
             "",
-            f"Or merge {len(self.merges):,} areas with a neighbour, and look again:",
+            f"Or merge {len(self.merges):,} areas with a neighbour, and check again:",
             *(f"  {title} {code}" for title, code in self.merges[:most]),
             "",
-            "The pairs:",
+            "Pairs:",
             *(
                 f"  {one.first} {one.first_code} and {one.second} {one.second_code}: {one.records}"
                 for one in self.differences[:most]
@@ -164,11 +164,11 @@ def area_differences(levels: Sequence[AreaLevel], *, least: int) -> AreaReport:
     """
     problems = []
     if least < 2:
-        problems.append(Problem("a difference of one record at least is none", "least"))
+        problems.append(Problem("least must be at least 2", "least"))
     if len({len(level.codes) for level in levels}) > 1:
-        problems.append(Problem("levels are about different records", "levels"))
+        problems.append(Problem("levels use different records", "levels"))
     if len({level.title for level in levels}) < len(levels):
-        problems.append(Problem("a level stands twice", "levels"))
+        problems.append(Problem("a level occurs twice", "levels"))
     raise_all(PolicyError, problems, code="policy-areas")
     codes, records = _atoms(levels)
     sizes = [

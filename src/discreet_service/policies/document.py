@@ -102,7 +102,7 @@ class DifferencePolicy(_Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.blur > self.least:
-            raise ValueError("a blur larger than the least difference refuses at random")
+            raise ValueError("the blur must not exceed the least difference")
         return self
 
 
@@ -126,7 +126,7 @@ class CustomGroupPolicy(_Section):
     def _check(self) -> Self:
         variables = [group.variable for group in self.groups]
         if any(variables.count(name) > self.per_variable for name in set(variables)):
-            raise ValueError("a variable has more groups than per_variable says")
+            raise ValueError("a variable has more groups than per_variable")
         return self
 
 
@@ -163,7 +163,7 @@ class PatternLimits(_Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.stop < self.alert:
-            raise ValueError("stop comes before alert")
+            raise ValueError("stop must not be below alert")
         return self
 
 
@@ -184,7 +184,7 @@ class PolicyDocument(_Section):
     >>> PolicyDocument.of_text('dataset = "census"')
     Traceback (most recent call last):
         ...
-    discreet_service.policies.document.PolicyError: [policy] policy: 12 mistakes in the policy
+    discreet_service.policies.document.PolicyError: [policy] policy: 12 problems in the policy
     ...
     """
 
@@ -207,14 +207,18 @@ class PolicyDocument(_Section):
     def _check(self) -> Self:
         missing = [name for name in RULES if name not in self.rules]
         if missing or len(set(self.rules)) < len(self.rules):
-            raise ValueError(f"rules names each once; missing: {', '.join(missing) or 'none'}")
+            raise ValueError(
+                f"rules must name each rule once; missing: {', '.join(missing) or 'none'}"
+            )
         if self.size.cells_job < self.size.cells_instant:
-            raise ValueError("size: cells_job is below cells_instant")
+            raise ValueError("size: cells_job must not be below cells_instant")
         if self.exposure.levels.keys() != self.variables.depth.keys():
-            raise ValueError("exposure.levels and variables.depth name the same levels")
+            raise ValueError("exposure.levels and variables.depth must name the same levels")
         least = self.differences.least + 2 * self.differences.blur
         if self.small_universes.least <= least:
-            raise ValueError(f"small_universes: least is above {least}, by differences")
+            raise ValueError(
+                f"small_universes: least must not exceed {least}, the limit of differences"
+            )
         return self
 
     @classmethod
@@ -224,13 +228,13 @@ class PolicyDocument(_Section):
         try:
             return cls.model_validate(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            problems = [Problem(f"this is no TOML: {error}", where)]
+            problems = [Problem(f"not valid TOML: {error}", where)]
         except ValidationError as error:
             problems = [
                 Problem(str(one["msg"]), ".".join(map(str, one["loc"])) or where)
                 for one in error.errors(include_input=False, include_url=False)
             ]
-        many = "{} mistakes in the policy"
+        many = "{} problems in the policy"
         raise_all(PolicyError, problems, code="policy", many=many, where=where, most=_MOST_TOLD)
         raise AssertionError(where)
 
@@ -305,13 +309,13 @@ def policy_of(
         head, public, proof = signature.split()
         signer, signed = bytes.fromhex(public), bytes.fromhex(proof)
     except ValueError:
-        raise _untrusted("this is no signature of a policy", where) from None
+        raise _untrusted("not a signature of a policy", where) from None
     if head != _HEAD or signer not in signers:
-        raise _untrusted("whoever signed the policy is not trusted", where)
+        raise _untrusted("the signer of the policy is not trusted", where)
     try:
         Ed25519PublicKey.from_public_bytes(signer).verify(signed, _PURPOSE + text.encode())
     except (InvalidSignature, ValueError):
-        raise _untrusted("the policy was changed after it was signed", where) from None
+        raise _untrusted("the policy changed after signing", where) from None
     return SignedPolicy(
         document=PolicyDocument.of_text(text, where), text=text, signature=signature
     )
@@ -329,13 +333,13 @@ def _read(path: Path) -> str:
         message = f"the policy cannot be read ({error.strerror})"
         raise PolicyError(message, code="policy", where=path.name) from None
     if len(content) > _LARGEST:
-        raise PolicyError("this is too large for a policy", code="policy", where=path.name)
+        raise PolicyError("too large for a policy", code="policy", where=path.name)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise PolicyError("the policy is not a text", code="policy", where=path.name) from None
+        raise PolicyError("the policy is not text", code="policy", where=path.name) from None
 
 
 def _untrusted(what: str, where: str) -> PolicyError:
-    hint = "let a custodian sign it: sign_policy(path, key)"
+    hint = "sign it with sign_policy(path, key)"
     return PolicyError(what, code="policy-signature", where=where, hint=hint)

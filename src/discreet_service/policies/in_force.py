@@ -158,7 +158,7 @@ class PoliciesInForce:
         """A policy that was proposed, for the second person to look at."""
         row = row_of(connection, POLICIES, digest=digest, dataset=dataset)
         if row is None:
-            raise ServiceError("there is no such policy", "not-found", "digest")
+            raise ServiceError("policy not found", "not-found", "digest")
         return self._checked(row.document, row.signature)
 
     def refusal(
@@ -167,7 +167,7 @@ class PoliciesInForce:
         """Why a table was refused the last time, for staff that may see it."""
         row = row_of(connection, REFUSED_TABLES, dataset=dataset, version=version, digest=digest)
         if row is None:
-            raise ServiceError("no such table was refused", "not-found", "digest")
+            raise ServiceError("refused table not found", "not-found", "digest")
         return {
             "digest": row.digest,
             "principal": row.principal,
@@ -230,7 +230,7 @@ class PoliciesInForce:
         """An earlier policy, however well signed, does not come back."""
         now = self.policy(connection, document.dataset, document.version)
         if document.revision <= now.revision:
-            raise ServiceError(f"the revision is above {now.revision}", "conflict", "revision")
+            raise ServiceError(f"the revision must be above {now.revision}", "conflict", "revision")
 
     def _activate(
         self, connection: sa.Connection, policy: SignedPolicy, person: str, proposal: str
@@ -252,5 +252,5 @@ def _columns(policy: SignedPolicy) -> dict[str, str]:
 
 
 def _none() -> ServiceError:
-    what, hint = "no policy is in force for this data set", "nothing is answered without one"
+    what, hint = "no policy is in force for this data set", "queries need a policy"
     return ServiceError(what, "data-not-ready", "policy", hint)

@@ -72,7 +72,7 @@ def small_universe_rule(case: RuleCase) -> RuleVerdict:
     if case.facts is None:
         return later("P4")
     if case.facts.count < case.policy.small_universes.least:
-        return refused("P4", "its universe is below the least")
+        return refused("P4", "its population is below the minimum")
     return passed("P4")
 
 
@@ -84,16 +84,16 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
     """
     other = case.layers.other_grouping(case.asked, case.policy.differences.several_groupings)
     if other:
-        return refused("P5", f"a column of it was released for the same areas as {other}")
+        return refused("P5", f"one of its columns was published for the same areas as {other}")
     if case.facts is None:
         return later("P5")
     sketch = case.facts.sketch
     if sketch is None:
         if UniverseDefinition.of(case.asked) not in case.ledger:
-            return failed("P5", "what was released was read anew meanwhile")
-        return passed("P5", "everybody, or released before")
+            return failed("P5", "published tables were read again meanwhile")
+        return passed("P5", "all units, or published before")
     if len(case.ledger) >= case.policy.differences.most_universes:
-        return refused("P5", "the ledger has as many universes as it may have")
+        return refused("P5", "the ledger has the maximum number of populations")
     compared, policy = case.facts.compared, case.policy.differences
     if compared and compared.released == len(case.ledger) and compared.policy == policy:
         few = compared.few
@@ -102,7 +102,7 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
     small = [" and ".join(one.others) for one in few if one.small]
     near = tuple(one.others for one in few)
     if small:
-        found = refused("P5", f"it differs by few from {small[0]}")
+        found = refused("P5", f"it differs by few units from {small[0]}")
     else:
         found = passed("P5", f"{len(near)} near ones" if near else "")
     return replace(found, near=near)
@@ -111,12 +111,12 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
 def sparsity_rule(case: RuleCase) -> RuleVerdict:
     """P7: small cells and rows in which one category has all."""
     if case.policy.sparsity.then == "hide" and not case.asked.programme:
-        return passed("P7", "sparse parts are hidden in the answer")
+        return passed("P7", "sparse subtables are suppressed in the answer")
     if case.facts is None:
         return later("P7")
     sparsity = case.facts.sparsity
     if sparsity is None:  # counted under a policy that hid parts
-        return failed("P7", "the policy was changed meanwhile")
+        return failed("P7", "the policy has been changed since")
     if sparsity.exceeds(case.policy.sparsity):
         return refused("P7", "too many small cells, or rows with a single category")
     return passed("P7")
@@ -195,7 +195,7 @@ def custom_groups_rule(case: RuleCase) -> RuleVerdict:
     groups = case.policy.custom_groups
     own = [one.variable for one in case.asked.where if not reviewed(one, groups)]
     if own:
-        return refused("P6", f"a group of codes that was not reviewed: {', '.join(own)}")
+        return refused("P6", f"a user-defined group of codes: {', '.join(own)}")
     return passed("P6")
 
 
@@ -472,7 +472,7 @@ class Policies:
         with released.lock:
             for name in policy.rules:
                 if repeat and name not in _ALWAYS:
-                    found.append(passed(name, "released before"))
+                    found.append(passed(name, "published before"))
                     continue
                 one = judged(name, case)
                 if overridden and name in _OVERRIDABLE and one.outcome in REFUSING:
@@ -623,14 +623,14 @@ def judged(name: str, case: RuleCase) -> RuleVerdict:
     """What a rule says; one that is not known, or ends in an error, refuses."""
     rule = RULES_BY_NAME.get(name)
     if rule is None:
-        return failed(name, "this service does not know the rule")
+        return failed(name, "unknown rule")
     try:
         found = rule(case)
     except Exception as error:
         # Not its words: they may quote what is confidential.
         return failed(name, f"the rule ended in {type(error).__name__}")
     if found.rule != name:
-        return failed(name, "another rule answered")
+        return failed(name, "another rule decided")
     return found
 
 

@@ -71,8 +71,8 @@ class QueryPlan:
     def require(self) -> None:
         """Raise an error if so many cells are not answered at all."""
         if self.kind == "refused":
-            what = f"this table has {self.cells:,} cells; at most {self.limit:,} are answered"
-            hint, most = "ask for coarser levels, fewer codes or fewer variables", self.limit
+            what = f"the table has {self.cells:,} cells; the limit is {self.limit:,}"
+            hint, most = "choose coarser levels, fewer codes or fewer variables", self.limit
             raise ServiceError(what, "too-many-cells", "by", hint, limit=most, actual=self.cells)
 
     def described(self) -> dict[str, Any]:
@@ -370,8 +370,8 @@ class Answers:
                 # An error of the library says nothing of records or places.
                 if error.code in _TOLD:
                     raise
-                message = "these figures cannot be made of these variables"
-                hint = "ask for the figures one by one to see which"
+                message = "these figures are not available for these variables"
+                hint = "query the figures one by one to find it"
                 raise ServiceError(message, "invalid-query", "measures", hint) from None
             self.metrics.stages.labels(stage="protect").observe(time.perf_counter() - start)
             self.cache.put(name, table)

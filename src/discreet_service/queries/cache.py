@@ -107,7 +107,7 @@ class AnswerCache:
             raise
 
     def _path(self, digest: str) -> Path:
-        assert _NAME.fullmatch(digest), "digests are of 64 hexadecimal digits"
+        assert _NAME.fullmatch(digest), "a fingerprint needs 64 hexadecimal digits"
         return self.folder / f"{digest}{_SUFFIX}"
 
     def _seal(self, digest: str, content: bytes) -> bytes:

@@ -90,7 +90,7 @@ def unit_of(query: TableQuery, version: DataVersion) -> CatalogueUnit:
         what, hint = "unit is missing", f"units: {', '.join(version.units)}"
         raise ServiceError(what, "invalid-query", "unit", hint)
     if query.unit not in version.units:
-        what = f"there is no unit {query.unit[:60]!r}"
+        what = f"unit {query.unit[:60]!r} not found"
         raise ServiceError(what, "invalid-query", "unit", nearest(query.unit, list(version.units)))
     return version.units[query.unit]
 
@@ -138,15 +138,15 @@ class _Reader:
         """A variable by its name; each at most once in `by` and once in `where`."""
         found = self.unit.variables.get(name)
         if found is None:
-            message = f"there is no variable {name[:60]!r}"
+            message = f"variable {name[:60]!r} not found"
             several = [n for n, each in self.unit.variables.items() if name in each.joined]
             hint = nearest(name, list(self.unit.variables))
             if several:
-                hint = f"it is several classifications; ask for one of {', '.join(several)}"
+                hint = f"the variable has several classifications; use one of {', '.join(several)}"
             self.wrong(message, f"{where}.variable", hint, "unknown-variable")
             return None
         if member in self.named.setdefault(name, []):
-            self.wrong(f"{name!r} stands twice under {member}", where, "name it once")
+            self.wrong(f"{name!r} occurs twice in {member}", where, "name it once")
             return None
         self.named[name].append(member)
         return found
@@ -166,7 +166,7 @@ class _Reader:
         for code in unknown[:_SHOWN]:
             hint = nearest(code, tree.codes[1:5_000])
             if code == tree.total:
-                hint = "leave the variable out, or ask for its total: totals"
+                hint = "remove the variable, or request its total: totals"
             self.wrong(f"{variable.name!r} has no code {code[:60]!r}", where, hint, "unknown-code")
         if len(unknown) > _SHOWN:
             self.wrong(f"and {len(unknown) - _SHOWN:,} more codes", where, "", "unknown-code")
@@ -184,8 +184,8 @@ class _Reader:
                 number = self.level(variable, entry.level, f"{where}.level")
                 self._check_level(variable, codes, [number] if number else [], where)
             elif codes and not variable.coarsest_with(codes):
-                hint = "state a condition with the codes of one level"
-                self.wrong("these codes stand on different levels", f"{where}.codes", hint)
+                hint = "use codes of one level in a condition"
+                self.wrong("the codes are on different levels", f"{where}.codes", hint)
             if codes:
                 found[variable.name] = codes
         return found
@@ -196,15 +196,15 @@ class _Reader:
         """Codes that stand on none of the levels named."""
         off = [at for at in codes if not any(variable.on_level(at, k) for k in levels)]
         if off and levels:
-            message = f"code {variable.tree.codes[off[0]]!r} does not stand on this level"
-            self.wrong(message, f"{where}.codes", "leave level out, or correct it")
+            message = f"code {variable.tree.codes[off[0]]!r} is not on this level"
+            self.wrong(message, f"{where}.codes", "remove level, or correct it")
 
     def spanning(self, query: TableQuery, filters: dict[str, tuple[int, ...]]) -> list[_Spanning]:
         names = [entry.variable for entry in query.by]
         totals = [] if isinstance(query.totals, str) else query.totals
         for at, name in enumerate(totals):
             if name not in names:
-                message = f"{name[:60]!r} does not span the table"
+                message = f"{name[:60]!r} is not a spanning variable of the table"
                 self.wrong(message, f"totals[{at}]", nearest(name, names))
         found = []
         for at, entry in enumerate(query.by):
@@ -219,8 +219,8 @@ class _Reader:
             if entry.codes is not None:
                 codes = self.positions(variable, entry.codes, f"{where}.codes")
                 if entry.level is None and codes and not variable.coarsest_with(codes):
-                    hint = "name the levels: level"
-                    self.wrong("these codes stand on different levels", f"{where}.codes", hint)
+                    hint = "add the levels: level"
+                    self.wrong("the codes are on different levels", f"{where}.codes", hint)
                 self._check_level(variable, codes, numbers, where)
             else:
                 cuts = [variable.cuts[k].tolist() for k in numbers or [variable.finest]]
@@ -230,8 +230,10 @@ class _Reader:
                 inside = variable.within(around)
                 codes = tuple(at for at in codes if inside[at])
                 if around and not codes:
-                    hint = "name a finer level"
-                    self.wrong("no code of this level lies within these", f"{where}.within", hint)
+                    hint = "use a finer level"
+                    self.wrong(
+                        "no code of this level is below these codes", f"{where}.within", hint
+                    )
             shown = codes
             condition = filters.pop(entry.variable, None)
             # A filter that lets all through is none.
@@ -253,8 +255,8 @@ class _Reader:
         inside, around = variable.within(condition), set(condition)
         left = {at for at in shown if inside[at]}
         if variable.above(around).intersection(shown) or not left:
-            message = f"the codes of {variable.name!r} under where do not fit those under by"
-            self.wrong(message, where, "name a finer level under by, or coarser codes under where")
+            message = f"the codes of {variable.name!r} in where do not match those in by"
+            self.wrong(message, where, "use a finer level in by, or coarser codes in where")
         return tuple(sorted(left | around if total else left))
 
     def check_columns(self) -> None:
@@ -267,10 +269,8 @@ class _Reader:
                 same.setdefault(("variable", whole), []).append(name)
         for names in dict.fromkeys(tuple(sorted(item)) for item in same.values()):
             if len(names) > 1:
-                message = (
-                    f"{', '.join(map(repr, names))} describe the same; they do not go together"
-                )
-                hint = "ask for one of them, and for the other in a query of its own"
+                message = f"{', '.join(map(repr, names))} describe the same and cannot be combined"
+                hint = "query them separately"
                 self.wrong(message, "by", hint)
 
     def check_measures(self, measures: Sequence[Measure], by: Sequence[str]) -> None:
@@ -280,7 +280,7 @@ class _Reader:
                 continue
             for name in needed_variables(measure, self.unit):
                 if name not in by:
-                    message = f"{measure.name!r} needs the variable {name[:60]!r} under by"
+                    message = f"{measure.name!r} needs the variable {name[:60]!r} in by"
                     self.wrong(message, f"measures[{at}]")
 
 

@@ -96,7 +96,7 @@ def asked_format(named: str | None, accept: str) -> AnswerFormat:
     if named is not None:
         name = _OTHER_NAMES.get(named, named)
         if name not in ANSWER_FORMATS:
-            what, hint = f"there is no format {named[:40]!r}", nearest(named, list(ANSWER_FORMATS))
+            what, hint = f"unknown format {named[:40]!r}", nearest(named, list(ANSWER_FORMATS))
             raise ServiceError(what, "unsupported-format", "format", hint)
         return ANSWER_FORMATS[name]
     best, found = 0.0, ""
@@ -110,7 +110,7 @@ def asked_format(named: str | None, accept: str) -> AnswerFormat:
     if found or not accept.strip():
         return ANSWER_FORMATS[found or "json-stat2"]
     hint = f"formats: {', '.join(ANSWER_FORMATS)}"
-    what = "none of the formats that you accept is offered"
+    what = "no accepted format is available"
     raise ServiceError(what, "unsupported-format", "accept", hint)
 
 
@@ -131,7 +131,7 @@ def write_answer(
     except DiscreetError as error:
         if error.code != "too-large":
             raise
-        what, hint = f"{form.name} cannot hold so many cells", "ask for csv or parquet"
+        what, hint = f"{form.name} cannot store this many cells", "request csv or parquet"
         raise ServiceError(what, "too-many-cells", "format", hint) from None
 
 

@@ -91,7 +91,7 @@ class MeasureEntry(QueryEntry):
         if len([name for name in ("sum", "mean", "share", "figure") if getattr(self, name)]) != 1:
             raise PydanticCustomError("measure", "exactly one of sum, mean, share and figure")
         if (self.over is not None) != (self.share is not None):
-            raise PydanticCustomError("measure", "a share needs over, and nothing else does")
+            raise PydanticCustomError("measure", "only a share needs over, and it must have it")
         return self
 
 
@@ -125,19 +125,19 @@ class TableQuery(QueryEntry):
 
 
 _KINDS = {
-    "missing": "this is missing",
-    "string_type": "a text is needed here",
-    "list_type": "a list is needed here",
-    "model_type": "an object with members is needed here",
-    "model_attributes_type": "an object with members is needed here",
-    "int_type": "a whole number is needed here",
-    "string_too_short": "this must not be empty",
-    "string_too_long": "this is longer than {max_length} characters",
-    "too_short": "at least {min_length} is needed",
-    "too_long": "at most {max_length} are allowed here",
-    "greater_than_equal": "this must be at least {ge}",
-    "less_than_equal": "this must be at most {le}",
-    "literal_error": "this is not one of {expected}",
+    "missing": "required",
+    "string_type": "must be a text",
+    "list_type": "must be a list",
+    "model_type": "must be an object with members",
+    "model_attributes_type": "must be an object with members",
+    "int_type": "must be a whole number",
+    "string_too_short": "must not be empty",
+    "string_too_long": "longer than {max_length} characters",
+    "too_short": "at least {min_length} required",
+    "too_long": "at most {max_length} allowed",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be one of {expected}",
 }
 #: Steps by which pydantic tells alternatives apart; no member is called so.
 _UNIONS = re.compile(r"(list\[|constrained-|function-|literal\[|int$|str$)")
@@ -149,10 +149,10 @@ def read_query(document: Any) -> TableQuery:
     >>> read_query({"wher": ["sex"], "measures": []})
     Traceback (most recent call last):
         ...
-    discreet_service.problems.ServiceError: [invalid-query] 2 things are wrong with this query
-      1. measures: at least 1 is needed
-      2. wher: there is no such member
-      Hint: did you mean 'where'?
+    discreet_service.problems.ServiceError: [invalid-query] 2 problems with this query
+      1. measures: at least 1 required
+      2. wher: unknown member
+      Hint: closest match: 'where'
     """
     try:
         return TableQuery.model_validate(document)
@@ -163,7 +163,7 @@ def read_query(document: Any) -> TableQuery:
 
 def refused(problems: Sequence[Problem], code: str = "invalid-query") -> ServiceError:
     """The error that lists what is wrong with a query."""
-    many = f"{len(problems)} things are wrong with this query"
+    many = f"{len(problems)} problems with this query"
     used = "invalid-query" if problems[1:] else code
     return ServiceError.of(problems[:_MOST_TOLD], many, code=used)
 
@@ -180,7 +180,7 @@ def _problem(details: ErrorDetails) -> Problem:
         shown = str(steps[-1])[:40].encode("utf-8", "replace").decode()
         form = _FORMS.get(str(path[0]), TableQuery) if path else TableQuery
         hint = nearest(shown, list(form.model_fields))
-        return Problem("there is no such member", place([*path, shown]), hint)
+        return Problem("unknown member", place([*path, shown]), hint)
     message = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
     return Problem(message, place(path))
 

@@ -71,14 +71,14 @@ def _wrong(measure: Measure, unit: CatalogueUnit, where: str) -> Iterator[Proble
             if (value.sums if measure.kind == "sum" else value.means)
         ]
         if measure.of not in allowed:
-            message = f"there is no value column {measure.of[:60]!r} for a {measure.kind}"
+            message = f"no value column {measure.of[:60]!r} for a {measure.kind}"
             yield Problem(message, f"{where}.{measure.kind}", nearest(measure.of, allowed))
         return
     if measure.of not in figures:
-        message = f"there is no figure {measure.of[:60]!r}"
+        message = f"figure {measure.of[:60]!r} not found"
         yield Problem(message, where, nearest(measure.of, figures))
     elif measure.kind == "share" and _figure(measure.of, unit).kind not in COUNTED:
-        yield Problem("shares are of counts and sums", f"{where}.share")
+        yield Problem("shares need counts or sums", f"{where}.share")
 
 
 def needed_variables(measure: Measure, unit: CatalogueUnit) -> tuple[str, ...]:

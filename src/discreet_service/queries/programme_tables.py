@@ -42,12 +42,12 @@ def programme_queries(inputs: Inputs, version: DataVersion) -> list[ProgrammeQue
         source = programme.source_of(name).name
         unit = next((item for item in version.units.values() if item.source == source), None)
         if unit is None:
-            what, hint = f"the data set offers no unit of the source {source!r}", "another source"
+            what, hint = f"the data set has no unit of the source {source!r}", "another source"
             problems.append(programme.problem(("tables", name, "from"), what, hint))
             continue
         queries += _queries_of(programme, name, unit, version, problems)
     if problems:
-        many = "policies cannot judge this programme"
+        many = "policies cannot evaluate this programme"
         raise ServiceError.of(problems, many, code="invalid-input")
     return queries
 
@@ -66,8 +66,8 @@ def _queries_of(
         known, every = unit.variables.get(variable), unit.variables.values()
         choices.append([known] if known else [one for one in every if variable in one.joined])
         if not choices[-1]:
-            message = f"the data set offers no variable {variable!r} of {unit.name}"
-            hint = "the office offers it in DATASET.toml: variables"
+            message = f"the data set has no variable {variable!r} of {unit.name}"
+            hint = "add it to variables in DATASET.toml"
             problems.append(programme.problem((*path, "by"), message, hint))
     usual = version.entry(unit.name).where or ""
     universes: dict[str, tuple[KeyPath, int]] = {} if entry.figures else {"": (path, 1)}
@@ -110,7 +110,7 @@ def conditions_of(text: str, unit: CatalogueUnit, version: DataVersion) -> list[
     by_column: dict[str, list[Filter]] = {}
     for part in _parts(parse_filter(text)):
         if len(part.columns) != 1:
-            raise _no_query("a condition looks at several variables at once")
+            raise _no_query("a condition uses several variables")
         by_column.setdefault(next(iter(part.columns)), []).append(part)
     return [
         condition
@@ -142,11 +142,11 @@ def _condition(
         if not codes:
             raise _no_query(f"no code of {variable.name!r} fits the filter")
         return [FilterEntry(variable=variable.name, codes=codes, level=level)] if level else []
-    raise _no_query(f"the filter on {column!r} is not made of codes of a variable that is offered")
+    raise _no_query(f"the filter on {column!r} does not use codes of an available variable")
 
 
 def _no_query(what: str) -> ServiceError:
-    hint = "filter by codes of variables of the data set; a group of codes must be in its policy"
+    hint = "filter by codes of variables of the data set; groups of codes must be in its policy"
     return ServiceError(what, "invalid-input", hint=hint)
 
 

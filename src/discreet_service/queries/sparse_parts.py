@@ -273,8 +273,8 @@ class SparseParts:
             for judge in self._judges(query, version)
         )
         if size > self._most:
-            what = f"to judge this table {size:,} cells are counted; at most {self._most:,} are"
-            hint, most = "ask for coarser levels, fewer variables or fewer filters", self._most
+            what = f"the check of this table needs {size:,} cells; the limit is {self._most:,}"
+            hint, most = "choose coarser levels, fewer variables or fewer filters", self._most
             raise ServiceError(what, "too-many-cells", "where", hint, limit=most, actual=size)
 
     def mark(self, query: CanonicalQuery) -> str:

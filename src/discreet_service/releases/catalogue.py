@@ -77,7 +77,7 @@ class ReleaseCatalogue:
         """One release."""
         found = self.releases().get(name)
         if found is None:
-            raise ServiceError("there is no such release", "not-found", "release")
+            raise ServiceError("release not found", "not-found", "release")
         return found
 
     def tables(self) -> Mapping[str, ListedTable]:
@@ -89,7 +89,7 @@ class ReleaseCatalogue:
         """What is said of one table."""
         found = self.tables().get(table)
         if found is None:
-            raise ServiceError("there is no such table", "not-found", "table")
+            raise ServiceError("table not found", "not-found", "table")
         return found
 
     def table(self, table: str) -> ProtectedTable:

@@ -49,7 +49,7 @@ def run_programme(context: JobContext) -> JobOutput:
         {each.plan.asked.digest for _, each in service.answers.programme(inputs, version)}
     )
     if not service.policies.released(version.dataset, version.version, judged):
-        what, hint = "the policies have not admitted these tables", "run the programme again"
+        what, hint = "the policies do not allow these tables", "run the programme again"
         raise ServiceError(what, "refused-by-policy", hint=hint)
     folder = shelf.draft(record.id, context.job.id)
     make_folder(folder, 0o700)
@@ -57,7 +57,7 @@ def run_programme(context: JobContext) -> JobOutput:
     def progress(done: int, steps: int, _: str) -> None:
         if context.cancelled():
             raise ServiceError("the job was stopped", "job-failed")
-        context.report(90 * done // max(1, steps), "making tables")
+        context.report(90 * done // max(1, steps), "creating tables")
 
     summary = carry_out(inputs, folder / RELEASE, progress=progress)
     # What is the same only for the same noise; it says nothing of it.
@@ -87,9 +87,9 @@ def run_programme(context: JobContext) -> JobOutput:
         "attacks": None,
     }
     if summary.cells <= _MOST_ATTACKED:
-        context.report(90, "attacking the draft")
+        context.report(90, "attacking the preview")
         told["attacks"] = found_by_attacks(folder / RELEASE, version)
-    context.report(100, "writing it down")
+    context.report(100, "saving the preview")
     text = json.dumps(told, ensure_ascii=False, indent=1)
     write_text(folder / _SUMMARY, text, private=True)
     return JobOutput(file_name=_SUMMARY, media_type="application/json", content=text.encode())
@@ -136,7 +136,7 @@ def read_draft(folder: Path, keys: tuple[bytes, ...], name: str) -> ReleaseDraft
     try:
         summary = json.loads((folder / _SUMMARY).read_text("utf-8"))
     except (OSError, ValueError):
-        message = "there is no such draft, or it is not done"
+        message = "preview not found or not finished"
         raise ServiceError(message, "result-not-ready", "draft") from None
     try:
         release = open_release(folder / RELEASE, keys, name)

@@ -132,7 +132,7 @@ class ProgrammeShelf:
     def draft(self, number: str, draft: str) -> Path:
         """The folder of a draft of a release: that of the job that makes it."""
         if not _NUMBER.fullmatch(draft):
-            raise ServiceError("there is no such draft", "not-found", "draft")
+            raise ServiceError("preview not found", "not-found", "draft")
         return self._place(number) / _DRAFTS / draft
 
     def drafts(self, number: str) -> list[str]:
@@ -149,7 +149,7 @@ class ProgrammeShelf:
 
 
 def _none() -> ServiceError:
-    return ServiceError("there is no such programme", "not-found", "programme")
+    return ServiceError("programme not found", "not-found", "programme")
 
 
 def raise_told(what: str, problems: Sequence[Problem]) -> None:
@@ -165,27 +165,27 @@ def checked(text: bytes) -> dict[str, Any]:
     >>> checked(b'dataset = "census"\n[data]\nsource = "/etc/passwd"\n[tables.a]\nby = []')
     Traceback (most recent call last):
         ...
-    discreet_service.problems.ServiceError: [invalid-input] line 2, data: this cannot be said here
-      Hint: files, keys, parameters and rules are those of the data set
+    discreet_service.problems.ServiceError: [invalid-input] line 2, data: not allowed here
+      Hint: files, keys, parameters and rules come from the data set
     """
     raw = parsed(text)
     # Keys that only a data set may have.
     index = LineIndex.of(text.decode("utf-8-sig").replace("\r\n", "\n"))
     known = sorted({item.rpartition(".")[2] for item in _ALLOWED} - {"*"})
-    hint = "files, keys, parameters and rules are those of the data set"
+    hint = "files, keys, parameters and rules come from the data set"
     problems = []
     for path in _beyond(raw, (), ("",)):
         near = nearest(str(path[-1]), known)
         usual = near if near.startswith("did") else hint
-        problems.append(Problem("this cannot be said here", index.place(path), usual))
+        problems.append(Problem("not allowed here", index.place(path), usual))
     if not isinstance(raw.get("dataset"), str) or not raw["dataset"]:
         hint = 'dataset = "census"'
-        problems.append(Problem("the programme names no data set", "dataset", hint))
+        problems.append(Problem("the programme lacks a data set", "dataset", hint))
     if not isinstance(raw.get("version", ""), str):
-        problems.append(Problem("a version is a text", "version", 'version = "2026-1"'))
+        problems.append(Problem("version must be a text", "version", 'version = "2026-1"'))
     if not isinstance(raw.get("tables"), dict) or not raw["tables"]:
-        problems.append(Problem("the programme asks for no table", "tables", "[tables.NAME]"))
-    raise_told("the programme cannot be taken", problems)
+        problems.append(Problem("the programme has no tables", "tables", "[tables.NAME]"))
+    raise_told("the programme is not accepted", problems)
     return raw
 
 
@@ -201,13 +201,13 @@ def parsed(text: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(text.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError:
-        what, hint = "this is no text in UTF-8", "a programme is a TOML file"
+        what, hint = "not UTF-8 text", "use a TOML file"
         raise ServiceError(what, "invalid-body", hint=hint) from None
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"at line (\d+), column (\d+)", str(error))
         where = f"line {match[1]}, column {match[2]}" if match else ""
-        hint = "texts stand in quotes, each key once, one key per line"
-        raise ServiceError("this is no valid TOML", "invalid-body", where, hint) from None
+        hint = "put texts in quotes, write each key once, and one key per line"
+        raise ServiceError("not valid TOML", "invalid-body", where, hint) from None
     except RecursionError:
         raise ServiceError("the text is nested too deeply", "invalid-body") from None
 
@@ -247,7 +247,7 @@ def opened_inputs(place: Path, version: DataVersion) -> Inputs:
         problems += _beyond_the_data(programme, base)
         made = open_programme(programme, problems)
     except DiscreetError as error:
-        raise_told("the programme has mistakes", _without_places(error, place, base.path))
+        raise_told("the programme has problems", _without_places(error, place, base.path))
         raise
     return dataclasses.replace(
         made,
@@ -310,7 +310,7 @@ def _beyond_the_data(programme: Programme, base: Programme) -> list[Problem]:
     for table, entry in programme.document.tables.items():
         for at, name in enumerate(entry.by or []):
             if name not in names:
-                message = f"the data set has no variable {name!r}"
+                message = f"variable {name!r} not found in the data set"
                 place: KeyPath = ("tables", table, "by", at)
                 problems.append(programme.problem(place, message, nearest(name, names)))
         filters: list[tuple[KeyPath, str | None]] = [(("tables", table, "where"), entry.where)]
@@ -334,7 +334,7 @@ def _telling_columns(programme: Programme, path: KeyPath, where: str | None) -> 
     for source in programme.sources.values():
         keys = source.keys
         telling |= {*(keys.id or ()), *(keys.by or ()), *([keys.column] if keys.column else ())}
-    message = "records cannot be chosen by what identifies them"
+    message = "filters cannot use identifiers"
     return [
         programme.problem(path, message, "filter by variables of the data set")
         for name in sorted(set(columns) & telling)

@@ -131,8 +131,8 @@ class Publications:
             try:
                 self._settle_begun()
             except OSError:
-                message = "it is written down, but the files cannot be put in their place"
-                hint = "the service tries again by itself; staff sees to the folder of releases"
+                message = "the publication is logged, but the files cannot be moved"
+                hint = "the service tries again; staff should check the folder of releases"
                 raise ServiceError(message, "data-not-ready", hint=hint, retry_after=60) from None
 
     def settle(self) -> list[str]:
@@ -166,7 +166,7 @@ class Publications:
         there, served = _identity(self._catalogue.shelf / new.id), self._served(new.id)
         last = row_of(connection, PUBLICATIONS, release=new.id)
         if (last is not None and last.begun) or (served and there != served):
-            what, hint = "the release was replaced meanwhile", "look at the changes again"
+            what, hint = "the release has been replaced since", "check the changes again"
             raise ServiceError(what, "changed-meanwhile", "release", hint)
         origin = {"dataset": programme.dataset, "programme": programme.digest}
         facts: dict[str, FactValue] = {**origin}
@@ -245,7 +245,7 @@ class Publications:
             until = time.monotonic() + patience
             while not lock_taken(descriptor):
                 if time.monotonic() >= until:
-                    raise _BusyShelfError("another release is just being published",
+                    raise _BusyShelfError("another publication is in progress",
                                           code="overloaded", retry_after=30)  # fmt: skip
                 time.sleep(_LOOK)
             yield

@@ -123,7 +123,7 @@ class SealedFiles:
         """
         digest = self.digests.get(name)
         if digest is None:
-            raise ServiceError("there is no such file", "not-found", "file")
+            raise ServiceError("file not found", "not-found", "file")
         try:
             descriptor = os.open(self.folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         except OSError:
@@ -158,7 +158,7 @@ class SealedFiles:
 
     def _changed(self) -> ServiceError:
         self.doubtful = True
-        message = "the release is just being replaced, or not in order"
+        message = "the release is being replaced, or is not valid"
         return ServiceError(message, "data-not-ready", retry_after=1)
 
 
@@ -206,14 +206,14 @@ class ServedRelease:
     def listed(self, name: str) -> ListedTable:
         """What is said of a table."""
         if name not in self.tables:
-            raise ServiceError("there is no such table", "not-found", "table")
+            raise ServiceError("table not found", "not-found", "table")
         return self.tables[name]
 
     def read_table(self, name: str) -> ProtectedTable:
         """A table as it was protected."""
         found = _sources(self.files, name)
         if found is None:
-            raise ServiceError("there is no such table", "not-found", "table")
+            raise ServiceError("table not found", "not-found", "table")
         cells, about = found
         data = self.files.read(cells)
         outline = _outline(self.files, about) if about != cells else _described(data)
@@ -256,14 +256,14 @@ def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedR
     """
     called = name or folder.name
     if not _ID.fullmatch(called):
-        raise _unserved("this is no name of a release", "letters, digits, - and _")
+        raise _unserved("not the name of a release", "use letters, digits, - and _")
     seal = read_seal(folder / SEAL)
     if seal is None:
-        raise _unserved("the release has no seal, or a damaged one")
+        raise _unserved("the release is not signed, or its signature file is damaged")
     signer = next((key for key in keys if not seal.wrong_for_public(key)), None)
     if signer is None:
-        hint = "name the public key in trusted_signers; sign with sign = … in [release]"
-        raise _unserved("no key that is trusted here has signed the release", hint)
+        hint = "add the public key to trusted_signers; sign with sign = … in [release]"
+        raise _unserved("the signer of the release is not trusted", hint)
     found = differences(folder, seal)
     if found.missing or found.changed or found.extra:
         wrong = len(found.missing) + len(found.changed) + len(found.extra)
@@ -273,10 +273,10 @@ def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedR
         folder, {**seal.files, **{f"{FOLDER}/{name}": made for name, made in remembered.items()}}
     )
     if MANIFEST not in files.digests:
-        raise _unserved("the release lists nothing (release.json)")
+        raise _unserved("the release has no list of files (release.json)")
     manifest: Mapping[str, Any] = json.loads(files.read(MANIFEST))
     if manifest.get("format") != "discreet-release" or manifest.get("format_version") != 1:
-        raise _unserved("the release was made by another version")
+        raise _unserved("another version made the release")
     tables = {table.name: table for table in _listed(called, files, manifest)}
     return ServedRelease(
         id=called, seal=seal, signer=key_id(signer), manifest=manifest, files=files, tables=tables
@@ -288,7 +288,7 @@ def _listed(release: str, files: SealedFiles, manifest: Mapping[str, Any]) -> It
     for entry in manifest["tables"]:
         name = entry["name"]
         if not is_plain(name):
-            raise _unserved("a table has a name that is no name of a file")
+            raise _unserved("a table has a name that is not a file name")
         sources = _sources(files, name)
         if sources is None:
             continue

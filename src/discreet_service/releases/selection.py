@@ -212,11 +212,11 @@ def select(
         part = wanted.get(dimension.name)
         kept.append(part is not None)
         if part is None and dimension.name == FIGURE and table.several_figures:
-            raise ServiceError("say which figures are wanted", "invalid-selection", FIGURE)
+            raise ServiceError("select the values", "invalid-selection", FIGURE)
         positions.append(np.asarray([0] if part is None else list(part), dtype=np.int32))
     size = math.prod(map(len, positions))
     if size > most:
-        message = f"{size:,} cells are asked for at once; {most:,} are given"
-        hint = "select fewer codes, or ask in several parts"
+        message = f"too many cells: {size:,}; the limit is {most:,}"
+        hint = "select fewer codes, or send several requests"
         raise ServiceError(message, "too-many-selected", limit=most, actual=size, hint=hint)
     return Selection(table=table, positions=tuple(positions), kept=tuple(kept))

@@ -61,7 +61,7 @@ def run_submission(context: JobContext) -> JobOutput:
     """Run a program and put it into the queue: the function of jobs of the kind "submission"."""
     settings: ReviewSettings | None = context.service.settings.reviews
     if settings is None:
-        raise ServiceError("there is no review queue here", "not-found")
+        raise ServiceError("no review queue here", "not-found")
     asked, folder = context.job.asked(), context.folder
     content = context.service.job_inputs.get(asked["input"])
     bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
@@ -174,7 +174,7 @@ class ReviewDesk:
     def settings(self) -> ReviewSettings:
         """What the office says of it; an error if it says nothing."""
         if self._settings is None:
-            raise ServiceError("there is no review queue here", "not-found")
+            raise ServiceError("no review queue here", "not-found")
         return self._settings
 
     @contextmanager
@@ -204,7 +204,7 @@ class ReviewDesk:
         """Seal an upload, and let a worker run it."""
         settings = self.settings
         if data and data not in settings.data:
-            what, hint = "there are no such data", f"data: {', '.join(settings.data)}"
+            what, hint = "data not found", f"data: {', '.join(settings.data)}"
             raise ServiceError(what, "invalid-input", "data", hint)
         if replaces is not None:
             self.own_one(principal, replaces)
@@ -216,7 +216,7 @@ class ReviewDesk:
         program = unpacked(content, file, main, log, **bounds)
         main = "" if program.session is not None else program.main
         if program.session is None and bool(data) == bool(log):
-            what = "name either the data to run it on, or the log of a run elsewhere"
+            what = "give either the data of the run, or the log of a run elsewhere"
             raise ServiceError(what, "invalid-input", "data")
         name = self._inputs.put(content, owner=f"{KIND} {principal.name}")
         asked = {"input": name, "file": file, "main": main, "project": project, "data": data,
@@ -248,7 +248,7 @@ class ReviewDesk:
         """One of one's own submissions; of others nobody is told that there are any."""
         submission = next((one for one in self.own(principal) if one.number == number), None)
         if submission is None:
-            raise ServiceError("there is no such submission", "not-found", "submission")
+            raise ServiceError("submission not found", "not-found", "submission")
         return submission
 
     def answer(self, principal: Principal, number: int, *, text: str) -> None:
@@ -263,7 +263,7 @@ class ReviewDesk:
     def fetch(self, principal: Principal, number: int, file: str) -> bytes:
         """A released file of one's own submission, as the record says it is."""
         if file not in self.own_one(principal, number).files:
-            raise ServiceError("there is no such file", "not-found", "file")
+            raise ServiceError("file not found", "not-found", "file")
         with self._queue() as queue:
             found = view(queue, number).row.standing
             target = target_of(queue, found)
@@ -273,7 +273,7 @@ class ReviewDesk:
             if folder_problem(target, found.intent, found.record) or (
                 file not in (MANIFEST, SUMS) and digest != found.intent["outputs"][file]
             ):
-                raise ServiceError("what was released is not there as it was", "data-not-ready")
+                raise ServiceError("released files are missing or changed", "data-not-ready")
         kind, about = AuditKind.outputs_fetched, f"submission {number}"
         with self._database.writing() as connection:
             facts = {"file": file, "digest": digest}
@@ -331,12 +331,14 @@ class ReviewDesk:
             _of_others(queue, principal, number)
             files = submitted_files(queue, number)
             if not 0 <= place < len(files):
-                raise ServiceError("there is no such file", "not-found", "file")
+                raise ServiceError("file not found", "not-found", "file")
             one, store = files[place], queue.store(queue.told(number, "token"))
             folder = store / ("program" if one.role == "program" else "outputs")
             content = (folder / one.name).read_bytes() if (folder / one.name).is_file() else b""
             if hashlib.sha256(content).hexdigest() != one.sha256:
-                raise ServiceError("this file is not what was handed in", "data-not-ready", "file")
+                raise ServiceError(
+                    "the file changed since its submission", "data-not-ready", "file"
+                )
             return one.name, content
 
     def decide(
@@ -375,11 +377,11 @@ class ReviewDesk:
             if act == "subject":
                 return approve_subject(queue, number, **words)
             if act != "approve":
-                raise ServiceError("there is no such act", "invalid-input", "act")
+                raise ServiceError("unknown action", "invalid-input", "act")
             found = view(queue, number).row.standing
             # The version holds both together: what is decided now is what is approved.
             if found.version == version and found.parts and not found.decisions:
-                raise ServiceError("nobody decided on the outputs yet", "conflict", "outputs")
+                raise ServiceError("no decisions on the outputs yet", "conflict", "outputs")
             return approve(queue, number, despite_conflicts=despite_conflicts, **words)
 
         return self._act(principal, number, act, done)
@@ -402,7 +404,7 @@ def _of_others(queue: Queue, principal: Principal, number: int) -> QueueView:
     """A submission in full, if it is not one's own."""
     found = view(queue, number)
     if same_person(found.row.researcher, principal.name):
-        raise ServiceError("nobody reviews what they handed in", "not-allowed", "submission")
+        raise ServiceError("you cannot review your own submission", "not-allowed", "submission")
     return found
 
 
@@ -443,5 +445,5 @@ def _translated(error: OutputCheckError) -> ServiceError:
     hint = "" if "discreet" in error.hint or "--" in error.hint else error.hint
     if error.code in _CODES:
         return ServiceError(error.what, _CODES[error.code], where, hint)
-    message = "the review queue cannot be used; its keepers should look at it"
+    message = "the review queue is not usable; contact its administrators"
     return ServiceError(message, "data-not-ready")

@@ -89,7 +89,7 @@ def unpacked(
     'a.do'
     """
     if len(content) > most_bytes:
-        raise _refused("this is larger than what is taken", code="too-large")
+        raise _refused("larger than the limit", code="too-large")
     if content.startswith(b"PK\x03\x04"):
         files = _archive(content, most_bytes, most_files)
     else:
@@ -99,14 +99,16 @@ def unpacked(
         return UploadedProgram(files=files, main=str(session / MANIFEST), session=session)
     programs = sorted(one for one in files if one.lower().endswith(_SUFFIX))
     if main and main not in programs:
-        raise _refused("there is no such do-file in it", "main")
+        raise _refused("do-file not found in the archive", "main")
     if not main and len(programs) != 1:
-        message = "it holds several do-files" if programs else "there is no do-file in it"
-        hint = "say which is to be run" if programs else "hand in a .do file or a .zip with one"
+        message = "several do-files in the archive" if programs else "no do-file in the archive"
+        hint = (
+            "state the do-file to run" if programs else "submit a .do file or a .zip file with one"
+        )
         raise _refused(message, "main" if programs else "file", hint)
     if log and (log not in files or not log.lower().endswith(LOGS)):
-        hint = f"logs end in {' or '.join(LOGS)}"
-        raise _refused("there is no such log in it", "log", hint)
+        hint = f"logs need the suffix {' or '.join(LOGS)}"
+        raise _refused("log not found in the archive", "log", hint)
     return UploadedProgram(files=files, main=main or programs[0], log=log)
 
 
@@ -126,14 +128,14 @@ def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, byte
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             if len(entries) > 2 * most_files:
-                raise _refused("there are too many files in it", code="too-large")
+                raise _refused("too many files in the archive", code="too-large")
             for entry in entries:
                 if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
-                    raise _refused("it holds links or special files")
+                    raise _refused("the archive contains links or special files")
                 if entry.flag_bits & 1:
-                    raise _refused("this archive is locked with a password")
+                    raise _refused("the archive has a password")
                 if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise _refused("this archive is packed in a way that is not read")
+                    raise _refused("unsupported compression of the archive")
                 name = _safe_name(entry.filename.removesuffix("/"))
                 if entry.is_dir():
                     continue
@@ -141,7 +143,7 @@ def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, byte
                 folded = unicodedata.normalize("NFKC", name).casefold()
                 parents = {folded.rsplit("/", n)[0] for n in range(1, folded.count("/") + 1)}
                 if folded in seen or f"{folded}/" in seen or parents & seen:
-                    raise _refused("two of its files have one name")
+                    raise _refused("two of its files have the same name")
                 seen.add(folded)
                 seen.update(f"{one}/" for one in parents)
                 with archive.open(entry) as opened:
@@ -150,17 +152,15 @@ def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, byte
                     while piece := opened.read(_PIECE):
                         found += piece
                         if len(found) > left:
-                            raise _refused(
-                                "unpacked, this is larger than what is taken", code="too-large"
-                            )
+                            raise _refused("unpacked, larger than the limit", code="too-large")
                     files[name] = bytes(found)
                 left -= len(files[name])
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError):
-        raise _refused("this is no zip archive that can be read") from None
+        raise _refused("not a readable zip archive") from None
     except RuntimeError:
-        raise _refused("this archive is locked with a password") from None
+        raise _refused("the archive has a password") from None
     if len(files) > most_files:
-        raise _refused("there are too many files in it", code="too-large")
+        raise _refused("too many files in the archive", code="too-large")
     return files
 
 
@@ -179,8 +179,8 @@ def _safe_name(name: str) -> str:
             for one in parts
         )
     ):
-        hint = "plain letters and figures, no links, no way out of the folder"
-        raise _refused("it holds a name that is not taken", hint=hint)
+        hint = "use letters and digits, without links or parent folders"
+        raise _refused("the archive contains an invalid file name", hint=hint)
     return plain
 
 

@@ -272,5 +272,5 @@ def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:
     try:
         return kinds[name] if name else None
     except KeyError:
-        message = f"there is no {where} of this name"
+        message = f"{where} not found"
         raise ServiceError(message, "invalid-input", where) from None

@@ -88,7 +88,7 @@ class TableChoices:
         said = {name: value for name, value in pairs if value}
         unit = version.units.get(said.get("unit", "")) or next(iter(version.units.values()))
         if strict and said.get("unit", unit.name) != unit.name:
-            what, hint = "there is no such unit", f"units: {', '.join(version.units)}"
+            what, hint = "unit not found", f"units: {', '.join(version.units)}"
             raise ServiceError(what, "invalid-query", "unit", hint)
         levels: dict[str, list[str]] = {}
         picks: dict[str, list[str]] = {}

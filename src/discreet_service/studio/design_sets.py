@@ -121,7 +121,7 @@ def bring_package(
     package, service = form.package.file.read(LARGEST + 1), visit.service
     try:
         if len(package) > LARGEST:
-            raise ServiceError("no package is so large", "too-large", limit=LARGEST)
+            raise ServiceError("too large for a package", "too-large", limit=LARGEST)
         with service.database.writing() as connection:
             service.parameter_sets.propose(connection, package, visit.principal.name)
     except ServiceError as error:
@@ -182,7 +182,10 @@ def save_design(visit: Visit, wish: DesignWish, name: str, version: str) -> Para
     """Save a design as a parameter set that is proposed."""
     _check_may_save(visit.principal, name, version)
     if not can_sign(visit.service):
-        what, hint = "this service has no key that signs designs", "studio_key_file in its settings"
+        what, hint = (
+            "the service has no signing key for designs",
+            "add studio_key_file to its settings",
+        )
         raise ServiceError(what, "data-not-ready", "statistic", hint)
     made = parameters_of({}, _ordered_anew(wish, name, version))
     try:
@@ -193,8 +196,8 @@ def save_design(visit: Visit, wish: DesignWish, name: str, version: str) -> Para
             raise
     else:
         if taken.rules.zeros == "table":
-            message = "the version in use changes zeros, which designs of the studio do not"
-            hint = "make this set by command: discreet params pack"
+            message = "the version in use changes zeros; designs of the studio cannot"
+            hint = "create this set with: discreet params pack"
             raise ServiceError(message, "conflict", "statistic", hint)
         table = made.perturbation_table
         made = dataclasses.replace(
@@ -253,7 +256,7 @@ def _check_may_save(principal: Principal, name: str, version: str) -> None:
     check_allowed(principal, Permission.parameters_propose)
     for where, word in (("statistic", name), ("version", version)):
         if not re.fullmatch(WORD, word):
-            message = "up to 80 letters, digits, dots, - and _ are needed here"
+            message = "use up to 80 letters, digits, dots, - and _"
             raise ServiceError(message, "invalid-input", where)
 
 

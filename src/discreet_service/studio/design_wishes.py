@@ -218,12 +218,14 @@ class DesignFields:
         stay = _number(self.stay, "stay", problems) if self.fixed else None
         never = _whole(self.never, problems)
         if noise is not None and not (noise == int(noise) and 1 <= noise <= LARGEST_NOISE):
-            message = f"the largest noise is a whole number from 1 to {LARGEST_NOISE} here"
-            problems.append(Problem(message, "noise", "more noise: discreet ptable design"))
+            message = f"the largest noise must be a whole number from 1 to {LARGEST_NOISE}"
+            problems.append(Problem(message, "noise", "for more noise use: discreet ptable design"))
         if stay is not None and not 0 < stay <= 100:
-            problems.append(Problem("a share that stays is above 0 and at most 100 %", "stay"))
+            problems.append(
+                Problem("the unchanged share must be above 0 and at most 100 %", "stay")
+            )
         if self.order not in ORDERS:
-            problems.append(Problem("there is no such order", "order"))
+            problems.append(Problem("unknown order", "order"))
         if len(problems) > before or noise is None or variance is None:
             return None
         return DesignWish(
@@ -257,7 +259,7 @@ def _number(text: str, where: str, problems: list[Problem]) -> Decimal | None:
             return Decimal(text.replace(",", "."))
     except InvalidOperation:
         pass
-    problems.append(Problem("a number is needed", where))
+    problems.append(Problem("must be a number", where))
     return None
 
 
@@ -265,11 +267,11 @@ def _whole(text: str, problems: list[Problem]) -> tuple[int, ...]:
     """Whole numbers, commas or blanks between."""
     parts = re.split(r"[\s,;]+", text.strip()) if text.strip() else []
     if not all(re.fullmatch(r"[0-9]{1,4}", part) for part in parts):
-        problems.append(Problem("whole numbers are needed, commas between", "never"))
+        problems.append(Problem("expected whole numbers, commas between", "never"))
         return ()
     found = tuple(sorted({int(part) for part in parts}))
     if len(found) > MOST_NEVER or not all(1 <= item <= LARGEST_NEVER for item in found):
-        message = f"up to {MOST_NEVER} figures from 1 to {LARGEST_NEVER} can be avoided here"
+        message = f"up to {MOST_NEVER} values from 1 to {LARGEST_NEVER} can be excluded"
         problems.append(Problem(message, "never"))
         return ()
     return found

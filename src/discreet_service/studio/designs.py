@@ -104,12 +104,12 @@ def released_effect(
 
 def _expected(title: str, table: ProtectedTable, designs: Sequence[AssessedDesign]) -> DesignEffect:
     if table.figures or table.value.dtype.kind != "i":
-        raise ServiceError("this is no table of counts", "invalid-input", "table")
+        raise ServiceError("not a table of counts", "invalid-input", "table")
     # Published counts, without zeros and without what is hidden.
     shown = table.value[np.isin(table.status, _SHOWN) & (table.value > 0)]
     values, cells = np.unique(shown, return_counts=True)
     if not values.size:
-        raise ServiceError("the table shows no counts", "invalid-input", "table")
+        raise ServiceError("the table has no counts", "invalid-input", "table")
     counts = dict(zip(values.tolist(), cells.tolist(), strict=True))
     expected = [expected_quality(design.table, counts) for design in designs]
     return DesignEffect(title=title, true=False, expected=expected, all_cells=len(shown))
@@ -122,7 +122,7 @@ def dataset_effect(
     address = urlsplit(place.strip())
     parts = address.path.strip("/").split("/")
     if len(parts) not in (2, 3) or parts[0] != "tables" or parts[2:] not in ([], ["result"]):
-        what, hint = "this is no address of a table", "copy it from the table builder: /tables/…"
+        what, hint = "not an address of a table", "copy it from the table builder: /tables/…"
         raise ServiceError(what, "invalid-input", "table", hint)
     dataset = unquote(parts[1])
     pairs = parse_qsl(address.query, keep_blank_values=True, max_num_fields=1_000)
@@ -132,7 +132,7 @@ def dataset_effect(
     choices = TableChoices.of(version, pairs, strict=True)
     prepared = visit.service.answers.prepared(dataset, choices.query())
     prepared.plan.require()
-    what, hint = "this table is too large to look at here", "choose coarser levels"
+    what, hint = "the table is too large for this page", "choose coarser levels"
     too_large = ServiceError(what, "too-many-cells", "table", hint)
     if prepared.plan.kind != "instant":
         raise too_large
@@ -291,7 +291,7 @@ def run_designer(visit: _ParametersDesignForm, form: _Sent) -> Response:
         designs, _, wrong = form.read()
         try:
             if any(wrong) or (form.which == "b" and not form.compared):
-                raise ServiceError("there is no such design to save", "invalid-input", "which")
+                raise ServiceError("the design is not possible", "invalid-input", "which")
             wish = designs[form.which == "b"].wish
             if wish is None:
                 raise AssertionError("designs of forms have wishes")

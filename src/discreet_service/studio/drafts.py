@@ -140,7 +140,10 @@ def publish_draft(
     """Say what publishing would change; with the word that this gave, propose it."""
     _, record = programme_of(visit, programme, Permission.releases_publish)
     if not _NAME.fullmatch(release.strip()):
-        what, hint = "this is no name of a release", "letters, digits, - and _, such as census-2026"
+        what, hint = (
+            "not the name of a release",
+            "use letters, digits, - and _, such as census-2026",
+        )
         raise ServiceError(what, "invalid-input", "release", hint)
     request = PublicationRequest(
         draft=draft, release=release.strip(), confirm=confirm, reason=reason

@@ -205,8 +205,8 @@ class OperationForm:
         problems: list[Problem] = []
         texts, operation, rows = self.texts, self.operation, LAYOUTS[self.operation.takes].rows
         if not texts[self.rows].strip():
-            hint = "choose a file in UTF-8, or paste them"
-            problems.append(Problem(f"there are no {rows}", rows, hint))
+            hint = "choose a UTF-8 file, or paste lines"
+            problems.append(Problem(f"no {rows}", rows, hint))
         layout, fields = _layout_fields(operation), setting_fields(operation)
         long = {self.rows, "trees"}
         long |= {field.name for field in (*layout, *fields) if field.kind in ("content", "lists")}
@@ -232,11 +232,11 @@ class OperationForm:
                     for at, (method, own) in enumerate(self.steps)
                 ]
                 if not self.steps:
-                    problems.append(Problem("no step is asked for", field.name, "add a method"))
+                    problems.append(Problem("no steps given", field.name, "add a method"))
         stated |= {operation.section: settings} if operation.section else settings
         formats = _formats(operation)
         if formats and texts["format"] not in formats:
-            problems.append(Problem("this format is not offered", "format"))
+            problems.append(Problem("format not available", "format"))
         refuse(problems, "form")
         limit = RowLimit(getattr(service.settings.limits, f"{rows}_protect"), rows)
         body = io.BytesIO(_with_commas(texts[self.rows]).encode())
@@ -246,7 +246,7 @@ class OperationForm:
     def _marks(self, by: Sequence[str], problems: list[Problem]) -> list[dict[str, Any]]:
         decided: dict[str, dict[str, Any]] = {}
         if len(self.priced) != len(self.prices):
-            problems.append(Problem("cells and their costs do not belong together", "marks"))
+            problems.append(Problem("cells and costs do not match", "marks"))
             return []
         for place in self.waived:
             decided.setdefault(place, {})["status"] = "safe"
@@ -261,7 +261,7 @@ class OperationForm:
             except (ValueError, RecursionError):
                 codes = None
             if not isinstance(codes, list) or len(codes) != len(by):
-                problems.append(Problem("this is no cell of the table", "marks"))
+                problems.append(Problem("not a cell of the table", "marks"))
                 continue
             marks.append({"cells": dict(zip(by, codes, strict=True)), **decision})
         return marks
@@ -307,7 +307,7 @@ def _stated_number(text: str, where: str, problems: list[Problem], kind: type[in
     try:
         return kind(stripped)
     except ValueError:
-        message = "a whole number is needed" if kind is int else "a number is needed"
+        message = "must be a whole number" if kind is int else "must be a number"
         problems.append(Problem(message, where))
         return None
 
@@ -320,8 +320,8 @@ def _stated_trees(text: str, problems: list[Problem]) -> dict[str, Any]:
         if not any(parts):
             continue
         if len(parts) not in (2, 3) or not parts[0] or not parts[1]:
-            hint = "variable, code, code above it; two parts for a code below the total"
-            problems.append(Problem(f"line {number} says something else", "trees", hint))
+            hint = "write variable, code, parent code; two parts for a code below the total"
+            problems.append(Problem(f"line {number} has another form", "trees", hint))
             continue
         trees.setdefault(parts[0], {})[parts[1]] = (parts[2:] or [""])[0] or None
     return {name: {"codes": codes} for name, codes in trees.items()}
@@ -335,8 +335,8 @@ def _rules(texts: Mapping[str, str], problems: list[Problem]) -> dict[str, Any]:
     if shares:
         rules["dominance"] = shares if len(shares) > 1 else shares[0]
     if not rules and not problems:
-        hint = "fill in one of them at least"
-        problems.append(Problem("no rule says what is sensitive", "rules", hint))
+        hint = "fill in at least one of them"
+        problems.append(Problem("no sensitivity rule", "rules", hint))
     return rules
 
 

@@ -129,7 +129,7 @@ def show_change(dataset: str, version: str, digest: _Digest, visit: _Approver) -
         proposed = in_force.proposed(connection, dataset, digest)
         now = in_force.policy(connection, dataset, version)
     if proposed.document.version != version:
-        raise ServiceError("there is no such policy", "not-proposed", "digest")
+        raise ServiceError("policy not found", "not-proposed", "digest")
     # What differs between two policies: its name, what it is, what it becomes.
     before = dict(_flat(now.model_dump(mode="json")))
     after = dict(_flat(proposed.document.model_dump(mode="json")))

@@ -60,7 +60,7 @@ def show_reviews(
 ) -> Response:
     """The queue, the riskiest first."""
     if state not in _STATES or whose not in _WHOSE:
-        raise ServiceError("there is no such filter", "invalid-input", "state")
+        raise ServiceError("unknown filter", "invalid-input", "state")
     if visit.service.settings.reviews is None:
         return page(visit, "no_queue", said_in="reviews")
     spoken, states = words("reviews", visit.language), words("review_states", visit.language)
@@ -140,7 +140,7 @@ class ReviewForm:
         found: dict[int, OutputDecision] = {}
         for number, chosen in self.verdicts.items():
             if chosen not in _VERDICTS:
-                raise ServiceError("there is no such verdict", "invalid-input", "outputs")
+                raise ServiceError("unknown decision", "invalid-input", "outputs")
             decision = OutputDecision(
                 verdict=PartVerdict(chosen), comment=self.comments.get(number, "").strip()
             )
@@ -156,8 +156,8 @@ class ReviewForm:
                 if part.number not in standing.decisions:
                     found.setdefault(part.number, accepted)
         if not found:
-            hint = "choose what becomes of an output, or accept the others"
-            message = "nothing was decided that was not decided before"
+            hint = "decide on an output, or accept the others"
+            message = "no new decisions"
             raise ServiceError(message, "invalid-input", "outputs", hint)
         return found
 
@@ -169,12 +169,12 @@ async def _form_of(request: Request) -> ReviewForm:
     for name, value in form.items():
         if (place := _FIELD.fullmatch(name)) and isinstance(value, str):
             if len(value) > _LONGEST_REASON:
-                message = f"a comment has {_LONGEST_REASON:,} characters at most"
+                message = f"comments can have at most {_LONGEST_REASON:,} characters"
                 raise ServiceError(message, "invalid-input", "comment")
             fields[place[1]][int(place[2])] = value
     told = {name: str(form.get(name, "")) for name in ("version", "reason", "act", "from")}
     if len(told["reason"]) > _LONGEST_REASON:
-        message = f"a reason has {_LONGEST_REASON:,} characters at most"
+        message = f"reasons can have at most {_LONGEST_REASON:,} characters"
         raise ServiceError(message, "invalid-input", "reason")
     return ReviewForm(version=_whole(told["version"]), verdicts=fields["verdict"],
                       comments=fields["comment"], reason=told["reason"],

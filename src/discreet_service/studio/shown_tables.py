@@ -76,7 +76,7 @@ def shown_table(table: ProtectedTable, view: StudioView, language: str) -> dict[
     down, across = _arranged(table, view)
     layout = lay_out(table, rows=down, columns=across, limit=None)
     if layout.shape[1] > _MOST_COLUMNS:
-        what, hint = "the table is too wide to be shown", "let fewer variables go across"
+        what, hint = "the table is too wide for this page", "put fewer variables in columns"
         raise ServiceError(what, "too-many-cells", limit=_MOST_COLUMNS, hint=hint)
     size = max((WHOLE_CELLS if view.whole else PAGE_CELLS) // max(layout.shape[1], 1), 1)
     pages = max(-(-layout.shape[0] // size), 1)

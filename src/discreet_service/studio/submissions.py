@@ -60,9 +60,9 @@ class SubmissionForm(BaseModel, hide_input_in_errors=True):
         """What is handed in: one content, its name, and which of its files are what."""
         files = [(str(one.filename), one.file.read()) for one in (*self.files, *self.folder)]
         if not files:
-            raise _wrong("there is no program", "file", "choose a do-file, or a folder with one")
+            raise _wrong("program is missing", "file", "choose a do-file, or a folder with one")
         if sum(len(content) for _, content in files) > settings.upload_bytes:
-            message = "this is larger than what is taken"
+            message = "larger than the limit"
             raise ServiceError(message, "too-large", limit=settings.upload_bytes)
         named = [name for name, _ in files if self.main in (name, name.rpartition("/")[2])]
         upload: dict[str, Any] = {"main": named[0] if len(named) == 1 else self.main}
@@ -71,8 +71,8 @@ class SubmissionForm(BaseModel, hide_input_in_errors=True):
         (name, content), *others = files
         archive = not others and content.startswith(b"PK\x03\x04")
         if archive and self.log is not None:
-            raise _wrong("a log stands in the archive or beside it, not both", "log",
-                         "send the files of the folder as they are")  # fmt: skip
+            raise _wrong("a log can be inside or outside the archive, not both", "log",
+                         "send the files of the folder unchanged")  # fmt: skip
         if archive or (not others and self.log is None):
             return {**upload, "content": content, "file": name}
         if self.log is not None:

@@ -168,7 +168,7 @@ def order_table(
     try:
         pairs = [(str(name), str(value)) for name, value in json.loads(query)]
     except (ValueError, TypeError, RecursionError):
-        what, hint = "this is no query", "open the page again"
+        what, hint = "not a query", "reload the page"
         raise ServiceError(what, "invalid-input", "query", hint) from None
     version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
     language = visit.language

@@ -63,7 +63,7 @@ class Visit(Request):
             if scheme.lower() == "bearer":
                 known = self.service.api_keys.principal(token.strip())
             if known is None:
-                what, hint = "the key is not known, or no longer", "Authorization: Bearer dsc_…"
+                what, hint = "the key is unknown or expired", "Authorization: Bearer dsc_…"
                 raise ServiceError(what, "not-authenticated", "authorization", hint)
         elif cookie := session_cookie(self):
             known = self.service.sessions.principal(cookie)
@@ -98,7 +98,7 @@ def check_allowed(principal: Principal, permission: Permission, dataset: str = "
         return
     if principal.kind == _ANONYMOUS:
         hint = "send a key: Authorization: Bearer dsc_…"
-        raise ServiceError("say who you are first", "not-authenticated", hint=hint)
+        raise ServiceError("authentication required", "not-authenticated", hint=hint)
     hint = "ask the administrators for the role"
     raise ServiceError(f"this needs {permission.value}", "not-allowed", hint=hint)
 
@@ -143,7 +143,7 @@ def known_visit(request: Request) -> Visit:
     visit = open_visit(request)
     if visit.principal.kind == _ANONYMOUS:
         hint = "log in, or send a key: Authorization: Bearer dsc_…"
-        raise ServiceError("say who you are first", "not-authenticated", hint=hint)
+        raise ServiceError("authentication required", "not-authenticated", hint=hint)
     return visit
 
 

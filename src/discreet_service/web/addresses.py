@@ -25,7 +25,7 @@ def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
     """
     reader = _AddressReader()
     if len(parameters) > _MOST:
-        reader.problems.append(Problem("there are too many parameters", ""))
+        reader.problems.append(Problem("too many parameters", ""))
     grouped: dict[str, list[str]] = {}
     for name, value in parameters[:_MOST]:
         grouped.setdefault(name, []).append(value)
@@ -58,13 +58,13 @@ class _AddressReader:
             self.plain["totals"] = items[0] if items in (["all"], ["none"]) else items
         elif name in _SINGLE:
             if len(values) > 1:
-                self.problems.append(Problem("this is named twice", name))
+                self.problems.append(Problem("given twice", name))
             self.plain[name] = values[0]
         elif dot and variable and prefix in _PREFIXES:
             self.asides.append((prefix, variable, _items(values)))
         else:
             hint = nearest(name[:60], _KNOWN)
-            self.problems.append(Problem("there is no such parameter", name[:60], hint))
+            self.problems.append(Problem("unknown parameter", name[:60], hint))
 
     def document(self) -> dict[str, Any]:
         conditions = []
@@ -74,7 +74,7 @@ class _AddressReader:
             elif variable in self.spanning:
                 self.spanning[variable][prefix] = items
             else:
-                message = "the variable does not stand under by"
+                message = "the variable is not in by"
                 self.problems.append(Problem(message, f"{prefix}.{variable}"[:60]))
         if self.problems:
             raise refused(self.problems)

@@ -102,7 +102,7 @@ def compare_audit(body: VerificationBody, visit: Verifier) -> dict[str, Any]:
 
 def _verified(visit: Visit, heads: tuple[()] | list[SignedHead]) -> dict[str, Any]:
     if not _WALK.acquire(blocking=False):
-        raise ServiceError("the trail is being verified already", "overloaded", retry_after=10)
+        raise ServiceError("a verification is already in progress", "overloaded", retry_after=10)
     try:
         verdict = verify_trail(visit.service, heads, visit.principal.name)
     finally:

@@ -116,4 +116,4 @@ class BodyGate:
 
 
 def _busy() -> ServiceError:
-    return ServiceError("others are being served", "overloaded", retry_after=2)
+    return ServiceError("too many requests in progress", "overloaded", retry_after=2)

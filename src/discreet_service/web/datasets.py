@@ -241,7 +241,7 @@ def _asked_unit(version: DataVersion, name: str | None) -> CatalogueUnit:
         return next(iter(version.units.values()))
     if name not in version.units:
         hint = nearest(name, list(version.units))
-        raise ServiceError(f"there is no unit {name[:60]!r}", "not-found", "unit", hint)
+        raise ServiceError(f"unit {name[:60]!r} not found", "not-found", "unit", hint)
     return version.units[name]
 
 
@@ -252,5 +252,5 @@ def _asked_variable(version: DataVersion, name: str, unit: str | None) -> Catalo
         if name in item.variables:
             return item.variables[name]
     known = list(dict.fromkeys(variable for each in units for variable in each.variables))
-    what, hint = f"there is no variable {name[:60]!r}", nearest(name, known)
+    what, hint = f"variable {name[:60]!r} not found", nearest(name, known)
     raise ServiceError(what, "unknown-variable", "variable", hint)

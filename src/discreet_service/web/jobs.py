@@ -82,7 +82,7 @@ def create_job(
 def list_jobs(
     visit: Viewer,
     state: JobState | None = None,
-    everybody: Annotated[bool, Query(description="Those of all, for staff")] = False,
+    everybody: Annotated[bool, Query(description="Jobs of all users, for staff")] = False,
     cursor: Annotated[str, Query(max_length=60)] = "",
     size: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> dict[str, Any]:
@@ -157,7 +157,7 @@ async def stream_job_events(
     after = 0
     if last_event_id:
         if not _NUMBER.fullmatch(last_event_id):
-            raise ServiceError("this is no number of an event", "invalid-input", "Last-Event-ID")
+            raise ServiceError("not the number of an event", "invalid-input", "Last-Event-ID")
         after = int(last_event_id)
     found = await run_in_threadpool(visit.service.jobs.job, job, visit.principal.name)
     events = await run_in_threadpool(visit.service.jobs.events, job, after)
@@ -167,7 +167,7 @@ async def stream_job_events(
     # Each stream holds a connection.
     for count, most in ((_STREAMS[owner], _MOST_OF_ONE), (_STREAMS.total(), _MOST_STREAMS)):
         if count >= most:
-            what, hint = "too many streams are open", "ask for the job itself now and then"
+            what, hint = "too many streams are open", "poll the job instead"
             raise ServiceError(what, "rate-limited", hint=hint, limit=most, retry_after=10)
     content = _event_lines(visit.service.jobs, found.id, owner, after)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -235,4 +235,4 @@ def _check_range(request: Request, size: int) -> None:
         headers = request.scope["headers"]
         request.scope["headers"] = [item for item in headers if item[0].lower() != b"range"]
     elif (first is not None and int(first) >= size) or (first is None and int(last or 0) == 0):
-        raise ServiceError("the result is not that long", "no-such-range", "range", limit=size)
+        raise ServiceError("the range exceeds the result", "no-such-range", "range", limit=size)

@@ -52,7 +52,7 @@ class PageTable:
     rows: Sequence[Sequence[Value]]
     name: str = "rows"  # Its name in the page
     heading: str = ""  # The word above it; none if empty
-    nothing: str = "nothing"  # What is said where there are no rows
+    nothing: str = "nothing"  # What is said where no rows
     more: str = ""  # Where further rows are
 
     template = "table"

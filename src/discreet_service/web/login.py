@@ -95,7 +95,7 @@ def change_password(visit: FormVisit, old: _Text, new: _Text) -> Response:
     """Change one's password; all other logins end, and this one gets a new cookie."""
     service, name = visit.service, visit.principal.name
     if visit.login is None or visit.login.elsewhere:
-        raise ServiceError("this login has its password elsewhere", "conflict")
+        raise ServiceError("the password of this login is managed elsewhere", "conflict")
     try:
         account = service.users.change_password(name, old, new, _address(visit))
     except ServiceError as error:
@@ -109,7 +109,7 @@ def change_password(visit: FormVisit, old: _Text, new: _Text) -> Response:
 
 def _provider(visit: Visit) -> OidcLogin:
     if visit.service.oidc is None:
-        raise ServiceError("there is no other provider", "not-found")
+        raise ServiceError("no other provider", "not-found")
     return visit.service.oidc
 
 
@@ -134,7 +134,7 @@ def finish_elsewhere(visit: OpenVisit) -> Response:
     answer = visit.query_params.multi_items()
     if len(answer) > 20 or len({name for name, _ in answer}) != len(answer):
         message = "the provider's answer cannot be read"
-        raise ServiceError(message, "not-authenticated", hint="begin the login again")
+        raise ServiceError(message, "not-authenticated", hint="start the login again")
     account = service.users.arrive(provider.finish(attempt, dict(answer)))
     cookie = service.sessions.start(account, session_cookie(visit))
     # A redirect would still count as coming from the provider, without the session's cookie.

@@ -33,7 +33,7 @@ _SCALARS: Mapping[str, Mapping[str, Any]] = {
     "day": {"type": "string", "format": "date"},
     "uri": {"type": "string", "format": "uri"},
     "binary": {"type": "string", "format": "binary"},
-    "any": {"description": "As the standard or the method has it"},
+    "any": {"description": "As defined by the standard or the method"},
 }
 _HEX = re.compile(r"hex([0-9]+)")
 
@@ -170,7 +170,7 @@ _TEXT = {"type": "string"}
 _FOUND = ("where", "code", "message", "hint")
 _SCHEMA: Mapping[str, Any] = {
     "title": _PROBLEM,
-    "description": "RFC 9457; everything that is wrong at once.",
+    "description": "RFC 9457; all problems at once.",
     "type": "object",
     "required": ["type", "title", "status", "detail", "instance", "problems"],
     "properties": {
@@ -178,7 +178,7 @@ _SCHEMA: Mapping[str, Any] = {
         "title": _TEXT,
         "status": {"type": "integer"},
         "detail": _TEXT,
-        "instance": {**_TEXT, "description": "Number by which staff finds the request"},
+        "instance": {**_TEXT, "description": "Number of the request, for staff"},
         "problems": {
             "type": "array",
             "items": {
@@ -196,18 +196,18 @@ _SCHEMA: Mapping[str, Any] = {
 #: Problems that many operations answer with: status → name, code, what is said, hint, where.
 _COMMON: Mapping[str, tuple[str, str, str, str, str]] = {
     "401": (
-        "NotAuthenticated", "not-authenticated", "say who you are first",
+        "NotAuthenticated", "not-authenticated", "authentication required",
         "send a key: Authorization: Bearer dsc_…", "",
     ),
     "403": (
         "NotAllowed", "not-allowed", "this needs people:manage",
         "ask the administrators for the role", "",
     ),
-    "404": ("NotFound", "not-found", "there is no such release", "", "release"),
+    "404": ("NotFound", "not-found", "release not found", "", "release"),
     "422": (
         "Invalid", "invalid-input", "must be at least 1", "", "size",
     ),
-    "429": ("RateLimited", "rate-limited", "there are too many requests", "", ""),
+    "429": ("RateLimited", "rate-limited", "too many requests", "", ""),
 }  # fmt: skip
 _FURTHER = "further"
 #: Parameters whose names depend on variables: an object, each member a parameter.
@@ -315,11 +315,11 @@ def _add_answers(operation: dict[str, Any], examples: OperationExamples) -> None
 
 _DESCRIBED = {
     "200": "The answer",
-    "201": "It was made",
-    "202": "It was taken on",
-    "204": "Nothing more is to be said",
+    "201": "Created",
+    "202": "Accepted",
+    "204": "No content",
     "206": "A part of the answer",
-    "304": "What you have is still right",
+    "304": "Not modified",
 }
 
 

@@ -128,13 +128,13 @@ def _add_parameter_call(purpose: Purpose, name: str, summary: str) -> None:
             for name, text in visit.query_params.multi_items():
                 where = name if name in ParameterRequest.model_fields else ""
                 if name in stated:
-                    raise ServiceError("this is said twice", "invalid-input", where)
+                    raise ServiceError("given twice", "invalid-input", where)
                 stated[name] = text.split(",") if name == "by" else text
                 if name in ("layout", "classifications"):
                     try:
                         stated[name] = json.loads(text)
                     except (ValueError, RecursionError):
-                        raise ServiceError("this is no JSON", "invalid-input", where) from None
+                        raise ServiceError("not valid JSON", "invalid-input", where) from None
             stated.setdefault("language", visit.language)
             options = read_request(ParameterRequest, stated)
             used, parameters = service.parameter_sets.parameters(
@@ -221,12 +221,12 @@ def _call(visit: Visit, operation: Operation, handed: HandedIn) -> CellsCall:
     stated: dict[str, Any] = dict(handed.members)
     for name, text in visit.query_params.multi_items():
         if name != _ASKED or stated:
-            message = "a call is described once: beside its rows, or in the address"
+            message = "describe a call either with its rows or in the address"
             raise ServiceError(message, "invalid-input", _ASKED)
         try:
             stated = dict(json.load(io.StringIO(text)))
         except (ValueError, TypeError, RecursionError):
-            raise ServiceError("this is no JSON object", "invalid-input", _ASKED) from None
+            raise ServiceError("not a JSON object", "invalid-input", _ASKED) from None
     stated.setdefault("language", visit.language)
     call = CellsCall.of(visit.service, visit.principal.name, operation, handed.frame, stated)
     if operation.answer != "table":  # a report has one form, records have those of their layout

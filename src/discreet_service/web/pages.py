@@ -68,7 +68,7 @@ def _files() -> Mapping[str, Path]:
 def get_static(name: str, _: OpenVisit) -> Response:
     """A file of our own: one of those listed, whatever is asked for."""
     if name not in _files():
-        raise ServiceError("there is no such file", "not-found")
+        raise ServiceError("file not found", "not-found")
     path = _files()[name]
     headers = {"Cache-Control": "public, max-age=3600"}
     return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=headers)
@@ -206,7 +206,7 @@ def check_form(request: Request, csrf: Annotated[str, Form(max_length=100)] = ""
     """A dependency of forms: they come from our own pages, in a session that is still there."""
     visit = known_visit(request)
     if visit.principal.kind != "session":
-        raise ServiceError("forms are for people", "not-allowed", hint="programs use the interface")
+        raise ServiceError("forms need a login", "not-allowed", hint="programs must use the API")
     visit.service.sessions.check_csrf(session_cookie(request), csrf)
     return visit
 

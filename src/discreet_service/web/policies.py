@@ -93,7 +93,7 @@ def show_proposed_policy(
     with visit.service.database.reading() as connection:
         found = visit.service.policies.in_force.proposed(connection, dataset, digest)
     if found.document.version != version:
-        raise ServiceError("there is no such policy", "not-found", "digest")
+        raise ServiceError("policy not found", "not-found", "digest")
     return _confidential({"digest": digest, "policy": found.text, "signer": found.signer})
 
 
@@ -145,7 +145,7 @@ def area_report(visit: Visit, dataset: str, version: str, unit: str) -> AreaRepo
     _ensure(visit.service, dataset, version)
     opened = visit.service.datasets.version(dataset, version)
     if unit not in opened.units:
-        raise ServiceError("there is no such unit", "not-found", "unit")
+        raise ServiceError("unit not found", "not-found", "unit")
     with visit.service.database.reading() as connection:
         policy = visit.service.policies.in_force.policy(connection, dataset, version)
     areas = compared_areas(opened, unit, policy.differences.least)

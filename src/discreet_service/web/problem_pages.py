@@ -109,7 +109,7 @@ def add_problem_pages(app: FastAPI) -> None:
         for item in error.errors():
             steps = (str(part) for part in item["loc"] if part not in ("body", "query", "path"))
             problems.append(Problem(str(item["msg"]).partition(", input")[0], ".".join(steps)))
-        many = f"{len(problems)} things are wrong with this request"
+        many = f"{len(problems)} problems with this request"
         wrong = ServiceError.of(problems[:20], many, code="invalid-input")
         return problem_response(request, wrong)
 
@@ -121,12 +121,12 @@ def add_problem_pages(app: FastAPI) -> None:
     @app.exception_handler(ClientDisconnect)
     def left(request: Request, _: ClientDisconnect) -> Response:
         # Nobody is there who could be told, and nothing of ours failed.
-        message = "the body ends before its end"
+        message = "the body is incomplete"
         return problem_response(request, ServiceError(message, code="invalid-body", where="body"))
 
     @app.exception_handler(Exception)
     def failed(request: Request, error: Exception) -> Response:
         fields = {"request": request_number(request), **place_of_failure(error)}
         service_log().error("failure", extra={"fields": fields})
-        reason = "this is not the caller's fault; staff finds it by the number of the request"
+        reason = "internal error; staff can find it by the number of the request"
         return problem_response(request, ServiceError(reason, code="internal"))

@@ -80,7 +80,7 @@ def programme_of(
     shelf = shelf_of(visit.service)
     record = shelf.get(number)
     if not visit.principal.may(permission, record.dataset):
-        raise ServiceError("there is no such programme", "not-found", "programme")
+        raise ServiceError("programme not found", "not-found", "programme")
     return shelf, record
 
 
@@ -99,7 +99,7 @@ async def upload_programme(visit: Producer) -> JSONResponse:
 
 async def _text_of(request: Request) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _TYPES:
-        what, hint = "a programme is TOML", "Content-Type: application/toml"
+        what, hint = "a programme must be TOML", "Content-Type: application/toml"
         raise ServiceError(what, "unsupported-media-type", "content-type", hint)
     text = bytearray()
     async for piece in request.stream():
@@ -283,7 +283,7 @@ def download_draft_file(visit: Producer, programme: str, draft: str, file: str) 
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     found = _draft(visit.service, shelf, record, draft, "draft")
     if file not in found.release.published:
-        raise ServiceError("there is no such file", "not-found", "file")
+        raise ServiceError("file not found", "not-found", "file")
     return Response(
         found.release.files.read(file),
         media_type="application/octet-stream",
@@ -328,14 +328,14 @@ def publish_programme(
             "warnings": draft.summary.get("warnings", [])
         }
     if not hmac.compare_digest(asked.confirm.encode(), word.encode()):
-        what = "draft or release are not what was looked at"
-        hint = "ask again without confirm, and look at the changes"
+        what = "preview or release changed since the last view"
+        hint = "request again without confirm, and check the changes"
         raise ServiceError(what, "changed-meanwhile", "confirm", hint)
     visit.service.check_publishable(draft)
     about = draft.summary
-    judged = about.get("judged") or ["a draft of an earlier version of the service"]
+    judged = about.get("judged") or ["a preview of an earlier version of the service"]
     if not visit.service.policies.released(about["dataset"], about["version"], judged):
-        what, hint = "the policies have not admitted the tables of this draft", "run it again"
+        what, hint = "the policies do not allow the tables of this preview", "run it again"
         raise ServiceError(what, "refused-by-policy", "draft", hint)
     origin = "" if before is None else _origin(visit.service, before)
     both = record.dataset if before is None or origin == record.dataset else ""
@@ -358,7 +358,7 @@ def check_changeable(visit: Visit, release: ServedRelease) -> None:
     if not (
         visit.principal.may(needed, origin) if origin else ALL in visit.principal.datasets(needed)
     ):
-        what, hint = "the release is of other data", "choose another name"
+        what, hint = "the release belongs to other data", "choose another name"
         raise ServiceError(what, "not-allowed", "release", hint)
 
 

@@ -48,9 +48,9 @@ _Asker = Annotated[Visit, Depends(visit_with(Permission.query_run))]
 _KnownTag = Annotated[str | None, Header(alias="If-None-Match", max_length=2_000)]
 _IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
 _ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The protected table, in the format asked for"},
-    202: {"description": "The table is large: a job makes it; Location names it"},
-    304: {"description": "The table that you have is still the right one"},
+    200: {"description": "The protected table, in the requested format"},
+    202: {"description": "The table is large and runs as a job; see Location"},
+    304: {"description": "The table is unchanged"},
 }
 
 

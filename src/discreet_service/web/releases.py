@@ -55,7 +55,7 @@ def chosen_language(service: Service, given: str, request: Request) -> str:
         return spoken
     if given:
         hint = f"known: {', '.join(LANGUAGES)}"
-        raise ServiceError("there is no such language", "invalid-input", "language", hint)
+        raise ServiceError("unknown language", "invalid-input", "language", hint)
     return service.settings.languages[0]
 
 
@@ -162,8 +162,10 @@ def get_release_table(
     # Pages, sheets and whole grids have an end; files of cells that are stored have none.
     most = visit.service.settings.limits.cells_job
     if (FORMATS[form].page is not None or complete) and listed.cells > most:
-        what = f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
-        hint = "ask for parquet, with complete=false"
+        what = (
+            f"a file of this format can have at most {most:,} cells; the table has {listed.cells:,}"
+        )
+        hint = "request parquet, with complete=false"
         raise ServiceError(what, "too-many-cells", hint=hint, limit=most, actual=listed.cells)
     options = {"complete": complete, **({"labels": labels} if form in ("csv", "html") else {})}
     etag = etag_of(found.identity, listed.name, form, spoken, labels, complete)
@@ -179,7 +181,7 @@ def chosen_format(given: str, request: Request) -> str:
     if given:
         if given not in FORMATS:
             hint = nearest(given[:40], list(FORMATS))
-            raise ServiceError("there is no such format", "unsupported-format", "format", hint)
+            raise ServiceError("unknown format", "unsupported-format", "format", hint)
         return given
     wanted = request.headers.get("accept", "*/*")
     ranked: list[tuple[float, int, str]] = []
@@ -195,7 +197,7 @@ def chosen_format(given: str, request: Request) -> str:
         if kind in _ACCEPTED:
             return _ACCEPTED[kind]
     hint = f"known: {', '.join(_ACCEPTED)}"
-    message = "no format of the header Accept is offered"
+    message = "no format of the header Accept is available"
     raise ServiceError(message, "unsupported-format", "accept", hint)
 
 
@@ -221,7 +223,7 @@ def download_release_file(visit: Reader, release: str, file: str) -> Response:
         return conditional(visit, seal, "application/json", lambda: text, name=SEAL)
     digest = found.published.get(file)
     if digest is None:
-        raise ServiceError("there is no such file", "not-found", "file")
+        raise ServiceError("file not found", "not-found", "file")
     suffix = file.rpartition(".")[2].lower()
     media_type = _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream")
     return conditional(visit, etag_of(digest), media_type, lambda: found.files.opened(file),

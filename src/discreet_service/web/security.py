@@ -224,7 +224,7 @@ class SecurityGate:
             service_log().error("failure", extra={"fields": fields})
             if back.started:
                 raise
-            message = "this is not the caller's fault; staff finds it by the number of the request"
+            message = "internal error; staff can find it by the number of the request"
             await self._tell(ServiceError(message, code="internal"), scope, receive, back)
         finally:
             if body is not None:
@@ -258,7 +258,7 @@ class SecurityGate:
         headers = Headers(scope=scope)
         match = _HOST.fullmatch(headers.get("host", "").lower())
         if len(headers.getlist("host")) != 1 or match is None:
-            raise ServiceError("this is no host", "invalid-input", "host")
+            raise ServiceError("not a host", "invalid-input", "host")
         if match[1].strip("[]") not in self._hosts:
             raise ServiceError("this host is not served here", "not-found", "host")
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_TARGET:
@@ -267,7 +267,7 @@ class SecurityGate:
         if "cookie" in headers and _from_elsewhere(scope, headers, self._settings.base_url):
             raise _foreign()
         if headers.get("content-encoding", "identity").strip().lower() != "identity":
-            message = "bodies are read as they are, not compressed"
+            message = "compressed bodies are not supported"
             raise ServiceError(message, "unsupported-media-type", "content-encoding")
         limits, kind = self._settings.limits, headers.get("content-type", "")
         kind = kind.partition(";")[0].strip().lower()
@@ -278,9 +278,9 @@ class SecurityGate:
         stated = headers.get("content-length")
         if stated is not None and "transfer-encoding" in headers:
             # A proxy may take the other one for the end, and what follows for a request.
-            raise ServiceError("a body has one length", "invalid-input", "content-length")
+            raise ServiceError("a body needs exactly one length", "invalid-input", "content-length")
         if stated is not None and not _LENGTH.fullmatch(stated):
-            raise ServiceError("this is no length", "invalid-body", "content-length")
+            raise ServiceError("not a length", "invalid-body", "content-length")
         if stated is not None and int(stated) > limit:
             raise _too_large(limit)
         return limit
@@ -331,7 +331,7 @@ class _BodyGate:
             if self._read > self._limit:
                 self.refused = _too_large(self._limit)
             elif not room:
-                reason = "too many bodies are read at once"
+                reason = "too many requests with bodies"
                 self.refused = ServiceError(reason, code="overloaded", retry_after=2)
             if self.refused is not None:
                 # Of a kind that frameworks hand on as it is.
@@ -464,11 +464,11 @@ def _cookie(headers: Headers, name: str) -> str | None:
 
 
 def _too_large(limit: int) -> ServiceError:
-    message = "the body is larger than what is read here"
+    message = "the body exceeds the limit"
     return ServiceError(message, "too-large", limit=limit or None)
 
 
 def _foreign() -> ServiceError:
-    message = "this was sent by a page of another site, and changes nothing"
-    hint = "use the pages of the service, or a key in place of a login"
+    message = "the request came from another site and was ignored"
+    hint = "use the pages of the service, or a key instead of a login"
     return ServiceError(message, "not-allowed", "origin", hint)

@@ -52,7 +52,7 @@ def get_ready(visit: OpenVisit) -> dict[str, str]:
         with visit.service.database.reading() as connection:
             connection.execute(sa.text("SELECT 1"))
     except (sa.exc.SQLAlchemyError, ServiceError):
-        message = "the database does not answer"
+        message = "the database does not respond"
         raise ServiceError(message, "data-not-ready", retry_after=5) from None
     return {"status": "ready"}
 

@@ -76,7 +76,7 @@ async def hand_in_submission(
     async for piece in visit.stream():
         content += piece
         if len(content) > most:
-            raise ServiceError("this is larger than what is taken", "too-large", limit=most)
+            raise ServiceError("larger than the limit", "too-large", limit=most)
     job = await run_in_threadpool(
         lambda: visit.service.reviews.hand_in(
             visit.principal,
@@ -145,7 +145,7 @@ def decide_on_outputs(
         for one in asked.outputs
     }
     if len(chosen) < len(asked.outputs):
-        raise ServiceError("an output is named twice", "invalid-input", "outputs")
+        raise ServiceError("an output is given twice", "invalid-input", "outputs")
     found = visit.service.reviews.decide(
         visit.principal, submission, chosen, reason=asked.reason, version=asked.version
     )

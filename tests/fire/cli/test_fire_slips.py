@@ -57,7 +57,7 @@ def test_undo_of_no_manifest_is_a_clear_finding(
         undo(place)
     answer = fire("undo", place)
     assert answer.exit_code == 2
-    assert "there is no manifest of this name" in answer.output
+    assert "manifest not found" in answer.output
 
 
 @pytest.mark.parametrize("text", ['global S_ADO "x"', "gl S_ADO = 1", "global S_ADO: pwd"])

@@ -72,7 +72,7 @@ def test_notes_decide_nothing(queue: Queue) -> None:
         (lambda q: answer(q, 1, researcher="Weber", text="!"), "nothing was asked"),
         (lambda q: answer(q, 1, researcher="Anna", text="!"), "only who handed it in"),
         (lambda q: ask(q, 9, person="Anna", text="?"), "no such submission"),
-        (lambda q: ask(q, 1, person="Anna", text="  "), "a reason is needed"),
+        (lambda q: ask(q, 1, person="Anna", text="  "), "a reason is required"),
         (lambda q: say(q, 1, person="Anna", text="a\u202eb"), "hide or mislead"),
     ],
 )

@@ -167,14 +167,14 @@ def test_the_running_service_has_no_right_to_change(
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
-        ("UPDATE audit_entries SET person = 'bob' WHERE seq = 4", "entry 4: it was changed"),
-        ("UPDATE audit_entries SET at = at + 1 WHERE seq = 4", "entry 4: it was changed"),
-        ("UPDATE audit_entries SET facts = '{}' WHERE seq = 4", "entry 4: it was changed"),
-        ("DELETE FROM audit_entries WHERE seq = 4", "entry 4: it is missing, or out of order"),
-        ("DELETE FROM audit_entries WHERE seq < 4", "entry 1: it is missing, or out of order"),
+        ("UPDATE audit_entries SET person = 'bob' WHERE seq = 4", "entry 4: changed"),
+        ("UPDATE audit_entries SET at = at + 1 WHERE seq = 4", "entry 4: changed"),
+        ("UPDATE audit_entries SET facts = '{}' WHERE seq = 4", "entry 4: changed"),
+        ("DELETE FROM audit_entries WHERE seq = 4", "entry 4: missing or out of order"),
+        ("DELETE FROM audit_entries WHERE seq < 4", "entry 1: missing or out of order"),
         (
             "UPDATE audit_entries SET digest = previous WHERE seq = 6",
-            "entry 6: it was changed",
+            "entry 6: changed",
         ),
     ],
 )
@@ -202,7 +202,7 @@ def test_a_genuine_entry_of_another_past_shows(
     with service_database.writing() as connection:
         row = sa.update(AUDIT_ENTRIES).where(AUDIT_ENTRIES.c.seq == 3)
         connection.execute(row.values(**kept._asdict()))
-    assert trail.verify().problems == ("entry 4: it does not follow the one before",)
+    assert trail.verify().problems == ("entry 4: not chained to the previous entry",)
 
 
 def test_another_key_seals_another_trail(
@@ -227,7 +227,7 @@ def test_a_head_shows_that_the_end_is_missing(
     assert trail.verify([head], known).problems == ()
     _changed(service_url, "DELETE FROM audit_entries WHERE seq > 4", "DELETE FROM audit_heads")
     assert trail.verify().whole  # by itself it cannot know
-    assert trail.verify([head], known).problems == ("head 5: the trail ends before, at 4",)
+    assert trail.verify([head], known).problems == ("checkpoint 5: the trail ends earlier, at 4",)
 
 
 def test_a_head_shows_that_all_was_written_anew(
@@ -237,7 +237,7 @@ def test_a_head_shows_that_all_was_written_anew(
     head = trail.sign_head(Ed25519PrivateKey.generate(), tmp_path, "anna")
     _changed(service_url, "DELETE FROM audit_entries", "DELETE FROM audit_heads")
     write(3, person="bob")
-    assert trail.verify([head]).problems == ("head 2: the trail had another entry here",)
+    assert trail.verify([head]).problems == ("checkpoint 2: the entry differs",)
 
 
 def test_heads_of_others_are_none(

@@ -98,7 +98,7 @@ def test_json_says_everything_in_one_body(caller: Caller) -> None:
     assert answer.text.splitlines()[0] == "value,status,symbol"
     twice = caller.send("counts", json.dumps(body).encode(), "application/json", version="1")
     assert twice.status_code == 422
-    assert "said twice" in twice.text
+    assert "given twice" in twice.text
 
 
 def test_weighted_counts_are_those_of_the_library(caller: Caller) -> None:

@@ -218,11 +218,11 @@ def test_large_tables_rounded_together_become_a_sealed_job(
 @for_all_rows(
     ("wrong", "where", "told"),
     [
-        ({"rounding": {"method": "keyed"}}, "cell_key", "goes by cell keys"),
+        ({"rounding": {"method": "keyed"}}, "cell_key", "the method needs cell keys"),
         ({"rounding": {"method": "controlled", "base": 1}}, "rounding.base", "at least 2"),
         ({"rounding": {"method": "controlled", "margins": 10}}, "rounding.margins", "totals that"),
         ({"rounding": {"method": "magic"}}, "rounding.method", "unknown value"),
-        ({"rounding": {"method": "conventional", "seed": 5}}, "rounding.seed", "no such key"),
+        ({"rounding": {"method": "conventional", "seed": 5}}, "rounding.seed", "unknown key"),
         ({"rounding": {"method": "random", "unbiased": True}}, "rounding.unbiased", "controlled"),
         ({"cell_key": "n"}, "by", "two purposes"),
         ({"count": "persons"}, "count", "no such column"),

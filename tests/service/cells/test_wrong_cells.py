@@ -36,12 +36,12 @@ def problems_of(answer: Any) -> dict[str, str]:
     [
         ({"n": [1.5, TRUE[0]], "key": [1, 2]}, "n", "expected whole numbers"),
         ({"n": [-TRUE[0], 1], "key": [1, 2]}, "n", "1 of 2 cells have a number below 0"),
-        ({"n": [1, None], "key": [1, 2]}, "n", "1 of 2 cells have no value"),
+        ({"n": [1, None], "key": [1, 2]}, "n", "1 of 2 cells lack a value"),
         ({"n": [1, TRUE[0]], "key": [1, 10**15]}, "key", "1 of 2 cells have a key off the grid"),
         ({"n": [1, 2], "key": [0.25, 0.5]}, "key", "expected whole numbers"),
         ({"n": [1, 2], "key": ["a", "b"]}, "key", "expected whole numbers"),
         ({"n": [1, 2]}, "key", "column not found"),
-        ({"n": [1], "key": [2], "731731": [3]}, "cells", "1 columns have other names"),
+        ({"n": [1], "key": [2], "731731": [3]}, "cells", "1 columns are unknown"),
         ({"n": [1, 2], "key": [TRUE[1]] * 2}, "key", "1 keys come with different numbers"),
         ({"n": [1], "key": [2], "weight": [float("inf")]}, "weight", "no number of at least 0"),
         ({"n": [0], "key": [2], "weight": [1.0]}, "weight", "weights without records"),
@@ -73,7 +73,7 @@ def test_cells_of_tables_are_looked_at_as_well(caller: Caller) -> None:
     trees = json.dumps({"sex": {"codes": {"m": None, "f": None}}})
     shifted = pl.DataFrame({"sex": ["m", "731731"], "n": [1, 2], "key": [5, 6]})
     found = problems_of(caller.hand_in("counts", shifted, by="sex", classifications=trees))
-    assert found == {"sex": "1 cells have codes that are not in the code tree"}
+    assert found == {"sex": "1 cells have codes that are not in the hierarchy"}
 
 
 @for_all_rows(

@@ -357,7 +357,7 @@ def test_every_operation_can_be_called(served: CellService) -> None:
 
 def test_operations_that_are_none_are_told(client: Client) -> None:
     assert client.operation("get_live") == {"status": "live"}
-    with pytest.raises(ServiceError, match="no such operation") as caught:
+    with pytest.raises(ServiceError, match="unknown operation") as caught:
         client.operation("get_life")
     assert "get_live" in str(caught.value)
     with pytest.raises(ServiceError, match="the path needs 'version'"):

@@ -72,7 +72,7 @@ def test_what_data_alone_tell_is_not_offered(folder: Path) -> None:
     version = open_version(folder, b"key")
     assert list(version.units["person"].variables) == ["sex", "age"]
     describe(folder, _DATASET + 'variables = ["sex", "place"]\n')
-    assert problems(folder) == ["which codes of 'place' there are would tell that they occur"]
+    assert problems(folder) == ["the list of codes of 'place' would disclose that they occur"]
     public = _DATASET.replace("[units", 'public_codes = ["place"]\n[units')
     describe(folder, public)
     place = open_version(folder, b"key").units["person"].variables["place"]
@@ -82,7 +82,7 @@ def test_what_data_alone_tell_is_not_offered(folder: Path) -> None:
 
 def test_missing_values_need_a_code_that_was_stated(folder: Path) -> None:
     write_people(folder, [["m", 17, "A1"], [None, 64, "A2"], ["w", 90, "B1"]])
-    assert problems(folder) == ["'sex' is missing in some records, and no code stands for that"]
+    assert problems(folder) == ["some records lack 'sex', and missing values have no code"]
     describe(folder, _DATASET.replace("[units", 'public_codes = ["sex"]\n[units'))
     sex = open_version(folder, b"key").units["person"].variables["sex"]
     assert sex.codes_of(1) == ("m", "w", "Missing")
@@ -95,7 +95,7 @@ def test_records_that_no_code_holds_are_refused_without_quoting_them(
     folder: Path, rows: list[list[object]], variable: str
 ) -> None:
     write_people(folder, [["m", 17, "A1"], ["w", 90, "B1"], *rows])
-    assert problems(folder) == [f"some records have values that no code of {variable!r} holds"]
+    assert problems(folder) == [f"some records have values outside the codes of {variable!r}"]
 
 
 _SOURCE, _NUMBER = 'source = "data"', 'version = "1"'
@@ -108,7 +108,7 @@ _SOURCE, _NUMBER = 'source = "data"', 'version = "1"'
         ("", 'variables = ["sxe"]', "the records have no column for 'sxe'"),
         ("", 'variables = ["key"]', "the records have no column for 'key'"),
         (_NUMBER, f'{_NUMBER}\ngeography = ["b"]', "the programme has no variable 'b'"),
-        (_NUMBER, f'{_NUMBER}\nparameter_set = "p@1"', "there are no parameter sets here"),
+        (_NUMBER, f'{_NUMBER}\nparameter_set = "p@1"', "no parameter sets here"),
         ('id = "people"', 'id = "../etc"', "has the wrong form"),
         (_NUMBER, f'{_NUMBER}\ntitel = "x"', "unknown key"),
         ("", "[units.person.values.age]", "no noise for the column 'age'"),
@@ -129,7 +129,7 @@ def test_descriptions_are_checked(folder: Path, old: str, new: str, what: str) -
     ("line", "what"),
     [
         ('protect = "suppress"', None),
-        ("additive = true", "figures made additive differ from table to table"),
+        ("additive = true", "additive values differ from table to table"),
     ],
 )
 def test_programmes_whose_tables_depend_on_each_other_are_refused(

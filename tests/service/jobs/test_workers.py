@@ -190,7 +190,9 @@ def test_problems_tell_nothing_of_the_inside(tmp_path: Path) -> None:
     full = PublicationError("the disk is full", code="disk-full", where=place)
     assert problem_of(full, "1")["type"].endswith("disk-full")
     assert problem_of(OSError(28, "no space"), "1")["type"].endswith("disk-full")
-    memory = MicrodataError("this takes more memory", code="memory", where=place)
+    memory = MicrodataError(
+        "the run needs more memory than the limit of", code="memory", where=place
+    )
     assert problem_of(memory, "1")["type"].endswith("overloaded")
     assert problem_of(MemoryError(), "1")["status"] == 503
     for error in (

@@ -109,7 +109,7 @@ def test_old_packages_do_not_come_back(served: CellService) -> None:
     changed(served, "retire", "3")
     with pytest.raises(ServiceError, match="there already"):
         proposed(served, "3")
-    with pytest.raises(ServiceError, match="retired already"):
+    with pytest.raises(ServiceError, match="this set is already retired"):
         changed(served, "activate", "3")
     refused("version-retired", served, "3")
     proposed(served, "4")
@@ -124,7 +124,9 @@ def test_a_version_that_was_overtaken_is_not_activated(served: CellService) -> N
 
 def test_other_signers_and_changed_packages_are_refused(served: CellService) -> None:
     write_key_pair(served.folder / "stranger")
-    with pytest.raises(ServiceError, match="whom this service trusts"):
+    with pytest.raises(
+        ServiceError, match="the signer of the package is not trusted by this service"
+    ):
         proposed(served, "1", signer="stranger")
     sets, package = served.service.parameter_sets, served.package("1")
     for wrong in (package[:-1], package[:400] + b"x" + package[401:], b"DCPARAMS", b""):

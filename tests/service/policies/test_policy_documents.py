@@ -70,13 +70,17 @@ def test_no_limit_has_a_default(name: str) -> None:
 @for_all_rows(
     ("old", "new", "told"),
     [
-        ('"P9"]', '"P9", "P9"]', "names each once"),
+        ('"P9"]', '"P9", "P9"]', "rules must name each rule once; missing"),
         ('"P4", ', "", "missing: P4"),
-        ("cells_instant = 10000", "cells_instant = 6000000", "cells_job is below"),
+        (
+            "cells_instant = 10000",
+            "cells_instant = 6000000",
+            "size: cells_job must not be below cells_instant",
+        ),
         ("least = 50", "least = 14", "is above 14"),
         ("blur = 2", "blur = 11", "at random"),
         ("district = 6.4, ", "", "name the same levels"),
-        ("stop = 10,", "stop = 2,", "stop comes before alert"),
+        ("stop = 10,", "stop = 2,", "stop must not be below alert"),
         ("least = 10\n", 'least = "10"\n', "valid integer"),
         ("blur = 2", "blur = 2\nlenient = true", "not permitted"),
         ("window_hours = 720", "window_hours = 0", "greater than or equal"),

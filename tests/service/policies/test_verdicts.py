@@ -353,7 +353,7 @@ def test_refusals_are_explained_to_staff_without_counts(here: PolicedTown) -> No
     with here.policies._database.reading() as connection:
         found = here.policies.in_force.refusal(connection, "town", "1", digest)
         told = {one["rule"]: one["explanation"] for one in found["rules"]}
-        assert told["P5"] == "it differs by few from sex=1"
+        assert told["P5"] == "it differs by few units from sex=1"
         with pytest.raises(ServiceError, match="no such table"):
             here.policies.in_force.refusal(connection, "town", "1", "none")
 

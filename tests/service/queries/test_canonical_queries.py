@@ -164,33 +164,33 @@ def test_a_filter_on_a_spanning_variable_picks_cells(census: DataVersion) -> Non
             {"by": ["sex"], "where": [{"variable": "region", "codes": ["01", "01001"]}]},
             "invalid-query",
             "where[0].codes",
-            "state a condition with the codes of one level",
+            "use codes of one level in a condition",
         ),
         (
             {"by": ["age5", "legal_age"]},
             "invalid-query",
             "by",
-            "ask for one of them, and for the other in a query of its own",
+            "query them separately",
         ),
         (
             {"by": ["age5"], "where": [{"variable": "legal_age", "codes": ["0-5"]}]},
             "invalid-query",
             "by",
-            "ask for one of them, and for the other in a query of its own",
+            "query them separately",
         ),
         (
             {"by": [{"variable": "region", "level": 1}],
              "where": [{"variable": "region", "codes": ["01001"]}]},
             "invalid-query",
             "by[0]",
-            "name a finer level under by, or coarser codes under where",
+            "use a finer level in by, or coarser codes in where",
         ),
         ({"by": ["sex"], "totals": ["age5"]}, "invalid-query", "totals[0]", "known: sex"),
         (
             {"by": [{"variable": "sex", "codes": ["Total"]}]},
             "unknown-code",
             "by[0].codes",
-            "leave the variable out, or ask for its total: totals",
+            "remove the variable, or request its total: totals",
         ),
         ({"by": ["sex"], "measures": [{"mean": "rent"}]}, "invalid-query", "measures[0].mean", ""),
     ],
@@ -240,8 +240,8 @@ def test_alternatives_do_not_go_together(census: DataVersion, document: dict[str
     with pytest.raises(ServiceError) as refusal:
         meant(census, document)
     (problem,) = refusal.value.problems
-    assert problem.what == "'age5', 'legal_age' describe the same; they do not go together"
-    assert "for the other in a query of its own" in problem.hint
+    assert problem.what == "'age5', 'legal_age' describe the same and cannot be combined"
+    assert "query them separately" in problem.hint
 
 
 def test_alternatives_of_two_columns_do_not_go_together(census: DataVersion) -> None:
@@ -257,11 +257,11 @@ def test_alternatives_of_two_columns_do_not_go_together(census: DataVersion) -> 
         meant(other, {"unit": "person", "by": ["nationality", "education"]})
     with pytest.raises(ServiceError) as refusal:
         meant(other, {"unit": "person", "by": ["origin"]})
-    assert "ask for one of" in refusal.value.problems[0].hint
+    assert "use one of" in refusal.value.problems[0].hint
 
 
 def test_who_asks_for_all_alternatives_is_told_their_names(census: DataVersion) -> None:
     with pytest.raises(ServiceError) as refusal:
         meant(census, {"unit": "person", "by": ["age", "sex"]})
     (problem,) = refusal.value.problems
-    assert problem.hint == "it is several classifications; ask for one of age5, legal_age"
+    assert problem.hint == "the variable has several classifications; use one of age5, legal_age"

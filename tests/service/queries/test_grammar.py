@@ -20,37 +20,37 @@ from tests.helpers.rows import for_all_rows
 @for_all_rows(
     ("document", "problems"),
     [
-        ({"wher": []}, [("wher", "there is no such member", "closest match: 'where'")]),
-        ([], [("", "an object with members is needed here", "")]),
-        (None, [("", "an object with members is needed here", "")]),
-        ({"by": 3}, [("by", "a list is needed here", "")]),
+        ({"wher": []}, [("wher", "unknown member", "closest match: 'where'")]),
+        ([], [("", "must be an object with members", "")]),
+        (None, [("", "must be an object with members", "")]),
+        ({"by": 3}, [("by", "must be a list", "")]),
         (
             {"by": [{"varible": "sex"}]},
             [
                 ("by[0].variable", "required", ""),
-                ("by[0].varible", "there is no such member", "closest match: 'variable'"),
+                ("by[0].varible", "unknown member", "closest match: 'variable'"),
             ],
         ),
         (
             {"where": [{"variable": "age", "codes": []}]},
-            [("where[0].codes", "at least 1 is needed", "")],
+            [("where[0].codes", "at least 1 required", "")],
         ),
         (
             {"by": ["x" * 201]},
-            [("by[0].variable", "this is longer than 200 characters", "")],
+            [("by[0].variable", "longer than 200 characters", "")],
         ),
         (
             {"by": ["a"] * 13, "measures": [{"mean": "rent", "sum": "rent"}]},
             [
-                ("by", "at most 12 are allowed here", ""),
+                ("by", "at most 12 allowed", ""),
                 ("measures[0]", "exactly one of sum, mean, share and figure", ""),
             ],
         ),
         (
             {"by": [{"variable": "age", "where": "n > 3"}], "language": "fr"},
             [
-                ("by[0].where", "there is no such member", ""),
-                ("language", "this is not one of 'en' or 'de'", ""),
+                ("by[0].where", "unknown member", ""),
+                ("language", "must be one of 'en' or 'de'", ""),
             ],
         ),
     ],

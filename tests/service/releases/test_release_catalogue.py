@@ -90,7 +90,7 @@ def test_a_release_nobody_trusted_has_signed_is_not_served(shelf, office, tmp_pa
     other = write_key_pair(tmp_path / "other")
     found = ReleaseCatalogue(shelf, signers=[other.public])
     assert found.releases() == {}
-    assert "no key that is trusted" in next(iter(found.refused().values()))
+    assert "the signer of the release is not trusted" in next(iter(found.refused().values()))
     assert ReleaseCatalogue(shelf).releases() == {}
 
 

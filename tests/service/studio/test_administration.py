@@ -21,7 +21,7 @@ def test_trail_is_what_the_interface_gives(readers: Any) -> None:
         told = browser.get(f"/api/v1/audit?{asked}&size=50").json()["entries"]
         text = readers.page(f"/administration/trail?{asked}", "otto")
         assert _seqs(text) == [each["seq"] for each in told]
-        assert ("No entry fits." in text) is (not told)
+        assert ("No matching entries." in text) is (not told)
     assert told == []
     assert _seqs(readers.page("/administration/trail?kind=login&person=otto&about=", "otto"))
 
@@ -52,7 +52,7 @@ def test_status_is_what_the_interface_gives(readers: Any) -> None:
     text = readers.page("/administration", "adam")
     told = readers.browser("adam").get("/api/v1/config").json()
     assert text_of(text, "version") == told["version"]
-    assert "its database answers" in text_of(text, "ready")
+    assert "The service is ready. Its database responds." in text_of(text, "ready")
     assert 'id="ready"' not in readers.page("/administration", "paul")
 
 

@@ -107,14 +107,16 @@ def test_figures_are_those_of_the_library(
     told = dict(row for row in rows_of_table(page.text, "figures"))
     large = table.parameters()[-1]
     assert told["Variance of large counts"] == f"{large['variance']:.2f}"
-    assert told["Large counts that stay as they are"] == f"{100 * large['stay']:.1f}\xa0%"
+    assert told["Unchanged large counts"] == f"{100 * large['stay']:.1f}\xa0%"
     assert told["Mean absolute deviation"] == f"{quality.mean_absolute_deviation:.2f}"
     assert told["Changed by at most 1"] == f"{100 * quality.at_most_1:.1f}\xa0%"
     assert told["Changed by 4 or more"] == f"{100 * quality.at_least_4:.1f}\xa0%"
     borne = NoiseOdds.of(table).tolerated(0.6)
-    assert told["Exposure at which averaging finds 60 %"] == f"{borne:.1f}"
+    assert told["Independent estimates for a 60 % averaging risk"] == f"{borne:.1f}"
     origin = max(risk.small.drop_nulls("from_1_or_2")["from_1_or_2"])
-    assert told["A published value was a 1 or 2, at most"] == f"{100 * origin:.1f}\xa0%"
+    assert (
+        told["Highest probability that a published value was 1 or 2"] == f"{100 * origin:.1f}\xa0%"
+    )
 
 
 @pytest.mark.parametrize("order", ["plain", "permuted", "split"])
@@ -177,7 +179,7 @@ def test_two_designs_stand_side_by_side(readers: Any) -> None:
     for name in ("tableauA", "tableauB", "transitionA", "transitionB"):
         assert f'id="chart-{name}"' in page
     assert "Distribution of the noise: Original 3" in page
-    assert "The order shown is an example" in page
+    assert "The order is an example. The saved order is drawn again and" in page
     chart = attack_chart([one, other], words("designs", "en"), "en")
     assert [path["kind"] for path in chart.paths if path["kind"].startswith("line")] == [
         "line a",
@@ -226,22 +228,22 @@ def test_every_corner_of_the_form_is_drawn_fast(readers: Any) -> None:
         ({"a_exact": "0.5"}, "row 1 needs a variance of at least 2"),
         ({"a_exact": "0"}, "variance"),
         ({"a_never": "1; x"}, "expected whole numbers"),
-        ({"a_never": "0"}, "figures from 1 to 10"),
-        ({"a_never": "11"}, "figures from 1 to 10"),
+        ({"a_never": "0"}, "values from 1 to 10 can be excluded"),
+        ({"a_never": "11"}, "values from 1 to 10 can be excluded"),
         ({"a_never": "1,2,3,4,5,6,7,8,9"}, "up to 8 figures"),
         ({"a_fixed": "yes", "a_stay": "0"}, "above 0 and at most 100"),
         ({"a_fixed": "yes", "a_stay": "101"}, "above 0 and at most 100"),
         ({"a_fixed": "yes", "a_stay": ""}, "must be a number"),
-        ({"a_order": "upside down"}, "there is no such order"),
+        ({"a_order": "upside down"}, "unknown order"),
         ({"compared": "yes", "b_noise": "99"}, "the largest noise is a whole number"),
-        ({"a_noise": "1", "a_never": "1,2"}, "no such design"),
+        ({"a_noise": "1", "a_never": "1,2"}, "This design is not possible"),
     ],
 )
 def test_what_is_wrong_is_said_where_it_is(readers: Any, fields: Any, told: str) -> None:
     page = send(readers, **fields)
     assert page.status_code == 422
     shown = text_of(page.text.replace("</div>\n</div>\n", "</div>\n"), "drawn")
-    assert "There is no such design" in page.text
+    assert "This design is not possible" in page.text
     assert told in html.unescape(page.text), shown
     assert "<svg" not in page.text
     assert "<b>" not in page.text
@@ -258,8 +260,8 @@ def test_a_variance_that_is_possible_is_offered(readers: Any) -> None:
     taken = send(readers, a_exact="", a_variance="2.5").text
     assert rows_of_table(taken, "figures")[0] == ["Variance of large counts", "2.50"]
     german = send(readers, a_exact="0.5", head=GERMAN).text
-    assert "So einen Entwurf gibt es nicht" in german
-    assert "Nehmen: Varianz 2,50" in german
+    assert "Dieser Entwurf ist nicht möglich" in german
+    assert "Übernehmen: Varianz 2,50" in german
 
 
 @for_all_rows("row", ["", "0", "-3", "9" * 50, "x", "²"])
@@ -291,7 +293,7 @@ def test_effect_on_a_released_table_is_what_the_library_expects(readers: Any) ->
     counts = [count for count in shown["value"].to_list() if count]
     quality = expected_quality(design_perturbation(5, 3, (1, 2)), counts)
     assert f"{quality.mean_absolute_deviation:.2f}" in page[page.index('id="effect"') :]
-    assert "no true count is behind it" in page
+    assert "Computed from published counts, without true counts." in page
     assert 'id="true-cells"' not in page
 
 
@@ -349,8 +351,8 @@ def test_true_values_need_a_permission_of_their_own() -> None:
 @for_all_rows(
     ("fields", "status", "told"),
     [
-        ({"place": "/tables/"}, 422, "no address of a table"),
-        ({"place": "https://evil.example/x"}, 422, "no address of a table"),
+        ({"place": "/tables/"}, 422, "not an address of a table"),
+        ({"place": "https://evil.example/x"}, 422, "not an address of a table"),
         ({"place": "/tables/nothing?unit=person"}, 422, "data set"),
         ({"place": "/tables/census?unit=person&by=nothing"}, 422, "nothing"),
         (
@@ -404,7 +406,15 @@ def test_a_design_is_signed_and_activated_by_two_persons(readers: Any) -> None:
     # The order that was shown is not the one that is used.
     assert made.content.canonical() != wish.table().content.canonical()
     path = "/designs/sets/labour/1"
-    assert send(readers, path=path, act="activate", reason="better noise").status_code == 303
+    assert (
+        send(
+            readers,
+            path=path,
+            act="activate",
+            reason="Number of independent values from which a total can be",
+        ).status_code
+        == 303
+    )
     assert "Waits for a second person" in readers.page("/designs/sets", MIRA)
     seen = send(readers, "carl", f"{path}/look")
     assert seen.status_code == 200
@@ -424,7 +434,7 @@ def test_a_design_is_signed_and_activated_by_two_persons(readers: Any) -> None:
     # What is in use stays closed.
     closed = send(readers, "carl", f"{path}/look")
     assert closed.status_code == 422
-    assert "what was in use stays closed" in closed.text
+    assert "only proposed sets can be viewed" in closed.text
     # The next version takes over everything else.
     again = send(readers, act="save", statistic="labour", version="2", a_exact="3.5")
     assert again.status_code == 303, again.text
@@ -446,13 +456,13 @@ def test_all_but_the_noise_is_taken_over(readers: Any) -> None:
 @for_all_rows(
     ("fields", "told"),
     [
-        ({"statistic": "census", "version": "1"}, "this version is there already"),
+        ({"statistic": "census", "version": "1"}, "the version exists already"),
         ({"statistic": "census", "version": "0"}, "a newer version was in use"),
         ({"statistic": "../x", "version": "1"}, "letters, digits"),
         ({"statistic": "census", "version": ""}, "letters, digits"),
         ({"statistic": "a" * 81, "version": "1"}, "letters, digits"),
-        ({"statistic": "census", "version": "9", "which": "b"}, "no such design to save"),
-        ({"statistic": "census", "version": "9", "a_exact": "0.5"}, "no such design"),
+        ({"statistic": "census", "version": "9", "which": "b"}, "the design is not possible"),
+        ({"statistic": "census", "version": "9", "a_exact": "0.5"}, "This design is not possible"),
     ],
 )
 @for_all_rows("act", ["save", "export"])
@@ -501,9 +511,9 @@ def test_packages_of_strangers_are_refused(readers: Any, tmp_path: Path) -> None
         sign_key=stranger.signing, key=readers.folder / "package.key",
     )  # fmt: skip
     for content, told in (
-        (package.read_bytes(), "not signed by somebody whom this service trusts"),
-        (b"PK\x03\x04 nonsense", "no package with a valid signature"),
-        (b"", "no package with a valid signature"),
+        (package.read_bytes(), "the signer of the package is not trusted by this service"),
+        (b"PK\x03\x04 nonsense", "not a package with a valid signature"),
+        (b"", "not a package with a valid signature"),
     ):
         files = {"package": ("x.dcparams", io.BytesIO(content))}
         page = send(readers, path="/designs/sets", files=files)
@@ -540,11 +550,11 @@ def test_without_a_key_designs_are_signed_elsewhere_only(readers: Any) -> None:
         page = send(readers).text
         assert 'value="save"' not in page
         assert 'value="export"' in page
-        assert "This service signs no designs" in page
+        assert "This service has no signing key for designs. Sign the design" in page
         assert "--max-noise 5 --variance 3 --forbidden 1,2" in page
         refused = send(readers, act="save", statistic="census", version="60")
         assert refused.status_code == 422
-        assert "no key that signs designs" in refused.text
+        assert "the service has no signing key for designs" in refused.text
     finally:
         service.settings = kept
 
@@ -563,7 +573,7 @@ def test_the_key_of_the_studio_signs_parameters_and_nothing_else(
     with pytest.raises(SettingsError, match="a key of its own"):
         parameter_signers(settings.trusted_signers, office)
     office.with_suffix(".pub").write_bytes(studio.read_bytes())
-    with pytest.raises(SettingsError, match=r"the \.pub beside it"):
+    with pytest.raises(SettingsError, match=r"its \.pub file"):
         parameter_signers((), office)
     with pytest.raises(DiscreetError):
         parameter_signers((), tmp_path / "missing.key")
@@ -586,7 +596,7 @@ def test_a_policy_signed_by_the_studio_is_refused(readers: Any, tmp_path: Path) 
             service.policies.in_force.propose(connection, text, signature, cora, "try it once")
         told[key.name] = caught.value.what
         policy.with_name("POLICY.toml.sig").unlink(missing_ok=True)
-    assert told["studio.key"] == "whoever signed the policy is not trusted"
+    assert told["studio.key"] == "the signer of the policy is not trusted"
     # The office's own is refused for another reason: it is the policy in force.
     assert "trusted" not in told["office.key"]
 

@@ -182,21 +182,21 @@ def test_places_above_all_sections_have_lines_too() -> None:
     ("text", "said"),
     [
         ("", "Write a programme, or choose a file."),
-        ("dataset = ", "this is no valid TOML"),
+        ("dataset = ", "not valid TOML"),
         ("[" * 3_000, "no"),
-        ("tables = 7", "names no data set"),
+        ("tables = 7", "the programme lacks a data set"),
         ('dataset = "census"', "asks for no table"),
         ('dataset = "nothing"\n[tables.a]\nby = ["sex"]', "Line 1 :"),
         ('dataset = "census"\nversion = "9"\n[tables.a]\nby = ["sex"]', "Line 2 :"),
         (PEOPLE.replace("[defaults]", "[defalts]"), "closest match: 'defaults'"),
-        (f'{PEOPLE}\n[sources.x]\nsource = "../../etc/passwd"', "this cannot be said here"),
-        (f'{PEOPLE}\n[data]\nsource = "../../etc"', "this cannot be said here"),
+        (f'{PEOPLE}\n[sources.x]\nsource = "../../etc/passwd"', "not allowed here"),
+        (f'{PEOPLE}\n[data]\nsource = "../../etc"', "not allowed here"),
         (f'{PEOPLE}\n[tables."../../etc"]\nby = ["sex"]', "cannot be a file name"),
         (f'{PEOPLE}\n[tables.a]\nfrom = "../../etc"\nby = ["sex"]', "no source '../../etc'"),
         (f'{PEOPLE}\n[tables.a]\nby = ["/etc/passwd"]', "no variable '/etc/passwd'"),
         (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nwhere = \"person_id == '1'\"", "identifies"),
         (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nwhere = \"nothing == '1'\"", "nothing"),
-        (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nprotect = 'none'", "this cannot be said here"),
+        (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nprotect = 'none'", "not allowed here"),
     ],
 )
 def test_what_is_no_programme_is_neither_taken_nor_a_failure(
@@ -227,8 +227,8 @@ def test_what_is_no_programme_is_neither_taken_nor_a_failure(
     [
         (PEOPLE.encode(), 303, ""),
         (b"\xef\xbb\xbf" + PEOPLE.replace("\n", "\r\n").encode(), 303, ""),
-        (b"\x89PNG\r\n\x1a\n\xff\xfe\x00", 422, "this is no text in UTF-8"),
-        (b"\x00" * 50, 422, "this is no valid TOML"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe\x00", 422, "not UTF-8 text"),
+        (b"\x00" * 50, 422, "not valid TOML"),
         (b"x = 1\n" + b"#" * 1_000_001, 413, "the programme is too long"),
     ],
 )
@@ -309,7 +309,7 @@ def test_a_run_is_followed_and_can_be_stopped_by_its_owner_alone(office: Office)
     stopped = office.send(f"/jobs/{job}/cancel", page=place)
     assert stopped.status_code == 303
     page = office.page(place, "paul")
-    assert "There is no draft." in page
+    assert "No preview was created." in page
     assert "data-events" not in page
     for path in (f"{place}/tables/homes", f"{place}/publish"):
         answer = office.browser("paul").get(path, headers=HTML)
@@ -319,7 +319,7 @@ def test_a_run_is_followed_and_can_be_stopped_by_its_owner_alone(office: Office)
 def test_page_that_follows_a_run_is_told_where_the_draft_is(office: Office) -> None:
     place = f"/programmes/{office.later}/drafts/{office.draft}"
     part = office.page(place, "paul", **{"X-Fragment": "run"})
-    assert "The draft is done." in part
+    assert "The preview is ready." in part
     assert f'id="look" href="{place}"' in part
     assert "data-events" not in part
     assert 'id="run"' not in office.page(place, "paul")
@@ -336,7 +336,7 @@ def test_why_a_run_failed_is_told_to_its_owner(office: Office) -> None:
         file.write_text(PEOPLE, "utf-8")
     own, other = office.page(place, "paul"), office.page(place, "petra")
     assert "no variable" in own
-    assert "There is no draft." in own
+    assert "No preview was created." in own
     assert "no variable" not in other
     assert str(office.folder) not in own
 
@@ -380,7 +380,7 @@ def test_comparison_is_that_of_the_interface(office: Office) -> None:
         assert " · ".join(each["labels"]) in page
         figures = (f'<td class="number">{each[name]}</td>' for name in ("before", "after"))
         assert "".join(figures) in page
-    assert "other programme; others are counted" in plain(page)
+    assert "other programme; other population" in plain(page)
 
 
 def test_of_very_many_tables_those_that_change_are_listed(
@@ -396,7 +396,7 @@ def test_of_very_many_tables_those_that_change_are_listed(
     assert text_of(page, "others").endswith(": 1")
     assert text_of(page, "tally-same") == "1"
     assert f"{here}/tables/homes" not in page
-    assert "Not listed here; the interface lists all: 1" in plain(page)
+    assert "Not listed here; the API lists all: 1" in plain(page)
     monkeypatch.undo()
     assert 'id="others"' not in office.page(f"{here}?release=people", "paul")
 
@@ -407,7 +407,7 @@ def test_the_usual_release_is_one_with_the_same_tables_of_the_same_data(office: 
     nothing = office.page(f"/programmes/{office.later}/drafts/{office.draft}?release=", "paul")
     assert text_of(nothing, "tally-new") == "3"
     own = office.page(f"/programmes/{office.first}/drafts/{office.first_draft}", "paul")
-    assert 'This draft is published as <a href="/releases/people">' in own
+    assert 'Published as <a href="/releases/people">' in own
     assert text_of(own, "tally-same") == "2"
 
 
@@ -452,7 +452,7 @@ def test_publishing_says_first_what_changes_and_then_does_it(office: Office) -> 
     assert 'href="/releases/people"' in office.page(f"/programmes/{number}", "paul")
     assert "Population by region and sex" in office.page("/releases/people")
     # Published as "people" now is another draft: the one before is no longer.
-    assert "This draft is published" not in office.page(
+    assert "Published as" not in office.page(
         f"/programmes/{office.first}/drafts/{office.first_draft}", "paul"
     )
 
@@ -493,7 +493,7 @@ def test_of_two_who_publish_at_once_the_second_looks_again(office: Office) -> No
 
 def test_producers_of_other_data_learn_of_none(office: Office) -> None:
     assert "People and their work" not in office.page("/programmes", "olga")
-    assert "No data set that you may use is published." in office.page("/programmes", "olga")
+    assert "No published data sets that you may use." in office.page("/programmes", "olga")
     here = f"/programmes/{office.later}"
     for path in (here, f"/programmes/new?of={office.later}", f"{here}/drafts/{office.draft}",
                  f"{here}/drafts/{office.draft}/tables/homes"):  # fmt: skip
@@ -538,7 +538,7 @@ def test_who_publishes_one_data_set_does_not_publish_over_another(
     before = service.releases.release("census-2022").identity
     refused = office.send(f"{here}/publish", page=here, name="petra", release="census-2022")
     assert refused.status_code == 403
-    assert "the release is of other data" in plain(refused.text)
+    assert "the release belongs to other data" in plain(refused.text)
     allowed = office.send(f"{here}/publish", page=here, name="paul", release="census-2022")
     assert allowed.status_code == 200
     # Nor by a word that was given before.
@@ -573,7 +573,7 @@ def test_who_may_not_publish_is_not_offered_to(
     assert f'action="{here}/publish"' in office.page(here, "paul")
     page = office.page(here, "wim")
     assert f'action="{here}/publish"' not in page
-    assert "Publishing is for those with that right." in page
+    assert "You do not have the right to publish." in page
     fields = {"csrf": office.csrf("wim"), "release": "wims"}
     assert office.browser("wim").post(f"{here}/publish", data=fields).status_code == 403
 

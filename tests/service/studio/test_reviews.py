@@ -117,7 +117,7 @@ def told(page: str) -> str:
 
 def outputs_of(page: str) -> list[str]:
     """The texts of the outputs that a page shows."""
-    found = re.findall(r"<h4>Would be released</h4><pre[^>]*>(.*?)</pre>", page, re.DOTALL)
+    found = re.findall(r"<h4>For release</h4><pre[^>]*>(.*?)</pre>", page, re.DOTALL)
     return [html.unescape(re.sub(r"</?mark>", "", one)) for one in found]
 
 
@@ -184,10 +184,10 @@ def test_from_submission_to_release(readers: Any, number: int, directly: tuple[Q
         assert answer.status_code == 303, told(answer.text)
         if name == "vera":
             text = readers.page(page, "vera")
-            assert "Another person has to approve it, too." in text
+            assert "You have approved this submission. Another reviewer must" in text
             assert 'name="act" value="approve"' not in text
     assert post(readers, "viktor", number, "act", act="release").status_code == 303
-    assert "Released: the researcher can fetch" in readers.page(page, "vera")
+    assert "Released. The researcher can download these files." in readers.page(page, "vera")
     own = readers.page(f"/submissions/{number}", "rosa")
     assert "one firm &amp; more" in own
     assert "accepted as an exception" in own
@@ -276,7 +276,7 @@ def test_nobody_reviews_what_they_handed_in(readers: Any) -> None:
 
 def test_whoever_is_not_named_reads_and_does_not_act(readers: Any, number: int) -> None:
     text = readers.page(f"/reviews/{number}", "stella")
-    assert "does not name you" in text
+    assert "You are not a reviewer of this queue. You can read, but not" in text
     assert 'name="act"' not in text
     assert 'name="verdict-1"' not in text
     answer = post(readers, "vera", number, "act", act="reject", csrf="x")
@@ -374,7 +374,7 @@ def test_a_run_elsewhere_comes_with_its_log(readers: Any) -> None:
     assert do_jobs(readers.service) == []
     own = readers.service.reviews.own(Principal(name="rosa", kind="session", grants=()))
     text = readers.page(f"/reviews/{own[0].number}", "vera")
-    assert "elsewhere: log as handed in" in text
+    assert "elsewhere; log as submitted" in text
     assert "more/other.do" in text
     assert re.search(r'<li class="cut"><code>\s+3 \|\s+2\s+0.33\s+100.00</code>', text)
     sent = readers.browser("vera").get(f"/reviews/{own[0].number}/log")
@@ -393,15 +393,19 @@ def _zip(**files: bytes) -> bytes:
 @for_all_rows(
     ("files", "fields", "said"),
     [
-        ([], {}, "there is no program"),
-        ([("a.csv", b"1,2")], {}, "there is no do-file in it"),
-        ([("a.do", b"count"), ("b.do", b"count")], {}, "it holds several do-files"),
+        ([], {}, "program is missing"),
+        ([("a.csv", b"1,2")], {}, "no do-file in the archive"),
+        ([("a.do", b"count"), ("b.do", b"count")], {}, "several do-files in the archive"),
         ([("../a.do", b"count")], {}, "a name that is not taken"),
         ([(".DS_Store", b"x"), ("a.do", b"count")], {}, "a name that is not taken"),
         ([("a.zip", _zip(**{"../a.do": b"count"}))], {}, "a name that is not taken"),
         ([("a.do", b"x" * 5_000_001)], {}, "larger than what is taken"),
-        ([("a.do", b"count")], {"data": "taxes"}, "there are no such data"),
-        ([("a.do", b"count")], {"data": ""}, "name either the data"),
+        ([("a.do", b"count")], {"data": "taxes"}, "data not found"),
+        (
+            [("a.do", b"count")],
+            {"data": ""},
+            "give either the data of the run, or the log of a run elsewhere",
+        ),
         ([("a.do", b"count")], {"project": "p" * 201}, "at most 200 characters"),
     ],
 )
@@ -430,10 +434,10 @@ def test_decisions_that_are_none(readers: Any) -> None:
     form = form_of(browser.get("/reviews/2", headers=HTML).text, action)
     for fields, said in (
         ({}, "nothing was decided"),
-        ({"verdict-1": "maybe"}, "no such verdict"),
+        ({"verdict-1": "maybe"}, "unknown decision"),
         ({"verdict-1": "hold"}, "needs a comment"),
         ({"verdict-99": "accept"}, "there is no output 99"),
-        ({"verdict-1": "accept", "reason": " "}, "a reason is needed"),
+        ({"verdict-1": "accept", "reason": " "}, "a reason is required"),
         ({"verdict-1": "hold", "comment-1": "x" * 2_001}, ""),
     ):
         sent = {**form, "reason": "seen", **fields}
@@ -460,15 +464,17 @@ def test_what_was_changed_on_the_disk_is_not_decided_on(readers: Any) -> None:
 def test_pages_without_a_queue_or_a_submission(readers: Any) -> None:
     readers.add("renate", Grant("researcher"))
     text = readers.page("/submissions", "renate")
-    assert "You have not handed in anything yet" in text
+    assert "No submissions yet. A first program" in text
     assert "tabulate state" in text
-    assert "It would say, for example" in readers.page("/reviews?state=releasing", "vera")
+    assert "Example: 2: wages.do, rosa, waiting, 1 to review, 0 of 2" in readers.page(
+        "/reviews?state=releasing", "vera"
+    )
     service = readers.service
     kept = service.settings
     service.settings = dataclasses.replace(kept, reviews=None)
     try:
         assert "queue init" in readers.page("/reviews", "vera")
-        assert "takes no submissions" in readers.page("/submissions", "rosa")
+        assert "This office accepts no submissions here." in readers.page("/submissions", "rosa")
     finally:
         service.settings = kept
 
@@ -523,7 +529,7 @@ def test_a_question_is_answered_before_anybody_approves(readers: Any, number: in
     browser = readers.browser("rosa")
     fields = form_of(page, f"{own}/answer")
     empty = browser.post(f"{own}/answer", data={**fields, "text": " "}, headers=HTML)
-    assert (empty.status_code, "a reason is needed" in empty.text) == (422, True)
+    assert (empty.status_code, "a reason is required" in empty.text) == (422, True)
     sent = browser.post(f"{own}/answer", data={**fields, "text": "of home"}, headers=HTML)
     assert sent.status_code == 303
     assert f"{own}/answer" not in readers.page(own, "rosa")
@@ -542,7 +548,7 @@ def test_what_was_sent_back_is_replaced(readers: Any, number: int) -> None:
     sent = {"act": "subject", "reason": "leave out the ages"}
     assert post(readers, "vera", number, "act", **sent).status_code == 303
     own = readers.page(f"/submissions/{number}", "rosa")
-    assert "approved subject to a change" in own
+    assert "conditionally approved" in own
     assert "leave out the ages" in own
     link = f"/submissions?replaces={number}"
     assert f'href="{link}#new-title"' in own

@@ -159,15 +159,15 @@ def test_both_rules_of_dominance(readers: Any) -> None:
 @for_all_rows(
     ("wrong", "told"),
     [
-        ({"cells": ""}, "there are no cells"),
-        ({"minimum_frequency": "", "p_percent": ""}, "no rule says what is sensitive"),
+        ({"cells": ""}, "no cells"),
+        ({"minimum_frequency": "", "p_percent": ""}, "no sensitivity rule"),
         ({"p_percent": "much"}, "must be a number"),
         ({"by": "region"}, "column not found"),
         ({"method": "magic"}, "suppression.method"),
         ({"trees": "branch"}, "line 1 has another form"),
-        ({"waived": ["C"]}, "this is no cell of the table"),
+        ({"waived": ["C"]}, "not a cell of the table"),
         ({"cells": "branch,n\nTotal,x\n"}, "largest"),
-        ({"format": "exe"}, "this format is not offered"),
+        ({"format": "exe"}, "format not available"),
     ],
 )
 def test_what_is_wrong_is_said_beside_the_fields(
@@ -189,7 +189,7 @@ def test_what_is_wrong_is_said_beside_the_fields(
     ("fields", "said"),
     [
         ({"largest": "first," + "x" * 600}, "more than 500 characters"),
-        ({"priced": ['["A"]', '["B"]'], "prices": ["5"]}, "do not belong together"),
+        ({"priced": ['["A"]', '["B"]'], "prices": ["5"]}, "cells and costs do not match"),
     ],
 )
 def test_nothing_that_was_sent_is_dropped(readers: Any, fields: dict[str, Any], said: str) -> None:

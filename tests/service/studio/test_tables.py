@@ -92,7 +92,7 @@ def test_form_and_address_are_one(readers: Any) -> None:
     back = re.search(r'href="(/tables/census\?[^"]+)">← Change', page)
     assert back
     form = readers.page(html.unescape(back[1]), "rita")
-    assert "Only these are counted: female" in form
+    assert "Counted categories only: female" in form
 
 
 def test_codes_with_commas_survive(readers: Any) -> None:

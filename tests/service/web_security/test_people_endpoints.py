@@ -192,7 +192,7 @@ def test_an_endpoint_that_names_no_permission_is_an_error() -> None:
     bare.add_api_route("/open", lambda: None)
     nested.mount("/more", lambda *_: None)
     for router in (bare, nested):
-        with pytest.raises(AssertionError, match="which permission"):
+        with pytest.raises(AssertionError, match="lacks its permission"):
             _check_permissions("x", router)
 
 

@@ -70,7 +70,7 @@ def _in_window(visit: Annotated[Visit, Depends(visit_with(Permission.releases_re
     anonymous = principal.kind == "anonymous"
     who = caller_address(visit) if anonymous else f"{principal.kind} {principal.name}"
     if wait := windows.wait(who):
-        message = f"at most {calls} calls can be made in {_WINDOW} seconds"
+        message = f"limit: {calls} calls in {_WINDOW} seconds"
         raise ServiceError(message, "rate-limited", retry_after=wait, limit=calls)
     return visit
 
@@ -87,7 +87,7 @@ def _language(visit: Visit) -> str:
     languages, wanted = visit.service.settings.languages, visit.query_params.get("lang", "").lower()
     if wanted and wanted not in LANGUAGES:
         hint = f"known: {', '.join(languages)}"
-        raise ServiceError("there is no such language", "invalid-selection", "lang", hint)
+        raise ServiceError("unknown language", "invalid-selection", "lang", hint)
     return wanted or languages[0]
 
 
@@ -149,7 +149,7 @@ def list_px_tables(
         tables = [item for item in tables if item.updated and item.updated[:10] >= first]
     pages = max(1, math.ceil(len(tables) / size))
     if page > pages:
-        message = f"there are {pages:,} pages"
+        message = f"the last page is {pages:,}"
         raise ServiceError(message, "not-found", "pageNumber", limit=pages, actual=page)
     releases = service.releases.releases()
     titles = {name: release.title(language) for name, release in releases.items()}
@@ -192,11 +192,11 @@ def get_px_metadata(visit: Reader, table: str) -> Response:
     lower = {name.lower(): value for name, value in visit.query_params.items()}
     form = lower.get("outputformat", PX_FORMATS[0]).lower()
     if form not in ("json-stat2", "json-px"):
-        what, hint = "metadata come as json-stat2 or json-px", "outputFormat=json-stat2"
+        what, hint = "metadata formats: json-stat2, json-px", "outputFormat=json-stat2"
         raise ServiceError(what, "invalid-selection", "outputFormat", hint)
     saved = opened_query(lower["savedquery"]) if lower.get("savedquery") else None
     if saved is not None and saved["tableId"] != table:
-        what = "the saved query is about another table"
+        what = "the saved query belongs to another table"
         raise ServiceError(what, "invalid-selection", "savedQuery")
     parameters = visit.query_params.multi_items()
     named = [item for item in parameters if item[0].lower().startswith("codelist")]
@@ -304,7 +304,7 @@ def get_px_code_list(visit: Reader, codelist: str) -> Response:
     variable = next((item for item in every if item.name == name), None)
     listed = None if variable is None else find_level_list(table, variable, codelist)
     if variable is None or listed is None:
-        raise ServiceError("there is no such list of codes", "not-found", "codelist")
+        raise ServiceError("code list not found", "not-found", "codelist")
     return _answer(visit, table, code_list(listed, variable, language, _base(visit)))
 
 

@@ -66,7 +66,7 @@ class PxQuery:
                 found[name.lower()] = value
             elif inner is None:
                 hint = nearest(name, ("valueCodes[VARIABLE]", "codelist[VARIABLE]", *_PLAIN))
-                problems.append(Problem("there is no such parameter", name[:60], hint))
+                problems.append(Problem("unknown parameter", name[:60], hint))
             elif inner[1].lower() == "valuecodes":
                 found["values"].setdefault(inner[2], []).extend(split_values(value))
             elif inner[1].lower() == "codelist":
@@ -104,7 +104,7 @@ class PxQuery:
                 problems.append(_unknown("parameter", item, "outputFormatParams", FORMAT_PARAMS))
         for group in (_TEXTS, tuple(_SEPARATORS)):
             if len({*params} & {*group}) > 1:
-                message = f"only one of {', '.join(group)} can be asked for"
+                message = f"use only one of {', '.join(group)}"
                 problems.append(Problem(message, "outputFormatParams"))
         refuse(problems, "selection", "invalid-selection", _MOST_TOLD)
         return cls(values=found["values"], codelists=found["codelists"],
@@ -113,20 +113,22 @@ class PxQuery:
 
 
 def _unknown(kind: str, given: str, where: str, known: Sequence[str]) -> Problem:
-    return Problem(f"there is no such {kind}", where, nearest(given[:60], known))
+    return Problem(f"unknown {kind}", where, nearest(given[:60], known))
 
 
 def _read_body(body: Any, found: dict[str, Any], problems: list[Problem]) -> None:
     hint = '{"selection": [{"variableCode": "sex", "valueCodes": ["*"]}]}'
     selection = body.get("selection", []) if isinstance(body, dict) else None
     if not isinstance(selection, list):
-        problems.append(Problem("a selection is needed", "selection", hint))
+        problems.append(Problem("selection is missing", "selection", hint))
         return
     for at, entry in enumerate(selection):
         name = entry.get("variableCode") if isinstance(entry, dict) else None
         values = (entry.get("valueCodes") or []) if isinstance(entry, dict) else None
         if not isinstance(name, str) or not _is_texts(values):
-            problems.append(Problem("this names no variable and codes", f"selection[{at}]", hint))
+            problems.append(
+                Problem("variableCode and valueCodes are missing", f"selection[{at}]", hint)
+            )
             continue
         found["values"][name] = values
         named = entry.get("codelist", entry.get("codeList"))
@@ -136,7 +138,7 @@ def _read_body(body: Any, found: dict[str, Any], problems: list[Problem]) -> Non
     for key in ("heading", "stub"):
         given = placement.get(key) or [] if isinstance(placement, dict) else None
         if not _is_texts(given):
-            problems.append(Problem("names of variables are needed", f"placement.{key}"))
+            problems.append(Problem("expected names of variables", f"placement.{key}"))
         else:
             found[key] = given
 
@@ -190,7 +192,7 @@ def selection_of(query: PxQuery, table: ProtectedTable, table_id: str, *, most: 
         problems += [_unknown("variable", n, where, names) for n in named if n not in names]
     placed = [*query.heading, *query.stub]
     if len({*placed}) < len(placed):
-        problems.append(Problem("a variable goes down or across, and once", "heading"))
+        problems.append(Problem("a variable can be in rows or columns, once", "heading"))
     wanted: dict[str, Sequence[int] | None] = {}
     if not query.values and not query.codelists and not problems:
         wanted = dict(default_positions(table, most))
@@ -221,7 +223,7 @@ def _positions(
     expressions = query.values.get(name)
     if not expressions and named is None:
         if name == FIGURE and table.several_figures:
-            message = "say which figures are wanted: nothing stands for all of them together"
+            message = "select the values: they have no total"
             problems.append(Problem(message, f"valueCodes[{name}]", "write *"))
         return None
     found = chosen_positions(expressions or ["*"], codes, name, problems)
@@ -288,7 +290,7 @@ def chosen_positions(
     ([], 'known: 10, 20')
     """
     if len(expressions) > _MOST_EXPRESSIONS:
-        problems.append(Problem("too many codes are named", where, "write * for all of them"))
+        problems.append(Problem("too many codes selected", where, "use * for all codes"))
         return []
     order, meant = list(codes), set[str]()
     for expression in expressions:
@@ -307,7 +309,7 @@ def _means(
     def wrong(text: str) -> list[str]:
         short = len(text) <= 60 and text.isprintable()
         shown = text if short else text[:60].encode("unicode_escape").decode("ascii")
-        problems.append(Problem(f"{shown!r} is no code of {where}", where, nearest(text, order)))
+        problems.append(Problem(f"{shown!r} is not a code of {where}", where, nearest(text, order)))
         return []
 
     if text in codes:
@@ -336,7 +338,7 @@ def _means(
         return order[min(first, last) : max(first, last) + 1]
     if "*" in text or "?" in text:
         if text.count("*") + text.count("?") > _MOST_SIGNS:
-            problems.append(Problem("too many * and ? stand in one pattern", where))
+            problems.append(Problem("too many * and ? in one pattern", where))
             return []
         # Only * (any signs) and ? (one sign) mean something.
         fits = re.compile(translate(text.replace("[", "[[]"))).match
@@ -362,16 +364,14 @@ def saved_query(body: Any, language: str) -> tuple[str, dict[str, Any]]:
     table, spoken = given.get("tableId"), given.get("language") or language
     params = given.get("outputFormatParams") or []
     if not isinstance(table, str) or not table:
-        problems.append(Problem("a table is needed", "tableId"))
+        problems.append(Problem("expected a table", "tableId"))
     if not isinstance(spoken, str):
-        problems.append(Problem("this is no language", "language"))
+        problems.append(Problem("not a language", "language"))
     if not isinstance(given.get("outputFormat") or "", str):
-        problems.append(Problem("this is no format", "outputFormat"))
+        problems.append(Problem("not a format", "outputFormat"))
     if not _is_texts(params):
-        problems.append(Problem("names of parameters are needed", "outputFormatParams"))
-    problems += [
-        Problem("there is no such member", str(item)[:60]) for item in given if item not in _KNOWN
-    ]
+        problems.append(Problem("expected names of parameters", "outputFormatParams"))
+    problems += [Problem("unknown member", str(item)[:60]) for item in given if item not in _KNOWN]
     refuse(problems, "selection", "invalid-selection", _MOST_TOLD)
     query = {
         "tableId": table,
@@ -388,7 +388,7 @@ def saved_query(body: Any, language: str) -> tuple[str, dict[str, Any]]:
         raise ServiceError(what, "invalid-selection", "selection") from None
     number = base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
     if len(number) > _LONGEST or len(text) > _LARGEST:
-        what, hint = "the query is too long to be saved", "write * or range(a,b) for many codes"
+        what, hint = "the query is too long to save", "use * or range(a,b) for many codes"
         raise ServiceError(what, "invalid-selection", "selection", hint)
     return number, query
 
@@ -407,7 +407,7 @@ def opened_query(number: str) -> dict[str, Any]:
         if made != number:
             raise ValueError(number)
     except (ValueError, zlib.error, binascii.Error, RecursionError, ServiceError):
-        what, hint = "there is no such saved query", "save it, and use the number that is answered"
+        what, hint = "saved query not found", "save the query, and use the returned number"
         raise ServiceError(what, "not-found", "savedqueries", hint) from None
     return query
 

@@ -99,14 +99,14 @@ def _language(visit: Visit) -> str:
 def _parts(rest: str, names: tuple[str, ...]) -> dict[str, str]:
     parts = rest.strip("/").split("/") if rest.strip("/") else []
     if len(parts) > len(names):
-        reason = f"the address has {len(parts)} parts, at most {len(names)} are known"
+        reason = f"the address has {len(parts)} parts; at most {len(names)} are allowed"
         raise ServiceError(reason, "invalid-query", "path", "/".join(names))
     return {name: (parts[at] if at < len(parts) else "*") for at, name in enumerate(names)}
 
 
 def _check_version(version: str) -> None:
     if not any(part in _CURRENT for part in version.split(",")):
-        what, hint = "there is no such version", f"write {VERSION} or ~"
+        what, hint = "version not found", f"write {VERSION} or ~"
         raise ServiceError(what, "not-found", "version", hint)
 
 
@@ -129,17 +129,17 @@ def get_sdmx_structure(visit: Reader, rest: str) -> Response:
                 if name in (_STRUCTURE_TYPE, *anything))  # fmt: skip
     version = next(versions, None)
     if version is None:
-        what, hint = "this format is not offered", f"offered: {_STRUCTURE_TYPE}"
+        what, hint = "format not available", f"offered: {_STRUCTURE_TYPE}"
         raise ServiceError(what, "unsupported-format", "accept", hint)
     if version not in ("", "2.0.0", "2.0", "2.1.0", "2.1"):
-        what, hint = "this version is not offered", "offered: 2.0.0"
+        what, hint = "version not available", "offered: 2.0.0"
         raise ServiceError(what, "unsupported-format", "accept", hint)
     parts = _parts(rest, ("type", "agency", "id", "version", "item"))
     kind = parts["type"].lower()
     kinds = tuple(_KINDS) if kind in ("*", "structure") else (kind,)
     if kinds[0] not in _KINDS:
         hint = nearest(kind, list(_KINDS))
-        raise ServiceError("there are no such structures", "not-found", "type", hint)
+        raise ServiceError("structures not found", "not-found", "type", hint)
     _check_version(parts["version"])
     references = visit.query_params.get("references", "none").lower()
     detail = visit.query_params.get("detail", "full").lower()
@@ -149,7 +149,7 @@ def get_sdmx_structure(visit: Reader, rest: str) -> Response:
     ):
         if given not in words:
             hint = nearest(given[:60], words)
-            raise ServiceError("this word is not known", "invalid-query", where, hint)
+            raise ServiceError("unknown word", "invalid-query", where, hint)
     language = _language(visit)
     releases = service.releases.releases()
     seals = sorted(release.identity for release in releases.values())
@@ -190,8 +190,8 @@ def _structures(
             also = _also(kind, references)
             opened = [entry for entry in (kind, *also) if entry != "dataflow"]
             if opened and len(own) > _MOST_TABLES:
-                reason = f"structures of at most {_MOST_TABLES} tables are given at once"
-                hint, most = "name one, or ask for dataflows without references", _MOST_TABLES
+                reason = f"too many tables: the limit is {_MOST_TABLES}"
+                hint, most = "select one, or request dataflows without references", _MOST_TABLES
                 raise ServiceError(reason, "too-many-cells", "", hint, limit=most, actual=len(own))
             for flow in own:
                 exact = wanted if kind in _PREFIXES else set()
@@ -217,7 +217,7 @@ def _structures(
                         found["codelist"][states["id"]] = states
     content = {_KINDS[kind]: list(each.values()) for kind, each in found.items() if each}
     if not content and (wanted or not _of_agency(parts["agency"])):
-        raise ServiceError("there are no such structures", "not-found", "id")
+        raise ServiceError("structures not found", "not-found", "id")
     return content
 
 
@@ -245,14 +245,14 @@ def get_sdmx_data(visit: Reader, rest: str) -> Response:
         if version in _OFFERED.get(form, ()):
             break
     else:
-        what = "this format is not offered"
+        what = "format not available"
         hint = f"offered: {_DATA_TYPE}, {_JSON_TYPE};version=2.0.0"
         raise ServiceError(what, "unsupported-format", "accept", hint)
     kind = _JSON_TYPE if form in _JSON_TYPES else _DATA_TYPE
     csv = "1.0" if version.startswith("1.") else "2.0"
     parts = _parts(rest, ("context", "agency", "id", "version", "key"))
     if parts["context"].lower() not in ("dataflow", "datastructure", "*"):
-        what, hint = "data are found by their dataflow", "/data/dataflow/DISCREET/ID/1.0/KEY"
+        what, hint = "the dataflow is missing", "/data/dataflow/DISCREET/ID/1.0/KEY"
         raise ServiceError(what, "not-found", "context", hint)
     _check_version(parts["version"])
     # The dataflow that is named: one, for structures differ.
@@ -260,15 +260,15 @@ def get_sdmx_data(visit: Reader, rest: str) -> Response:
     listed = flows if parts["id"] in ("*", "all") else parts["id"].split(",")
     flow, *others = [item for item in listed if item in flows and agency] or [""]
     if not flow:
-        raise ServiceError("there is no such dataflow", "not-found", "id")
+        raise ServiceError("dataflow not found", "not-found", "id")
     if others:
-        what, hint = "data of one dataflow are given at once", "/data/dataflow/DISCREET/ID/1.0"
+        what, hint = "request one dataflow at a time", "/data/dataflow/DISCREET/ID/1.0"
         raise ServiceError(what, "invalid-query", "id", hint)
     name, language = flows[flow], _language(visit)
     query = _query(visit, parts["key"], csv)
     updated_after = visit.query_params.get("updatedAfter", "")
     if updated_after and service.releases.listed(name).updated[:10] < updated_after[:10]:
-        raise ServiceError("nothing has changed since then", "not-found")
+        raise ServiceError("no changes since then", "not-found")
     table = SdmxTable(flow=flow, table=service.releases.table(name))
     most = min(_MOST_CELLS, service.settings.limits.cells_job)
     cells = wanted_cells(query, table, most=most)
@@ -299,7 +299,7 @@ def _query(visit: Visit, key: str, csv: str) -> SdmxQuery:
         elif name in _NUMBERS:
             member, least = _NUMBERS[name]
             if not re.fullmatch(r"\d{1,9}", value) or int(value) < least:
-                what = f"a whole number of at least {least} is needed"
+                what = f"must be a whole number of at least {least}"
                 raise ServiceError(what, "invalid-query", name)
             stated[member] = int(value)
         elif name in _TEXTS:
@@ -308,7 +308,7 @@ def _query(visit: Visit, key: str, csv: str) -> SdmxQuery:
             continue
         elif name != "updatedAfter":
             known = ["c[DIMENSION]", *_NUMBERS, *_TEXTS, "updatedAfter"]
-            what, hint = "this parameter is not offered", nearest(name[:60], known)
+            what, hint = "parameter not available", nearest(name[:60], known)
             raise ServiceError(what, "invalid-query", name[:60], hint)
     return SdmxQuery(key=key, filters=filters, csv=csv, **stated)
 
@@ -326,7 +326,7 @@ def data_message(
     frame = wanted_columns(query, table, cells, language)
     along = query.at_observation
     if along and along not in (*table.dimensions, ALL_DIMENSIONS):
-        raise ServiceError("there is no such dimension", "invalid-query", "dimensionAtObservation")
+        raise ServiceError("unknown dimension", "invalid-query", "dimensionAtObservation")
     inner = [along] if along in table.dimensions else list(table.dimensions)
     outer = [name for name in table.dimensions if name not in inner]
     columns = {name: _dimension(table, frame, at, language)

@@ -70,7 +70,7 @@ def _filtered(given: str, codes: Sequence[str], where: str, problems: list[Probl
         match = _OPERATION.fullmatch(part)
         if match is None:
             lost = [item for item in part.split(",") if item not in known]
-            message = f"{len(lost)} codes of {where} are not there" if lost[1:] else "no such code"
+            message = f"{len(lost)} codes of {where} not found" if lost[1:] else "unknown code"
             problems.append(Problem(message, where, nearest(lost[0][:60], codes) if lost else ""))
             return set()
         test = _TESTS[match[1]]
@@ -90,7 +90,7 @@ def _keys(query: SdmxQuery, table: SdmxTable, problems: list[Problem]) -> list[l
         if parts == ["*"]:
             return []
         if len(parts) != width:
-            message = f"a key needs {width} parts, {len(parts)} given"
+            message = f"a key needs {width} parts, got {len(parts)}"
             hint = f"{'.'.join(table.dimensions)}; for codes with a point: c[DIMENSION]=CODE"
             problems.append(Problem(message, "key", hint))
             return []
@@ -105,20 +105,18 @@ def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCell
     keys = _keys(query, table, problems)
     known = {*table.dimensions, *ATTRIBUTES, "OBS_VALUE"}
     unknown = [name for name in query.filters if name not in known]
-    problems += [
-        Problem(f"there is no component {n!r}", "c", nearest(n, list(known))) for n in unknown
-    ]
+    problems += [Problem(f"unknown component {n!r}", "c", nearest(n, list(known))) for n in unknown]
     beside = [name for name in query.filters if name in known and name not in table.dimensions]
-    problems += [Problem("only dimensions can be filtered by", f"c[{name}]") for name in beside]
+    problems += [Problem("only dimensions can be filters", f"c[{name}]") for name in beside]
     refuse(problems, "query", "invalid-query", _MOST_TOLD)
     passing = _passing(query, table, keys)
     size = math.prod(map(len, passing))
     if size > most:
-        message = f"{size:,} observations are asked for at once; {most:,} are given"
-        hint = "ask for fewer, with a key or c[DIMENSION]=…"
+        message = f"too many observations: {size:,}; the limit is {most:,}"
+        hint = "request fewer, with a key or c[DIMENSION]=…"
         raise ServiceError(message, "too-many-cells", limit=most, actual=size, hint=hint)
     if size == 0:
-        raise ServiceError("there are no such observations", "not-found")
+        raise ServiceError("observations not found", "not-found")
     whole = table.table
     positions = tuple(np.asarray(item, dtype=np.int32) for item in passing)
     positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
@@ -141,7 +139,7 @@ def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCell
     rows = _of_series(query, table, [part[rows] for part in index], rows)
     rows = rows[query.offset :][: query.limit]
     if not len(rows):
-        raise ServiceError("there are no such observations", "not-found")
+        raise ServiceError("observations not found", "not-found")
     return ListedCells(tuple(part[rows] for part in index), value[rows], status[rows])
 
 
@@ -156,7 +154,7 @@ def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[
         asked = {key[at] for key in keys}
         lost = [code for code in asked if code and code not in set(codes)]
         problems += [
-            Problem(f"no such code in {name}", "key", nearest(c[:60], codes)) for c in lost
+            Problem(f"unknown code in {name}", "key", nearest(c[:60], codes)) for c in lost
         ]
         if keys and "" not in asked:
             found &= asked
@@ -176,7 +174,7 @@ def _of_series(
     spanning = len(table.table.spanning)
     if along and along not in (*table.dimensions, ALL_DIMENSIONS):
         hint = nearest(along, [*table.dimensions, ALL_DIMENSIONS])
-        message = "there is no such dimension"
+        message = "unknown dimension"
         raise ServiceError(message, "invalid-query", "dimensionAtObservation", hint)
     if along == ALL_DIMENSIONS:
         others: list[int] = []
@@ -209,7 +207,7 @@ def wanted_columns(
     if query.measures == "none":
         dropped.add("OBS_VALUE")
     elif query.measures not in ("all", "OBS_VALUE"):
-        what, hint = "there is no such measure", "known: all, none, OBS_VALUE"
+        what, hint = "unknown measure", "known: all, none, OBS_VALUE"
         raise ServiceError(what, "invalid-query", "measures", hint)
     return frame.select(name for name in frame.columns if name not in dropped)
 
@@ -228,5 +226,5 @@ def wanted_attributes(given: str) -> set[str]:
             found.add(part)
         elif part not in ("none", "dataset", "series", "msd"):
             hint = nearest(part[:60], ["dsd", "obs", "all", "none", *ATTRIBUTES])
-            raise ServiceError("there is no such attribute", "invalid-query", "attributes", hint)
+            raise ServiceError("unknown attribute", "invalid-query", "attributes", hint)
     return found

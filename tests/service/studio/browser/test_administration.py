@@ -37,7 +37,7 @@ def test_administrator_makes_a_person_and_a_key(
     page.select_option("#dataset", "census")
     page.get_by_role("button", name="Grant").click()
     page.get_by_role("button", name="Withdraw: requester census").wait_for()
-    page.get_by_role("button", name="New one-time password").click()
+    page.get_by_role("button", name="Reset password").click()
     word = page.locator("#once").inner_text()
     check_page(page)
     assert studio.service.users.login("nina", word, "192.0.2.9").must_change
@@ -97,7 +97,7 @@ def test_auditor_finds_who_overrode_a_refusal(
     page.get_by_text("The trail is as it was written.").wait_for()
     check_page(page)
     with page.expect_download() as waiting:
-        page.get_by_role("link", name=re.compile("Export the whole trail")).click()
+        page.get_by_role("link", name=re.compile("Export audit trail")).click()
     lines = waiting.value.path().read_text("utf-8").splitlines()
     assert any('"refusal_overridden"' in line for line in lines)
     assert '"trail_exported"' in lines[-1]

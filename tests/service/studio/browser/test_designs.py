@@ -51,7 +51,7 @@ def test_sliders_draw_while_they_move(logged_in: Any, check_page: Any) -> None:
     page.fill("#a_exact", "0.5")
     page.wait_for_selector("#drawn .problem")
     check_page(page)
-    page.get_by_role("button", name=re.compile("Take the variance")).press("Enter")
+    page.get_by_role("button", name=re.compile("Use variance")).press("Enter")
     page.wait_for_selector("#chart-noise")
     assert page.input_value("#a_exact") == ""
     assert page.input_value("#a_variance") == "2.5"
@@ -74,7 +74,11 @@ def test_from_design_to_activation_by_keys(logged_in: Any, check_page: Any, stud
     page.wait_for_url("**/designs/sets")
     check_page(page)
     form = f"form[action='/designs/sets/census/{version}']"
-    _press(page, f"{form} input[name=reason]", *"better noise")
+    _press(
+        page,
+        f"{form} input[name=reason]",
+        *"Number of independent values from which a total can be",
+    )
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Waits for a second person")
     check_page(page)
@@ -99,13 +103,13 @@ def test_effect_on_true_counts(logged_in: Any, check_page: Any) -> None:
     page.goto("/designs")
     page.fill("#place", "/tables/census?unit=person&by=region:state,sex")
     page.check("input[name=true]")
-    page.get_by_role("button", name="Show the effect").press("Enter")
+    page.get_by_role("button", name="Show effect").press("Enter")
     page.wait_for_selector("#true-cells")
     check_page(page)
     other = logged_in("custodian")
     other.goto("/designs")
     assert other.locator("input[name=true]").count() == 0
-    other.get_by_role("button", name="Show the effect").press("Enter")
+    other.get_by_role("button", name="Show effect").press("Enter")
     other.wait_for_selector("#effect")
     assert other.locator("#true-cells").count() == 0
     check_page(other)

@@ -11,12 +11,12 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
     page = logged_in("producer")
     page.goto("/rounding")
     check_page(page)
-    page.get_by_role("link", name="Try it with invented firms").click()
+    page.get_by_role("link", name="Use synthetic firms").click()
     page.get_by_role("button", name="Round", exact=True).click()
     page.wait_for_selector("#outcome")
     check_page(page)
     assert page.get_by_text("0 of 55").is_visible()
-    page.get_by_text("The same in Python, R and curl").click()
+    page.get_by_text("Program code in Python, R and curl").click()
     page.get_by_role("button", name="Copy: curl").click()
     assert "/api/v1/protect/rounding?request=" in page.evaluate("navigator.clipboard.readText()")
     page.get_by_label("Method").select_option("conventional")
@@ -38,7 +38,7 @@ def test_example_is_run_with_a_step_more(logged_in: Any, check_page: Any) -> Non
     page = logged_in("producer")
     page.goto("/records")
     check_page(page)
-    page.get_by_role("link", name="Try it with invented persons").click()
+    page.get_by_role("link", name="Use synthetic persons").click()
     page.get_by_label("Add a method").select_option("safe")
     page.get_by_role("button", name="Add", exact=True).click()
     check_page(page)
@@ -53,7 +53,7 @@ def test_example_is_run_with_a_step_more(logged_in: Any, check_page: Any) -> Non
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the changed records").click()
     assert download.value.suggested_filename == "persons.csv"
-    page.get_by_role("button", name="Take this step away 3").click()
+    page.get_by_role("button", name="Remove step 3").click()
     assert page.locator("fieldset.step").count() == 2
     page.get_by_label("Left out of the file").fill("household_id")
     page.get_by_role("button", name="Show what changes").press("Enter")
@@ -65,7 +65,7 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     page = logged_in("producer")
     page.goto("/suppression")
     check_page(page)
-    page.get_by_role("link", name="Try it with invented firms").click()
+    page.get_by_role("link", name="Use synthetic firms").click()
     page.get_by_role("button", name="Hide cells").click()
     page.wait_for_selector("#outcome")
     check_page(page)
@@ -74,12 +74,12 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     assert not why.is_visible()
     first.locator("a").focus()
     assert why.is_visible()
-    assert "anyone can tell that it lies between" in why.inner_text()
+    assert "feasibility interval: between" in why.inner_text()
     page.locator("h1").click()
     first.hover()
     assert why.is_visible()
     page.locator(".list input[type=checkbox]").first.check()
-    page.get_by_role("button", name="Try these decisions").click()
+    page.get_by_role("button", name="Apply decisions").click()
     page.wait_for_selector("text=Without your decisions")
     check_page(page)
     with page.expect_download() as download:
@@ -92,7 +92,7 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     [
         ("/rounding?example=firms", "Runden", "Summen, die nicht aufgehen"),
         ("/suppression?example=firms", "Sperren", "Gesperrte Zellen"),
-        ("/records?example=persons", "Zeigen, was sich ändert", "Was Nutzer der Datei erfahren"),
+        ("/records?example=persons", "Zeigen, was sich ändert", "Angaben für Nutzer"),
     ],
 )
 def test_on_a_telephone_in_german_without_scripts(
@@ -109,7 +109,7 @@ def test_on_a_telephone_in_german_without_scripts(
 @pytest.mark.parametrize(
     ("path", "button", "shown", "only_pressed"),
     [
-        ("/rounding", "Round", ".both", "text=The same in Python, R and curl"),
+        ("/rounding", "Round", ".both", "text=Program code in Python, R and curl"),
         ("/suppression", "Hide cells", ".cells", "#cells"),
     ],
 )

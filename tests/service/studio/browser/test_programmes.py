@@ -96,7 +96,7 @@ def test_what_would_change_on_a_telephone_in_german_in_the_dark(
         check_page(page)
     page.goto(f"{here}/drafts/{made['draft']}?release=people")
     assert page.locator("#tally-cells").inner_text() == "9"
-    assert page.get_by_text("anderer Wert").first.is_visible()
+    assert page.get_by_text("geänderter Wert").first.is_visible()
 
 
 def test_without_scripts_pages_are_sent_and_read_anew(

@@ -45,7 +45,7 @@ def test_from_submission_to_release_by_keys(logged_in: Any, check_page: Any) -> 
     press(researcher, "#own tr:has-text('P101') a")
     researcher.wait_for_selector("#state")
     check_page(researcher)
-    assert researcher.locator("text=It waits for those who check it").count() == 1
+    assert researcher.locator("text=The submission waits for reviewers").count() == 1
     one, two = logged_in("reviewer"), logged_in("second reviewer")
     one.goto("/reviews?whose=waiting")
     check_page(one)
@@ -80,7 +80,7 @@ def test_from_submission_to_release_by_keys(logged_in: Any, check_page: Any) -> 
     two.locator("#why").focus()
     two.keyboard.type("approved by two")
     press(two, "button[value=release]")
-    two.wait_for_selector("text=the researcher can fetch these files")
+    two.wait_for_selector("text=The researcher can download these files")
     check_page(two)
     digest = two.locator("#verdict table code").first.inner_text()
     researcher.reload()
@@ -98,11 +98,13 @@ def test_decided_without_a_script_and_printed(logged_in: Any, check_page: Any) -
     page = logged_in("reviewer", scripts=False, width=360, height=740, language="de", dark=True)
     page.goto(WAITING)
     assert page.locator("html").bounding_box()["width"] <= 360
-    page.get_by_role("group", name="Was wird aus Ergebnis 2").get_by_label("zurückhalten").check()
+    page.get_by_role("group", name="Entscheidung über Ergebnis 2").get_by_label(
+        "zurückhalten"
+    ).check()
     page.locator("#c2").fill("ein Betrieb")
     page.check("#rest")
     page.fill("#reason", "geprüft")
-    page.get_by_role("button", name="Entscheidungen festhalten").press("Enter")
+    page.get_by_role("button", name="Entscheidungen speichern").press("Enter")
     # Output 3 would give it away: said in the language of the page, and nothing was decided.
     said = page.locator("#problem").inner_text()
     assert "lässt sich aus Ergebnis 3 berechnen" in said

@@ -61,12 +61,12 @@ def test_codes_are_found_and_picked(logged_in: LoggedIn) -> None:
     page = logged_in("requester")
     page.goto(BUILDER)
     page.get_by_role("button", name="Choose codes: Nationality").click()
-    search = page.get_by_label("Search the codes of Nationality")
+    search = page.get_by_label("Search the categories of Nationality")
     search.fill("french")
     assert page.locator("ul.codes > li:visible").count() == 1
     page.get_by_role("button", name="All", exact=True).click()
-    page.get_by_role("button", name="Apply codes").click()
-    page.get_by_text("Only these are counted: French").wait_for()
+    page.get_by_role("button", name="Apply categories").click()
+    page.get_by_text("Counted categories only: French").wait_for()
     page.get_by_role("button", name="Show the table").click()
     page.wait_for_url("**/result?**where.nationality=fr**")
 
@@ -157,7 +157,7 @@ def test_everything_without_a_script(logged_in: LoggedIn) -> None:
     page.check("input[value='region:district']")
     page.check("input[value='sex:1']")
     page.get_by_role("button", name="Choose codes: Nationality").click()
-    page.get_by_label("Search the codes of Nationality").fill("french")
+    page.get_by_label("Search the categories of Nationality").fill("french")
     page.get_by_role("button", name="Search").click()
     page.check("input[name='pick.nationality'][value=fr]")
     page.get_by_role("button", name="Check", exact=True).click()
@@ -191,10 +191,10 @@ def test_large_table_is_followed_to_its_result(logged_in: LoggedIn, check_page: 
     page.get_by_role("button", name="Make the table").click()
     page.wait_for_url("**/jobs/**")
     check_page(page)
-    page.get_by_role("link", name="Download the result").wait_for(timeout=60_000)
+    page.get_by_role("link", name="Download result").wait_for(timeout=60_000)
     check_page(page)
     with page.expect_download() as waiting:
-        page.get_by_role("link", name="Download the result").click()
+        page.get_by_role("link", name="Download result").click()
     assert waiting.value.path().read_bytes().count(b"\n") > 10_000
 
 
