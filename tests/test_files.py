@@ -135,7 +135,7 @@ def test_a_secret_is_written_once_and_for_its_owner(tmp_path: Path) -> None:
     write_private(path, "0123")
     assert mode(path) == 0o600
     assert read_private(path) == b"0123"
-    with pytest.raises(RecordKeyError, match="already a file here") as caught:
+    with pytest.raises(RecordKeyError, match="the file exists already") as caught:
         write_private(path, "4567")
     assert caught.value.code == "secret"
     assert path.read_bytes() == b"0123"
@@ -148,7 +148,7 @@ def test_a_secret_that_others_can_open_is_refused(tmp_path: Path, bits: int) -> 
     path = tmp_path / "secret"
     write_private(path, "0123")
     path.chmod(bits)
-    with pytest.raises(RecordKeyError, match="others on this computer") as caught:
+    with pytest.raises(RecordKeyError, match="other users of this computer can open the") as caught:
         read_private(path)
     assert caught.value.code == "secret-permissions"
 

@@ -205,7 +205,7 @@ def test_what_cannot_be_built_leaves_the_store_as_it_was(
     assert len(list((tmp_path / "s").glob("version-*"))) == 1
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").touch()
-    with pytest.raises(MicrodataError, match="holds something else"):
+    with pytest.raises(MicrodataError, match="the folder is not empty and not a store"):
         dc.Store.create(tmp_path / "other", records, **how)
 
 

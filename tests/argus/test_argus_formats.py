@@ -176,7 +176,7 @@ STATUS = ArgusVariable(name="status", role="status")
         ("a;1;1\n", "3 fields, 4 are described"),
         ("a;x;1;S\n", "value is not a number"),
         ("a;1;1.5;S\n", "n is a whole number"),
-        ("a;1;1;Q\n", "unknown status 'Q'"),
+        ("a;1;1;Q\n", "the status 'Q' is not known"),
         ("a;1;1;E\n", "1 cells are called empty and have a value"),
     ],
 )

@@ -198,9 +198,9 @@ def test_zeros_of_respondents_are_hidden_where_nothing_else_protects(folder: Pat
     assert done.pattern.safe
     assert done.tables[0].get("1", "P9") is None
     assert done.tables[0].get("Total", "P9") is None
-    assert any("zeros and empty cells may be hidden too" in note for note in done.notes)
+    assert any("zeros and empty cells may be suppressed" in note for note in done.notes)
     told = CliRunner().invoke(app, ["suppress", str(path)]).output
-    assert "zeros and empty cells may be hidden too" in " ".join(told.split())
+    assert "zeros and empty cells may be suppressed" in " ".join(told.split())
 
 
 def test_a_batch_that_asks_for_nothing_says_so(folder: Path) -> None:

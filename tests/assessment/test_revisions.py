@@ -106,8 +106,8 @@ def test_one_correction_is_read_off_two_figures_and_reported_before() -> None:
     ("change", "more", "message"),
     [
         ({}, {"least": 1}, "least must be at least 2"),
-        ({"work": pl.col("work").cast(pl.String)}, {}, "was Int64 and is String"),
-        ({"id": pl.lit(1)}, {}, "several records have the same identifier"),
+        ({"work": pl.col("work").cast(pl.String)}, {}, "the type changed from Int64 to String"),
+        ({"id": pl.lit(1)}, {}, "20 of 20 records have a repeated identifier"),
         ({}, {"id": "person"}, "missing"),
     ],
 )

@@ -238,7 +238,7 @@ def test_the_risk_in_words(reference: Path) -> None:
 
 @pytest.mark.parametrize("terms", [1, 4, True, 2.5])
 def test_other_numbers_of_parts_are_refused(terms: object) -> None:
-    with pytest.raises(PerturbationError, match="2 or 3 parts"):
+    with pytest.raises(PerturbationError, match="the number of parts of a sum must be 2 or 3"):
         disclosure_risk(example("plain"), terms)  # type: ignore[arg-type]
 
 

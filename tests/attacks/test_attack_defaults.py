@@ -141,7 +141,7 @@ def test_a_table_without_primaries_is_not_published_as_it_is(firms: dc.Table) ->
 def test_that_nothing_is_sensitive_can_be_said(firms: dc.Table) -> None:
     said = dc.primary(firms, [rules.NothingSensitive()])
     assert dc.suppress(firms, said, method="fast").get("b") == 1
-    with pytest.raises(SuppressionError, match="beside rules"):
+    with pytest.raises(SuppressionError, match="NothingSensitive cannot be combined with rules"):
         dc.primary(firms, [rules.NothingSensitive(), rules.MinimumFrequency(3)])
 
 

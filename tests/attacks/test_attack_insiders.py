@@ -249,6 +249,6 @@ def test_tables_that_do_not_count_contributors_are_told() -> None:
     table = dc.Table.from_cells(cells, by=["sex"], count="n", weight="v")
     marked = table.weight == 2
     done = dc.protection.suppression.Suppression.of((table, marked), value="weight", method="fast")
-    assert any("not known" in note for note in done.notes)
-    with pytest.raises(SuppressionError, match="how many contributors"):
+    assert any("unknown" in note for note in done.notes)
+    with pytest.raises(SuppressionError, match="number of contributors"):
         dc.suppress(table, marked, value="weight", method="fast", insiders="levels")

@@ -243,7 +243,7 @@ def test_accepted_changes_are_made_anew(house: House) -> None:
     edit_figure(house.out, "T2.csv")
     summary = house.run(accept_changes=True)
     assert house.content() == before
-    assert any("made anew: T1.csv" in text for text in summary.warnings)
+    assert any("rebuilt: T1.csv" in text for text in summary.warnings)
     assert house.verified().in_order
     assert house.run().warnings == ()
 
@@ -339,7 +339,7 @@ def test_a_release_without_any_trace_of_a_seal_is_refused(house: House) -> None:
 def test_a_release_without_memory_is_refused(house: House) -> None:
     before = house.content()
     shutil.rmtree(house.out / ".discreet")
-    assert any("what the release remembers" in p.what for p in house.refused().problems)
+    assert any("the state of" in p.what for p in house.refused().problems)
     assert house.run(accept_changes=True).fresh == 2
     assert house.content() == before
     shutil.rmtree(house.out / ".discreet")
@@ -358,7 +358,7 @@ def test_a_seal_by_others_is_refused(both: House, tmp_path_factory: pytest.TempP
     shutil.rmtree(both.out)
     shutil.copytree(other.out, both.out)
     both.refused()
-    assert both.read().findings[0].startswith("the seal is signed with another key")
+    assert both.read().findings[0].startswith("the release is signed with another key")
     assert "another secret" in both.verified().findings[0]
     assert not verify_release(both.out).in_order
     assert both.read().checked == ""
@@ -441,7 +441,7 @@ def test_a_programme_without_keys_does_not_take_over_a_sealed_release(house: Hou
     house.keys, house.more = COLUMN, ""
     house.write()
     error = house.refused()
-    assert "the programme names no key" in error.what
+    assert "the programme has no key" in error.what
     assert not house.verified().in_order
     house.run(accept_changes=True)
     assert not (house.out / "release.seal").exists()
@@ -580,7 +580,7 @@ def test_an_earlier_release_that_was_changed_is_refused(tmp_path: Path) -> None:
     assert not any("seal" in text for text in protect(later, tmp_path / "out").warnings)
     path = first / ".discreet" / "sizes.json"
     path.write_text(path.read_text().replace('"tells":["turnover"', '"tells":["profit"'))
-    with pytest.raises(DiscreetError, match="not as it was sealed"):
+    with pytest.raises(DiscreetError, match="changed since signing"):
         protect(later, tmp_path / "other")
     (first / "release.seal").unlink()
     summary = protect(later, tmp_path / "other")

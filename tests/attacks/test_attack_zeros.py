@@ -38,7 +38,7 @@ def test_a_found_code_is_listed_only_with_a_figure(people: pl.DataFrame) -> None
     assert codes(safe, "village") == ["Total", "c"]
     said = []
     for code in ("a", "d"):  # nor is what is said of them another
-        with pytest.raises(TableError, match="there is no code") as caught:
+        with pytest.raises(TableError, match="not found") as caught:
             safe.get(code)
         said.append(str(caught.value).replace(repr(code), "…"))
     assert said[0] == said[1]

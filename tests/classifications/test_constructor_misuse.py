@@ -51,9 +51,9 @@ def test_the_name_is_a_text(wrong: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, "", "Total"])
 def test_records_without_a_value_are_not_put_into_the_total(wrong: Any) -> None:
-    with pytest.raises(ClassificationError, match="of missing values"):
+    with pytest.raises(ClassificationError, match="for missing values is empty or not a text"):
         Classification.flat("v", ["a"], missing=wrong)
-    with pytest.raises(ClassificationError, match="of missing values"):
+    with pytest.raises(ClassificationError, match="for missing values is empty or not a text"):
         Classification.flat("v", ["a"]).replace(missing=wrong)
 
 
@@ -66,7 +66,7 @@ def test_records_without_a_value_do_not_get_an_inner_code() -> None:
 
 def test_a_total_called_missing_leaves_no_room_for_missing_values() -> None:
     tree = Classification.flat("v", ["a"], total="Missing")
-    with pytest.raises(ClassificationError, match="clashes with the total"):
+    with pytest.raises(ClassificationError, match="for missing values equals the total"):
         tree.with_missing()
     assert tree.replace(missing="none").with_missing().codes == ("Missing", "a", "none")
 

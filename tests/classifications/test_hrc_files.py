@@ -87,10 +87,10 @@ def test_the_name_is_that_of_the_file_and_the_total_can_be_named(hrc):
         ('name = "region"\ncodes = ["m"]', "not a hierarchy file"),
         ('"level","name"\n"@","Total"\n', "not a hierarchy file"),
         ("child,parent\nN,\n", "not a hierarchy file"),
-        (b"PK\x03\x04\x00\xff", "Excel workbook, not a text"),
-        (b"PAR1\x15\x00\xff", "Parquet file, not a text"),
+        (b"PK\x03\x04\x00\xff", "Excel workbook"),
+        (b"PAR1\x15\x00\xff", "Parquet file"),
         (b"\xff\xfeN\x00", "a text in UTF-16"),
-        (b"N\x00\x01", "it holds zero bytes"),
+        (b"N\x00\x01", "it contains zero bytes"),
     ],
 )
 def test_a_broken_file_is_an_error_with_line_and_code(hrc, text, message):
@@ -150,7 +150,7 @@ def test_labels_are_written_in_one_language(tmp_path):
     assert path.read_text() == "m,male\nw,female\n"
     again = Classification.read(sex.write(tmp_path / "sex.hrc"), codelist=path)
     assert again.label("w") == "female"
-    with pytest.raises(ClassificationError, match="no labels in 'fr'"):
+    with pytest.raises(ClassificationError, match="no labels in language 'fr'"):
         sex.write(tmp_path / "sex.cdl", language="fr")
 
 

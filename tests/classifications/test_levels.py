@@ -54,7 +54,9 @@ def test_missing_levels_make_uneven_depth_and_say_which_columns_hold_the_leaf():
     assert tree.codes == ("Total", "A", "A1", "B", "C")
     assert tree.leaves == ("A1", "B", "C")
     assert tree.level_columns == ("state", "district")
-    with pytest.raises(ClassificationError, match="end above the finest column 'district'"):
+    with pytest.raises(
+        ClassificationError, match="some rows lack a code in the finest column 'district'"
+    ):
         _ = tree.source
     named = Classification.from_levels(uneven, columns=["state", "district"], column="leaf")
     assert named.source == "leaf"

@@ -106,7 +106,7 @@ def test_each_circle_is_reported_once_and_codes_below_it_are_not_blamed():
 
 
 def test_a_frame_without_the_columns_says_which_there_are():
-    with pytest.raises(ClassificationError, match="'parent' is missing") as error:
+    with pytest.raises(ClassificationError, match="column 'parent' not found") as error:
         Classification.from_parents("v", pl.DataFrame({"child": ["a"], "up": ["b"]}))
     assert error.value.hint == "columns: child, up"
 

@@ -84,7 +84,7 @@ def test_copies_and_pickles_are_equal(through):
             {"codes": ("T", "m"), "parents": (-1, 0), "titles": {"en": 3}},
             "title of 'v' has no language",
         ),
-        ({"codes": ("T", "a"), "parents": (-1, 0), "bounds": (0, 1, 2)}, "2 intervals for 1 leaf"),
+        ({"codes": ("T", "a"), "parents": (-1, 0), "bounds": (0, 1, 2)}, "2 intervals for 1 codes"),
         ({"codes": ("T", "a"), "parents": (-1, 0), "bounds": (2, 1)}, "bound 1 does not exceed 2"),
         (
             {"codes": ("T", "a"), "parents": (-1, 0), "bounds": (0, float("nan"))},

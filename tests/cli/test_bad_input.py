@@ -115,7 +115,7 @@ BAD = {
     ),
     "five mistakes": (
         FIVE,
-        ["5 mistakes", "1. line 2", "2. line 8", "3. line 10", "4. line 12", "5. line 15"],
+        ["5 problems", "1. line 2", "2. line 8", "3. line 10", "4. line 12", "5. line 15"],
     ),
     "a Parquet file cut off": (
         overwritten("persons.parquet", b"PAR1" + bytes(500)),

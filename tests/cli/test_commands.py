@@ -219,7 +219,7 @@ def test_weighted_figures_are_whole_unless_digits_are_asked_for(
     assert {float(value) for value in figures(folder / "a.csv").values()} == {14, 8, 5, 0}
     told = run(*weighted, "--out", folder / "b.csv", "--decimals", "1")
     assert told.exit_code == 0
-    assert told.stderr.count("warning: digits of the weighted figures of 'b' tell how many") == 1
+    assert told.stderr.count("warning: decimals of the weighted values of 'b'") == 1
     assert float(figures(folder / "b.csv")["Total"]) == 14.3
     assert run(*weighted, "--out", folder / "t.csv", "--round-to", "10").exit_code == 0
     assert {float(value) for value in figures(folder / "t.csv").values()} == {10, 0}

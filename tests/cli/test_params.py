@@ -176,7 +176,7 @@ def test_an_existing_package_is_kept_unless_told_otherwise(folder: Path) -> None
     pack()
     again = pack()
     assert again.exit_code == 2
-    assert "already a file here" in again.stderr
+    assert "the file exists already" in again.stderr
     assert "--overwrite" in again.stderr
     assert pack("--overwrite").exit_code == 0
 
@@ -187,7 +187,7 @@ def test_a_table_that_looks_like_one_for_counts_is_worth_a_warning(folder: Path)
     Path("parameters.toml").write_text(PARAMETERS.replace('small_table = "small.csv"\n', ""))
     result = pack()
     assert result.exit_code == 0, result.output
-    assert "[magnitudes.rent] has the form of a perturbation table for counts" in result.stderr
+    assert "[magnitudes.rent] looks like a perturbation table for counts" in result.stderr
 
 
 def test_a_file_without_parameters(folder: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_table_that_others_can_read_is_worth_a_warning(folder: Path) -> None:
     Path("rent.csv").chmod(0o644)
     result = pack("--overwrite")
     assert result.exit_code == 0
-    assert "others on this computer can read the perturbation table" in result.stderr
+    assert "other users of this computer can read the perturbation table" in result.stderr
 
 
 def test_a_key_that_others_can_read_is_refused(folder: Path) -> None:

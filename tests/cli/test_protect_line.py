@@ -137,13 +137,13 @@ def test_a_table_without_noise_is_told(folder: Path) -> None:
 
 def test_a_name_that_is_taken_is_the_fault_of_out() -> None:
     done = run(*LINE, "--out", "index.csv")
-    assert "[line] --out: the name 'index' is taken" in done.output
+    assert "[line] --out: the name 'index' is already in use" in done.output
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("persons.csv",), "needs --by"),
+        (("persons.csv",), "spanning variables"),
         (("persons.csv", "--by", "sex"), "--out"),
         (("persons.csv", "--by", "sex", "--out", "t.csv"), "--ptable"),
         (("persons.csv", "--by", "sex", "--ptable", "p", "--out", "t.csv"), "--record-key"),
@@ -156,7 +156,7 @@ def test_a_name_that_is_taken_is_the_fault_of_out() -> None:
         ((*LINE[1:], "--internal", "inside", "--out", "t.csv"), "--internal"),
         ((*LINE[1:], "--codes", "size=a", "--out", "t.csv"), "has a hierarchy but is not in --by"),
         ((*LINE[1:], "--codes", "age=a", "--out", "t.csv"), "has two hierarchies; choose one"),
-        ((*LINE[1:], "--prefixes", "sex=a,b", "--out", "t.csv"), "is no number"),
+        ((*LINE[1:], "--prefixes", "sex=a,b", "--out", "t.csv"), "is not a number"),
         (
             ("p.toml", "--by", "sex", "--out", "t.csv", *KEYS),
             "--by does not apply to a programme; name its tables there",

@@ -137,7 +137,7 @@ def test_a_file_without_names_of_columns_is_not_quoted() -> None:
         done = run("audit", "cells.tab", *words)
         assert done.exit_code == 2
         assert "100" not in done.output
-        assert "no column 'sex'" in done.output
+        assert "column 'sex' not found" in done.output
 
 
 def test_intervals_are_listed_for_people_too() -> None:

@@ -132,7 +132,7 @@ def test_dimensions_that_nobody_tells_and_lists_without_total_are_refused(cubes,
         '<Ref agencyID="DISCREET" id="CL_EDU"', '<Ref id="CL_NO"'
     )
     (tmp_path / "s.xml").write_text(text, encoding="utf-8")
-    with pytest.raises(PublicationError, match="code list not found CL_NO"):
+    with pytest.raises(PublicationError, match="code list CL_NO not found"):
         read_structures(tmp_path / "s.xml")
 
 

@@ -108,7 +108,7 @@ def test_what_is_no_ingredient_or_figure(stated: Make) -> None:
     made = stated({("N",): 1})
     figure = KeyFigure(name="n", kind="count")
     wrong: list[tuple[Any, Any, str]] = [
-        ([made], [figure], "given by name"),
+        ([made], [figure], "give ingredients by name"),
         ({"n": made.protected}, [figure], "expected an Ingredient, got a ProtectedTable"),
         ({"n": made}, figure, "a list of key figures"),
         ({"n": made}, "n", "a list of key figures"),

@@ -280,7 +280,7 @@ def replayed_packages(demo: RunningDemo, tries: int = 40) -> AttackRate:
         )  # fmt: skip
         hits += told.status < 400
     return AttackRate(
-        attack="old packages sent again", success="one is taken", hits=hits, tried=tries
+        attack="old packages sent again", success="one is already in use", hits=hits, tried=tries
     )
 
 

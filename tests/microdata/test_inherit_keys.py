@@ -107,7 +107,7 @@ def test_vacant_units_need_a_secret(engine: Engine, collected: Collect) -> None:
 
 
 def test_parts_of_unknown_units_are_counted(either: Engine) -> None:
-    with pytest.raises(MicrodataError, match="5 records belong to 2 units"):
+    with pytest.raises(MicrodataError, match="5 records belong to 2 missing units"):
         onto(either, HOMES.head(1))
 
 

@@ -224,7 +224,7 @@ def test_after_renaming_names_are_the_new_ones(tmp_path: Path) -> None:
     file = written(tmp_path, "a;b\n1;2\n")
     with pytest.raises(MicrodataError, match="its name is 'c' after renaming"):
         dc.read_microdata(file, rename={"a": "c"}, types={"a": "text"})
-    with pytest.raises(MicrodataError, match="two columns are called 'b'"):
+    with pytest.raises(MicrodataError, match="after renaming, two columns have the name 'b'"):
         dc.read_microdata(file, rename={"a": "b"})
 
 

@@ -60,7 +60,7 @@ def test_a_written_secret_is_private_and_never_replaced(tmp_path: Path) -> None:
     secret = Secret.generate()
     secret.write(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with pytest.raises(RecordKeyError, match="already a file"):
+    with pytest.raises(RecordKeyError, match="the file exists already"):
         Secret.generate().write(file)
     assert same(Secret.from_file(file), secret)
 
@@ -88,7 +88,7 @@ def test_short_secrets_are_refused_without_repeating_them(short: str | bytes) ->
 
 
 def test_other_things_are_no_secret() -> None:
-    with pytest.raises(RecordKeyError, match="cannot be made of int"):
+    with pytest.raises(RecordKeyError, match="a int cannot be a secret"):
         Secret.of(12345678901234567890)  # type: ignore[arg-type]
 
 
@@ -131,14 +131,14 @@ def test_missing_sources_say_where_they_were_looked_for(tmp_path: Path) -> None:
 
 
 WEAK = {
-    "aaaaaaaaaaaaaaaa": "this one is shorter",  # 8 bytes, as hexadecimal digits
-    "1234567890123456": "this one is shorter",
+    "aaaaaaaaaaaaaaaa": "a secret needs at least",  # 8 bytes, as hexadecimal digits
+    "1234567890123456": "a secret needs at least",
     "zzzzzzzzzzzzzzzzzzzz": "fewer than 6 different",
     "00" * 16: "fewer than 6 different",
     "deadbeef" * 4: "fewer than 6 different",
     "12345678901234567890123456789012": "fewer than 6 different",
-    "abcdefghijklmnopqrstuvwxyz": "follow one another",
-    "000102030405060708090a0b0c0d0e0f": "follow one another",
+    "abcdefghijklmnopqrstuvwxyz": "its characters are consecutive",
+    "000102030405060708090a0b0c0d0e0f": "its characters are consecutive",
     "passwordpassword": "it is repetitive",
     "Zensus2022Zensus2022": "it is repetitive",
     "qwertyuiopasdfgh": "it consists of common words",

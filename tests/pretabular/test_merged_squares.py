@@ -303,7 +303,7 @@ def test_wrong_input_is_named() -> None:
     for given, how, what in wrong:
         with pytest.raises(MergedSquaresError, match=what):
             merge_squares(given, 5, **how)  # type: ignore[arg-type]
-    with pytest.raises(MergedSquaresError, match="whole number from 1 on"):
+    with pytest.raises(MergedSquaresError, match="must be a whole number of at least 1"):
         merge_squares(safe, 0)
     with pytest.raises(MergedSquaresError, match="records need areas"):
         merge_squares(safe, 5).assign(frame, area="town")

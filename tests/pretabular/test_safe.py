@@ -324,5 +324,7 @@ def test_identifiers_that_copies_cannot_have_are_refused() -> None:
     with pytest.raises(MicrodataError, match="plus sign"):
         safe(data, id="id", variables=["sex"], controls=[["sex"]])
     narrow = COPIES.with_columns(id=pl.Series([*range(1, 7), 120], dtype=pl.Int8))
-    with pytest.raises(MicrodataError, match="do not fit"):
+    with pytest.raises(
+        MicrodataError, match="the column is too small for the identifiers of copies"
+    ):
         safe(narrow, id="id", variables=["sex"], controls=[["sex"]])

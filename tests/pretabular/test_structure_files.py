@@ -456,7 +456,7 @@ def test_wrong_input_is_refused_all_at_once(tmp_path: Path) -> None:
         with pytest.raises(MicrodataError) as caught:
             made_of(survey(100), **wrong)
         assert len(caught.value.problems) == 2
-    with pytest.raises(MicrodataError, match="no such variable"):
+    with pytest.raises(MicrodataError, match="variable not found"):
         made_of(survey(100), together=[["sex", "sect"]])
     with pytest.raises(MicrodataError, match="cannot be made up"):
         made_of(pl.DataFrame({"all": [[1], [2]]}))

@@ -398,7 +398,7 @@ def test_mistakes_of_a_programme_are_found_at_their_keys(
 def test_a_report_takes_its_name(thousands: Thousands, edited: Callable[..., Path]) -> None:
     del thousands
     found = mistakes(edited(("[tables.sexes]", "[tables.thousands]")))
-    assert "the name 'thousands' is taken" in found
+    assert "the name 'thousands' is already in use" in found
 
 
 def test_an_unknown_method_is_refused_and_the_known_ones_are_listed(programme: Path) -> None:
@@ -495,7 +495,7 @@ def not_assessed(tables: dict[str, ReleasedOutcome]) -> None:
         (forgotten, "no method protected adults"),
         (misnamed, "the method returned no protected table for 'sexes'"),
         (overwriting, "the method stores data of 'adults' that belong to the release"),
-        (surplus, "tables that were not asked for: others"),
+        (surplus, "the method returned unknown tables: others"),
         (not_assessed, "the method does not declare the quality measures of 'adults'"),
     ],
 )
@@ -517,8 +517,8 @@ def test_what_a_method_gives_back_is_checked(
     ("question", "answer", "message"),
     [
         ("determinants", {}, "the method does not declare the inputs of sexes"),
-        ("needs", {}, "does not say what is to be counted for 'sexes'"),
-        ("tells", (), "does not say what 'sexes' tells"),
+        ("needs", {}, "the method does not declare the counts of 'sexes'"),
+        ("tells", (), "the method does not declare the content of 'sexes'"),
     ],
 )
 def test_a_method_that_answers_nothing_makes_no_table(
@@ -562,7 +562,7 @@ def test_what_a_method_does_not_say_claims_no_safety() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"name": "noise"}, "there is a method of this name"),
+        ({"name": "noise"}, "the method or its report exists already"),
         ({"reports": ("suppression.json",)}, "the method or its report exists already"),
         ({"reports": ("release.json",)}, "a report cannot be called"),
     ],
@@ -579,7 +579,11 @@ def test_names_and_reports_are_taken_once(changes: dict[str, Any], message: str)
         (Thousands, {"settings": type("Loose", (BaseModel,), {})}, "does not forbid unknown keys"),
         (Thousands, {"manner": ""}, "does not say its manner"),
         (Protection, {"name": "x", "manner": "x", "reports": ("x.json",)}, "write its reports"),
-        (Protection, {"name": "x", "manner": "x", "opened": Thousands.opened}, "opens what"),
+        (
+            Protection,
+            {"name": "x", "manner": "x", "opened": Thousands.opened},
+            "opens inputs without declaring how",
+        ),
     ],
 )
 def test_a_method_says_things_that_make_sense(

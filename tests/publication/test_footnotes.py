@@ -93,7 +93,7 @@ def test_the_same_note_has_one_number(rents):
 
 @pytest.mark.parametrize(
     ("codes", "message"),
-    [(("N",), "a note has 1 codes, the table 2 variables"), (("X", None), "no code 'X'")],
+    [(("N",), "a note has 1 codes, the table 2 variables"), (("X", None), "code 'X' not found")],
 )
 @pytest.mark.parametrize("suffix", ["csv", "json", "xlsx", "html", "px", "jsonstat", "sdmx.csv"])
 def test_notes_on_cells_that_there_are_not(rents, tmp_path, codes, message, suffix):

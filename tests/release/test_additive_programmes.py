@@ -128,7 +128,7 @@ def test_additivity_above_the_limit_of_averaging_is_refused(
     assert not (tmp_path / "release").exists()
     unlimited = protect(edited(*changes[:2], additive), tmp_path / "unlimited")
     (warning,) = [text for text in unlimited.warnings if "made additive" in text]
-    assert "the estimate from 7.6 independent ones" in warning
+    assert "7.6 independent values estimate" in warning
     assert "more counts are the true ones" in warning
     assert "%" not in warning  # how many would tell of the noise
     few = ('by = ["b0", "b1", "b2", "b3", "b4"]', 'by = ["b0", "b1"]')
@@ -149,7 +149,7 @@ def test_additive_tables_with_invariant_noise_keep_to_the_limit_of_averaging(
 
     with pytest.raises(PublicationError, match=r"made additive: exposure is 7\.59, above 3"):
         protect(limited("exposure = 3.0"), out)
-    with pytest.raises(PublicationError, match="average cannot be worked out") as caught:
+    with pytest.raises(PublicationError, match="average cannot be computed") as caught:
         protect(limited("average = 0.6"), out)
     assert "the highest number of values that may estimate one value" in str(caught.value)
     assert not out.exists()

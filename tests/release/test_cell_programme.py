@@ -193,10 +193,10 @@ Edit = Callable[[str], str]
         (lambda t: t + "\n[data]\nsource = 'x'\n", "unknown section"),
         (lambda t: t.replace("[cells]\n", "[cells]\nby_ = 1\n"), "unknown key"),
         (lambda t: t.replace('of = "vacant"', 'of = "empty"'), "count not found"),
-        (lambda t: t.replace('of = "rent"\nunit', 'of = "price"\nunit'), "no such value"),
+        (lambda t: t.replace('of = "rent"\nunit', 'of = "price"\nunit'), "value not found"),
         (lambda t: t + "where = 'vacant'\n", "cells cannot be filtered"),
         (lambda t: t.replace("top = 2\nepsilon = [1, 0.5]", 'of = "range"'), "smallest"),
-        (lambda t: t.replace("[cells]", "[cells"), "no TOML file"),
+        (lambda t: t.replace("[cells]", "[cells"), "not valid TOML"),
     ],
 )
 def test_mistakes_are_listed_with_their_place(folder: Path, edit: Edit, said: str) -> None:
@@ -249,7 +249,7 @@ def test_values_need_keys_and_no_weights() -> None:
     columns = dc.ValueColumns(total="rent", largest=["rent"], count="c", cell_key="k")
     with pytest.raises(DiscreetError, match="values need cell keys"):
         dc.Table.from_cells(frame, ["sex"], count="c", values={"rent": columns})
-    with pytest.raises(TableError, match="list of one or more"):
+    with pytest.raises(TableError, match="give the columns of the largest contributions as a list"):
         dc.ValueColumns(total="rent", largest="rent", count="c", cell_key="k")
     with pytest.raises(TableError, match="need each other"):
         dc.ValueColumns(total="rent", largest=["r"], count="c", cell_key="k", nonzero="z")

@@ -60,7 +60,7 @@ def test_one_year_follows_another(folder: Path) -> None:
 REFUSED = [
     ("same", 'earlier = ["release-2021"]', "option 'changed', not 'same'"),
     ("same", "", "the keys are not permanent"),
-    ("changed", 'earlier = ["release-2022"]', "'2022' was published before"),
+    ("changed", 'earlier = ["release-2022"]', "the period '2022' is published already"),
     ("changed", 'earlier = ["release-2021"]\nrevision = true', "no earlier release of"),
     ("changed", "revision = true", "a revision needs an earlier release"),
     ("changed", 'earlier = ["nowhere"]', "file 'nowhere' not found"),
@@ -85,7 +85,9 @@ def test_what_does_not_follow_is_refused(folder: Path) -> None:
 def test_a_folder_holds_one_period(folder: Path) -> None:
     made(folder, "2021")
     before = sorted((path, path.read_bytes()) for path in (folder / "release-2021").glob("*.csv"))
-    with pytest.raises(DiscreetError, match="holds the release of '2021'"):
+    with pytest.raises(
+        DiscreetError, match="the folder contains the release of '2021', with keys of the"
+    ):
         dc.protect(_named(folder, "2022", "2021.toml"), folder / "release-2021")
     after = sorted((path, path.read_bytes()) for path in (folder / "release-2021").glob("*.csv"))
     assert before == after

@@ -252,7 +252,10 @@ def test_levels_that_there_are_not_are_refused_before_counting(
         ),
         ({'"region", "sex", "work"]': '"region"]'}, "a table per area needs a second variable"),
         ({"level = 3": ""}, "level is missing"),
-        ({"max_share_small = 0.5": 'max_share_small = 0.5\nper = "place"'}, "spanned by 'place'"),
+        (
+            {"max_share_small = 0.5": 'max_share_small = 0.5\nper = "place"'},
+            "no table has the spanning variable 'place'",
+        ),
     ],
 )
 def test_mistakes_are_found_without_the_data(

@@ -226,7 +226,9 @@ def test_files_are_private_listed_and_outside_of_the_release(firms_programme, tm
 
 def test_a_release_of_other_data_is_refused_before_anything_is_written(firms_programme, tmp_path):
     firms(seed=8).write_parquet(tmp_path / "firms.parquet")
-    with pytest.raises(PublicationError, match="not what the programme makes: 3 differences"):
+    with pytest.raises(
+        PublicationError, match="the release differs from the programme in 3 tables"
+    ):
         transmit(firms_programme, tmp_path / "release", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -234,9 +236,12 @@ def test_a_release_of_other_data_is_refused_before_anything_is_written(firms_pro
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (SdmxNames(codes={"shoe": {"a": "b"}}), "there is no 'shoe'"),
+        (SdmxNames(codes={"shoe": {"a": "b"}}), "'shoe' not found"),
         (SdmxNames(codes={"branch": {"a": "b"}}), "two codes of branch would become equal"),
-        (SdmxNames(codes={"branch": {"a": "5+"}}), "1 codes of branch are none of SDMX"),
+        (
+            SdmxNames(codes={"branch": {"a": "5+"}}),
+            "1 codes of branch are not valid in SDMX, such as",
+        ),
         (SdmxNames(dimensions={"branch": "size"}), "would have two meanings"),
         (SdmxNames(constant={"OBS_VALUE": "1"}), "would have two meanings"),
         (SdmxNames(structures={"sizes": "no name"}), "not the name of a structure"),

@@ -101,7 +101,7 @@ def test_rows_are_about_one_value_of_several(tmp_path: Path) -> None:
 def test_programmes_take_the_file_and_go_by_its_content(tmp_path: Path) -> None:
     text = HEAD + '\n[tables.T]\nby = ["branch", "size"]\nvalue = "turnover"\nknown = "known.csv"\n'
     path = write(tmp_path, "known.toml", text)
-    with pytest.raises(dc.errors.DiscreetError, match="there is no file"):
+    with pytest.raises(dc.errors.DiscreetError, match="not found"):
         protect(path, tmp_path / "out")
     known = bounds(tmp_path, "branch,size,low,high\nTotal,Total,0,99999999\n")
     protect(path, tmp_path / "out")

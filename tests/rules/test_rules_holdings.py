@@ -108,7 +108,9 @@ def test_records_without_a_holding_are_refused() -> None:
 def test_a_rule_on_holdings_needs_a_table_of_them() -> None:
     table = dc.tabulate(FIRMS, by=["region"])
     rule = rules.MinimumFrequency(3, per="holding")
-    with pytest.raises(SuppressionError, match="no table of them"):
+    with pytest.raises(
+        SuppressionError, match="a rule applies to holdings, but the table of holdings is"
+    ):
         dc.primary(table, [rule])
 
 

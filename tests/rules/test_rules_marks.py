@@ -85,7 +85,7 @@ def test_a_secondary_suppression_that_is_sensitive_now_is_primary() -> None:
         ([Mark(cells={"region": "N"}, status="protected")], "sensitive by a rule and marked"),
         ([Mark(cells={"region": "S"}, upper=4)], "a cell that is not sensitive"),
         ([Mark(cells={"region": "X"}, cost=4)], "no code 'X'"),
-        ([Mark(cells={"place": "N"}, cost=4)], "no variable 'place'"),
+        ([Mark(cells={"place": "N"}, cost=4)], "variable 'place' not found in the table"),
     ],
 )
 def test_contradictions_are_named(marks: list[Mark], message: str) -> None:
@@ -115,7 +115,7 @@ def test_marks_of_cells_that_do_not_occur_pass_if_asked_for() -> None:
         Mark(cells={"region": "N", "sex": "m"}, cost=3),
         Mark(cells={"region": "X", "sex": "m"}, cost=3),
     ]
-    with pytest.raises(SuppressionError, match="no cell region=N, sex=w"):
+    with pytest.raises(SuppressionError, match="cell region=N, sex=w not found in the table"):
         dc.primary(both, [], marks=marks[:1])
     primary = dc.primary(both, [], marks=marks, unmatched="ignore")
     assert np.flatnonzero(primary.cost == 3).size == 1

@@ -125,7 +125,7 @@ def test_the_log_names_the_cells_that_consent_opens() -> None:
     assert not found.sensitive.any()
     report = report_on(Suppression.of((table, found), method="fast"))
     assert report.waived == ("table: branch=a", "table: branch=b")
-    assert "units have consented: 2 cells" in report.text()
+    assert "because of waivers: 2 cells" in report.text()
 
 
 def test_waivers_of_other_records_are_refused() -> None:

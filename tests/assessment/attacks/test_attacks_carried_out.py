@@ -271,7 +271,7 @@ def test_what_is_no_publication_is_refused(noise: PerturbationTable) -> None:
         PublicationError, match="an attack needs the folder of a release, or protected tables"
     ):
         dc.attack(true)  # type: ignore[arg-type]
-    with pytest.raises(PublicationError, match="there is no release"):
+    with pytest.raises(PublicationError, match="no release in this folder"):
         dc.attack("no-such-folder")
     safe, _ = made(people(100, 9, age=2), noise, ["age"])
     with pytest.raises(TableError, match="does not span the true table"):

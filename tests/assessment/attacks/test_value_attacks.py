@@ -128,7 +128,7 @@ def test_without_the_data_nothing_is_said_of_how_often_sums_are_found():
     safe, _ = sums(firms(1), ["region"], "turnover", NOISE)
     report = dc.attack({"": [safe]})
     assert report.rates()["values"] is None
-    with pytest.raises(PerturbationError, match="cannot be worked out"):
+    with pytest.raises(PerturbationError, match="cannot be computed without the noise parameters"):
         report.exceeded({"values": 0.5})
 
 

@@ -378,7 +378,7 @@ def test_frames_that_cannot_be_drawn(data: Any, message: str) -> None:
 
 
 def test_too_many_lines_cannot_be_told_apart() -> None:
-    with pytest.raises(PerturbationError, match="7 lines cannot be told apart"):
+    with pytest.raises(PerturbationError, match="too many lines for one picture: 7"):
         trade_off_curve({str(at): TRADE for at in range(7)})
 
 

@@ -116,7 +116,7 @@ def test_wrong_input_is_refused() -> None:
         log.add("T", table, perturb(table, PTABLE))
     with pytest.raises(TableError, match="assessed before"):
         log.merge(log)
-    with pytest.raises(TableError, match="nothing is known"):
+    with pytest.raises(TableError, match="table not found in the log"):
         log.only("T2")
     with pytest.raises(TableError, match="differ in their spanning variables"):
         log.add("T2", other, perturb(table, PTABLE))

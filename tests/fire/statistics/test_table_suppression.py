@@ -1,4 +1,4 @@
-"""Sums of a table with margins: which cells are withheld, and that empty ones protect nothing."""
+"""Sums of a table with margins: which cells are withheld, and that empty ones give no"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from discreet import Classification, PerturbationTable, Table, perturb, tabulate
 from discreet.errors import RecordKeyError
 
 #: That tool keeps all digits of weighted figures.
-pytestmark = pytest.mark.filterwarnings("ignore:digits of:discreet.errors.DisclosureWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:decimals of:discreet.errors.DisclosureWarning")
 
 Cells = Callable[[Table, PerturbationTable], pl.DataFrame]
 Tree = Callable[[Path, str], Classification]

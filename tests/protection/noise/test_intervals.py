@@ -189,7 +189,9 @@ def small(closed: str = "left", scale: int = 100) -> Intervals:
 
 
 def test_keys_of_another_grid_are_refused() -> None:
-    with pytest.raises(PerturbationError, match="is made for 100 keys"):
+    with pytest.raises(
+        PerturbationError, match="the perturbation table has 100 keys, the cell keys have a"
+    ):
         thresholds(small(), KeyGrid(99))
     assert thresholds(small(), KeyGrid(100)).tolist() == [100, 25, 100, 50, 100]
     assert thresholds(small("right"), KeyGrid(100)).tolist() == [100, 26, 100, 51, 100]

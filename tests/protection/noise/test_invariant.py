@@ -232,5 +232,7 @@ def test_how_often_the_most_likely_original_is_right() -> None:
 def test_a_table_without_small_counts_has_nothing_to_guess() -> None:
     cells = pl.DataFrame({"sex": ["m", "w"], "n": [50, 61], "key": [0.5, 0.7]})
     table = dc.Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
-    with pytest.raises(PerturbationError, match="has a row of its own"):
+    with pytest.raises(
+        PerturbationError, match="no count of these tables has a separate row in the matrix"
+    ):
         invariant_risk(table, [[0.8, 0.2], [0.2, 0.8]])

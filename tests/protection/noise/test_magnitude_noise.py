@@ -59,7 +59,7 @@ def test_contributions_are_few(top: object):
 
 
 def test_there_is_one_weight_for_each_contribution():
-    with pytest.raises(PerturbationError, match="3 expected numbers"):
+    with pytest.raises(PerturbationError, match="expected 3 numbers, one per contribution"):
         noise(top=3)
 
 

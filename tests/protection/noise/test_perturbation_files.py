@@ -352,7 +352,7 @@ def test_what_a_format_cannot_hold_is_refused(
         with pytest.raises(PerturbationError) as caught:
             table.write(tmp_path / "table", kind)
         assert caught.value.code == "perturbation-format"
-    with pytest.raises(PerturbationError, match="no format"):
+    with pytest.raises(PerturbationError, match="unknown format"):
         ptable.write(tmp_path / "table", "excel")
     with pytest.raises(PerturbationError, match="suffix"):
         ptable.write(tmp_path / "table.xlsx")

@@ -88,7 +88,7 @@ def test_a_repeating_block_ends_at_the_last_row() -> None:
     ptable = PerturbationTable.from_rows(rows, beyond=(2, 2))
     count = np.arange(8)
     assert ptable.lookup(count, np.zeros(8, dtype=int)).tolist() == [0, 1, 2, 3, 2, 3, 2, 3]
-    with pytest.raises(PerturbationError, match="repeating block"):
+    with pytest.raises(PerturbationError, match="the repeated block must end at the last row"):
         PerturbationTable.from_rows(rows, beyond=(2, 3))
 
 
@@ -178,7 +178,7 @@ def test_order_and_pieces_do_not_matter(reference: Path) -> None:
         ([-1], [0], "counts must not be negative"),
         ([1], [CENSUS], "1 of 1 cell keys are not on the grid"),
         ([1], [-1], "not on the grid"),
-        ([1, 2], [0], "differ in number"),
+        ([1, 2], [0], "the numbers of counts and cell keys differ"),
         ([1], [0.25], "whole numbers"),
     ],
 )

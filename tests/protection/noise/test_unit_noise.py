@@ -365,7 +365,7 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (('value = "sales"', ""), "not for counts"),
+        (('value = "sales"', ""), "not counts"),
         (('unit = "firm"\n', ""), "unit is missing"),
         (('secret_file = "secret.key"\n', ""), "secret_file is missing"),
         (('unit = "firm"', 'unit = "firm"\nsecret_env = "NO_SECRET"'), "exclude each other"),
@@ -403,7 +403,7 @@ def test_the_command(edited: Callable[..., Path], tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, [*words, *end, "--internal", str(tmp_path / "near.json")])
     assert refused.exit_code != 0
     said = " ".join(refused.output.split())
-    assert "--chance: sales: cells that rest on a single or dominating contribution" in said
+    assert "--chance: sales: in 23 cells with a single or dominating contribution" in said
     assert "--most 0.95 and --shape even" in said
     assert "--p-percent … and --chance …" in said
     gate = json.loads((tmp_path / "near.json").read_text())["closeness"]

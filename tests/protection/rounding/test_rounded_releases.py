@@ -141,7 +141,10 @@ def test_estimates_are_rounded_and_not_audited(edited: Callable[..., Path], tmp_
         ([("base = 5", 'method = "random"')], "needs a seed"),
         ([("base = 5", 'method = "controlled"\nmargins = 10')], "the base of their parts"),
         ([('[keys]\ncolumn = "record_key"\n', "")], "have no record keys"),
-        ([("base = 5", 'method = "random"\nseed_env = "NO_SUCH_VARIABLE_1"')], "no environment"),
+        (
+            [("base = 5", 'method = "random"\nseed_env = "NO_SUCH_VARIABLE_1"')],
+            "environment variable not found",
+        ),
         (
             [
                 ("base = 5", 'method = "controlled"'),
@@ -299,7 +302,7 @@ def test_tables_have_bases_of_their_own_if_one_is_a_multiple_of_the_other(
         ),
         (
             [('by = ["sex", "region"]', 'by = ["sex"]\nfigures.m = { kind = "mean", of = "age" }')],
-            "only counts are rounded",
+            "only counts and figures derived",
         ),
     ],
 )

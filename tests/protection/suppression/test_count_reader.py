@@ -177,7 +177,7 @@ def test_zeros_become_partners_only_where_nothing_else_protects() -> None:
     stated = Suppression.of((table, judged(table)), method="fast", zero_cells="partners")
     assert blanks_of(done.tables[0]) == blanks_of(stated.tables[0])
     assert [note.kind for note in done.tables[0].notes] == ["cell-suppression", "hidden-zeros"]
-    assert any("zeros and empty cells may be hidden too" in note for note in done.notes)
+    assert any("zeros and empty cells may be suppressed" in note for note in done.notes)
     assert known_exactly(done.tables[0], table, 3, least=0)[0] == 0
     dense = counted(np.random.default_rng(5), 6, 4, 12.0)
     kept = Suppression.of((dense, judged(dense)), method="fast")

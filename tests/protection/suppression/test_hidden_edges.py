@@ -97,7 +97,7 @@ def test_reports_say_which_weights_the_rules_used(weighted: bool) -> None:
     table = dc.tabulate(frame, ["a"], values=["v"], weight="w", contributions=2)
     found = dc.primary(table, [dc.rules.PPercent(20)], value="v", weighted=weighted)
     text = report_on(Suppression.of((table, found), method="fast")).text()
-    assert ("as often as its weight says" in text) == weighted
+    assert ("as many times as its weight" in text) == weighted
     assert ("rules count each record and its contribution once, without" in text) != weighted
     plain = dc.tabulate(frame, ["a"], values=["v"], contributions=2)
     found = dc.primary(plain, [dc.rules.PPercent(20)], value="v")

@@ -59,6 +59,6 @@ def test_other_files_are_refused_without_their_names(tmp_path):
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes(b"no table")
     for name in ("a.parquet", "b.parquet", "none.parquet"):
-        with pytest.raises(PublicationError, match="no protected table") as error:
+        with pytest.raises(PublicationError, match="not a protected table") as error:
             read_exact(tmp_path / name)
         assert name not in str(error.value)

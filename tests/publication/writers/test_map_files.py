@@ -214,9 +214,12 @@ def test_zeros_of_any_kind_give_the_same_bytes(make_table, sex, outlines, tmp_pa
             lambda f: f.append(feature("X", ring(432_000, 5_000_000))),
             "has coordinates that are not degrees",
         ),
-        (lambda f: f.append(feature("X", [["a", "b"]] * 4)), "are no numbers"),
+        (
+            lambda f: f.append(feature("X", [["a", "b"]] * 4)),
+            "has coordinates that are not numbers",
+        ),
         (lambda f: f.append(feature("X", parts=[])), "has no polygon"),
-        (lambda f: f.append(feature("X") | {"geometry": {"type": "Point"}}), "is no polygon"),
+        (lambda f: f.append(feature("X") | {"geometry": {"type": "Point"}}), "is not a polygon"),
         (lambda f: f.clear(), "the file contains no areas"),
     ],
 )

@@ -219,7 +219,7 @@ def test_a_package_is_not_replaced_unasked(
     parameters: Parameters, office: KeyPair, tmp_path: Path
 ) -> None:
     before = packed(parameters, tmp_path, office, overwrite=False).read_bytes()
-    with pytest.raises(PackageError, match="already a file here"):
+    with pytest.raises(PackageError, match="the file exists already"):
         packed(parameters, tmp_path, office, overwrite=False, version="4")
     assert (tmp_path / "census.dcparams").read_bytes() == before
 
@@ -255,7 +255,9 @@ def test_an_unsigned_package_is_verified_by_opening_it(
     assert describe_package(package).described()["signature"] == "none"
     with pytest.raises(PackageError, match="the package is not signed: a check needs its key"):
         verify_package(package)
-    with pytest.raises(PackageError, match="whoever can open packages could have made it"):
+    with pytest.raises(
+        PackageError, match="the package is not signed: anyone who can open packages"
+    ):
         verify_package(package, key=KEY)
     assert verify_package(package, key=KEY, allow_unsigned=True).opened
     with pytest.raises(PackageError, match="the package is not signed"):
@@ -271,8 +273,8 @@ def test_an_unsigned_package_is_verified_by_opening_it(
         ({"statistic": ""}, "statistic: must be one line"),
         ({"version": "3\n4"}, "version: must be one line"),
         ({"version": 3}, "version: must be one line"),
-        ({"passphrase": PASSPHRASE}, "give one of them"),
-        ({"key": None}, "give one of them"),
+        ({"passphrase": PASSPHRASE}, "a package needs a key or a passphrase"),
+        ({"key": None}, "a package needs a key or a passphrase"),
         ({"key": None, "passphrase": "too short"}, "at least 12 characters"),
         ({"key": bytes(16)}, "a package key needs 32 bytes"),
     ],
@@ -291,7 +293,7 @@ def test_only_names_of_packages_are_written_to(
     settings: dict[str, Any] = {
         "statistic": "s", "version": "1", "sign_key": office.signing, "key": KEY,
     }  # fmt: skip
-    with pytest.raises(PackageError, match=r"ends with \.dcparams"):
+    with pytest.raises(PackageError, match="the name of a package must end with .dcparams"):
         dc.pack_parameters(parameters, tmp_path / "programme.toml", **settings)
     with pytest.raises(PublicationError, match="folder does not exist"):
         dc.pack_parameters(parameters, tmp_path / "no" / "x.dcparams", **settings)

@@ -63,7 +63,9 @@ def test_files_of_keys_that_others_can_read_are_refused(office: KeyPair, tmp_pat
         lambda: read_signing_key(signing),
     ]
     for read in reads:
-        with pytest.raises(RecordKeyError, match="others on this computer can open") as caught:
+        with pytest.raises(
+            RecordKeyError, match="other users of this computer can open the"
+        ) as caught:
             read()
         assert caught.value.code == "secret-permissions"
 
@@ -75,15 +77,15 @@ def test_a_pair_of_keys_is_never_replaced(tmp_path: Path) -> None:
     pair = write_key_pair(tmp_path / "office.key")
     assert [pair.signing.name, pair.public.name] == ["office.key", "office.pub"]
     assert pair.signing.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(DiscreetError, match="already a file"):
+    with pytest.raises(DiscreetError, match="the file exists already"):
         write_key_pair(tmp_path / "office")
     pair.public.unlink()
-    with pytest.raises(DiscreetError, match="already a file"):
+    with pytest.raises(DiscreetError, match="the file exists already"):
         write_key_pair(tmp_path / "office")
     pair.signing.rename(tmp_path / "kept")
     write_key_pair(tmp_path / "other")
     (tmp_path / "other.key").unlink()
-    with pytest.raises(DiscreetError, match="already a file"):
+    with pytest.raises(DiscreetError, match="the file exists already"):
         write_key_pair(tmp_path / "other")
     assert not (tmp_path / "other.key").exists()
 

@@ -123,7 +123,7 @@ ONE = [
     ('workbook = "tables.xlsx"', 'workbook = "plain.xlsx"', "workbook", "a table has this name"),
     ('formats = ["csv", "json"]', 'formats = ["jsonstat"]', "formats[0]", "json-stat"),
     ("[tables.plain]", "[quality]\ninternl = 'x'\n[tables.plain]", "quality.internl", "internal"),
-    ("[tables.plain]", "[tables.quality]", "tables.quality", "is taken"),
+    ("[tables.plain]", "[tables.quality]", "tables.quality", "is already in use"),
     ('cells = { region = "11" }', 'cells = { region = "99" }', "cells.region", "no code '99'"),
 ]
 
@@ -198,7 +198,7 @@ def test_a_part_larger_than_its_whole_is_named_with_its_line(figures: Path, tmp_
 def test_doubtful_noise_is_worth_a_warning(figures: Path) -> None:
     said = open_inputs(figures).warnings
     assert [text.partition(":")[0] for text in said] == [
-        "digits of the weighted figures of weighted tell how many records there are"
+        "decimals of the weighted values of weighted disclose the number of records"
     ]
     text = figures.read_text("utf-8").replace(
         '[magnitudes.persons]\ntable = "rent.csv"',
@@ -215,7 +215,7 @@ table = "whole.csv\"""",
     whole.write(figures.with_name("whole.csv"))
     warnings = open_inputs(figures).warnings
     assert len(warnings) == 3
-    assert "[magnitudes.persons] has the form of a perturbation table for counts" in warnings[0]
+    assert "[magnitudes.persons] looks like a perturbation table for counts" in warnings[0]
     assert warnings[2] == "no table uses [magnitudes.weight]"
 
 

@@ -48,7 +48,7 @@ def folder_with(tmp_path: Path, keys: np.ndarray, text: str = PROGRAMME) -> Path
 def test_an_identifier_is_refused_with_its_line(tmp_path: Path):
     path = folder_with(tmp_path, np.arange(COUNT))
     for refused in (check_release, lambda path: dc.protect(path, out=tmp_path / "out")):
-        with pytest.raises(ProgrammeError, match=r"line 6, keys.column: .*no record keys"):
+        with pytest.raises(ProgrammeError, match="line 6, keys.column"):
             refused(path)
     assert not (tmp_path / "out").exists()
     result = CliRunner().invoke(app, ["protect", str(path), "--check"])
@@ -68,7 +68,7 @@ def test_an_override_is_named_in_the_release(tmp_path: Path):
     text = PROGRAMME.replace('"record_key"', '"record_key"\nallow_unsuitable = true')
     path = folder_with(tmp_path, np.arange(COUNT), text)
     summary = dc.protect(path, out=tmp_path / "out")
-    assert any("protect nothing" in warning for warning in summary.warnings)
+    assert any("give no protection" in warning for warning in summary.warnings)
     manifest = json.loads((tmp_path / "out" / "release.json").read_text())
     assert manifest["unsuitable_record_keys"] == ["data"]
     pages = [page.read_text() for page in (tmp_path / "out").rglob("*.html")]

@@ -116,7 +116,7 @@ COLUMN = '{ column = "rkey" }'
         ),
         (INHERIT, INHERIT.replace(" }", ', unit = "" }'), "households.keys.unit"),
         (INHERIT, '{ inherit = "data", by = "size" }', "the data have no column 'size'"),
-        (INHERIT, '{ inherit = "data", by = "sex" }', "'households' have no column 'sex'"),
+        (INHERIT, '{ inherit = "data", by = "sex" }', "'households' have column 'sex' not found"),
         (
             INHERIT,
             '{ inherit = "households", by = "household_id" }',
@@ -160,7 +160,7 @@ def test_mistakes_in_all_sources_are_listed_at_once(mistakes: Mistakes, programm
 def test_circles_of_several_sources_are_found(mistakes: Mistakes) -> None:
     circle = '{ inherit = "households", by = "home" }'
     found = mistakes((INHERIT, INHERIT.replace('"data"', '"dwellings"')), (COLUMN, circle))
-    assert len([text for text in found if "keys go round in a circle" in text]) == 2
+    assert len([text for text in found if "the inheritance of keys has a circle" in text]) == 2
 
 
 def test_main_keys_in_a_column_lend_no_secret(mistakes: Mistakes) -> None:

@@ -269,7 +269,9 @@ def test_the_internal_version_never_stands_in_the_release(
 ) -> None:
     (tmp_path / "release").mkdir()
     (tmp_path / "other").mkdir()
-    with pytest.raises(PublicationError, match="cannot stand in the release folder"):
+    with pytest.raises(
+        PublicationError, match="the internal report must not be in the release folder,"
+    ):
         write_quality(log, tmp_path / "release", title="x", internal=tmp_path / place)
     assert list((tmp_path / "release").iterdir()) == []
 

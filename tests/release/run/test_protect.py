@@ -310,6 +310,6 @@ def test_a_missing_value_does_not_make_stated_codes_found_ones(
         for text in warnings
         if "come from the data, so each listed code discloses that it" in text
     ]
-    assert "the codes of nationality are" in found
+    assert "the codes of nationality come" in found
     (missing,) = [text for text in warnings if text.startswith("missing values of")]
     assert "missing values of ages, sex are listed" in missing

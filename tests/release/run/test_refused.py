@@ -61,7 +61,7 @@ def test_files_of_others_are_not_overwritten(programme: Path, tmp_path: Path) ->
     out = tmp_path / "out"
     out.mkdir()
     (out / "T1.csv").write_text("mine")
-    with pytest.raises(PublicationError, match="not of this release"):
+    with pytest.raises(PublicationError, match="not part of this release"):
         protect(programme, out)
     assert whole_content(out) == {"T1.csv": b"mine"}
 
@@ -169,7 +169,7 @@ def test_the_place_is_looked_at_before_the_data(
     ):
         protect(programme, out)
     (out / "T1.csv").write_text("mine")
-    with pytest.raises(PublicationError, match="not of this release"):
+    with pytest.raises(PublicationError, match="not part of this release"):
         protect(programme, out)
 
 
@@ -192,7 +192,7 @@ def test_a_full_disk_is_said_to_be_full(
     with pytest.raises(PublicationError, match="the disk is full") as caught:
         protect(programme, out)
     assert caught.value.code == "disk-full"
-    assert "make room" in caught.value.hint
+    assert "free disk space" in caught.value.hint
     after = {path: data for path, data in whole_content(out).items() if not path.startswith(".")}
     assert after == before
     monkeypatch.undo()

@@ -123,7 +123,7 @@ def test_a_store_has_the_squares_already(programme: Path) -> None:
             "grid cells come from a column or from coordinates",
         ),
         ('north = "y"', 'north = "z"', "column not found"),
-        ('north = "y"', 'north = "sex"', "no column of numbers"),
+        ('north = "y"', 'north = "sex"', "is not a numeric column"),
         ("[variables.square]", "[variables.sex]", "the column exists already"),
     ],
 )

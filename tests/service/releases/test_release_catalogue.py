@@ -46,7 +46,7 @@ def test_lists_say_what_tables_are_about(catalogue):
 
 
 def test_a_copy_for_readers_serves_what_is_exact(catalogue, shelf, verify_key):
-    """Without what the release remembers, only tables in the format "exact" can be read."""
+    """Without the state of, only tables in the format "exact" can be read."""
     shutil.rmtree(shelf / "census-2026" / ".discreet")
     catalogue.look_again()
     assert "dwellings.jsonstat.json" in catalogue.release("census-2026").published

@@ -399,7 +399,7 @@ def _zip(**files: bytes) -> bytes:
         ([("../a.do", b"count")], {}, "a name that is not taken"),
         ([(".DS_Store", b"x"), ("a.do", b"count")], {}, "a name that is not taken"),
         ([("a.zip", _zip(**{"../a.do": b"count"}))], {}, "a name that is not taken"),
-        ([("a.do", b"x" * 5_000_001)], {}, "larger than what is taken"),
+        ([("a.do", b"x" * 5_000_001)], {}, "larger than what is already in use"),
         ([("a.do", b"count")], {"data": "taxes"}, "data not found"),
         (
             [("a.do", b"count")],

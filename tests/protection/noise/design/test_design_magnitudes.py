@@ -55,7 +55,7 @@ def test_argus_texts_are_read_back_without_loss(
     parity: MagnitudePerturbationTable, tmp_path: Path
 ) -> None:
     right = parity.with_closed("right")
-    with pytest.raises(PerturbationError, match="closed on the other side"):
+    with pytest.raises(PerturbationError, match="intervals of the table and of"):
         parity.write(tmp_path / "table.txt")
     with pytest.raises(PerturbationError, match="in a file of their own"):
         right.write(tmp_path / "table.txt")

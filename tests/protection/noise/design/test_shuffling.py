@@ -269,7 +269,7 @@ def test_other_numbers_of_keys_are_refused(
 def test_tables_with_too_many_rows_cannot_be_filled() -> None:
     noise = {-1: 0.5, 1: 0.5}
     long = PerturbationTable.from_rows({0: {0: 1}} | dict.fromkeys(range(1, 760), noise))
-    with pytest.raises(PerturbationError, match="more than the 750 rows"):
+    with pytest.raises(PerturbationError, match="the table has more rows than this layout, 750"):
         discretised(long)
     block = PerturbationTable.from_rows(
         {0: {0: 1}} | dict.fromkeys(range(1, 5), noise), beyond=(3, 2)

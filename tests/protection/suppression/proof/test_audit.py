@@ -146,7 +146,7 @@ def test_only_what_adds_up_has_intervals(table: dc.Table) -> None:
         figures=(people, Figure(name="cases")),
     )
     for wrong in (mean, several):
-        with pytest.raises(SuppressionError, match="only counts and sums are additive") as caught:
+        with pytest.raises(SuppressionError, match="only counts and sums add up") as caught:
             audit_published(wrong)
         assert caught.value.code == "figures"
 

@@ -163,5 +163,7 @@ def test_wrong_judgements_are_refused(wrong: Any) -> None:
 
 def test_a_value_cannot_be_named_besides() -> None:
     table = tabulated(["branch"])
-    with pytest.raises(SuppressionError, match="those that were judged"):
+    with pytest.raises(
+        SuppressionError, match="values with a common suppression pattern must be those of"
+    ):
         dc.suppress(table, judged(table), value="turnover")

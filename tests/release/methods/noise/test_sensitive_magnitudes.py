@@ -131,12 +131,12 @@ def test_sums_are_multiples_of_the_grain(edited: Edited, tmp_path: Path) -> None
         (["mu_c = 1", "sensitive = {}"], "no rule given"),
         (["mu_c = 1", "sensitive = { dominance = [0, 85] }"], "n is a whole number"),
         (["mu_c = 1", "sensitive = { dominance = [2] }"], "needs at least 2 entries"),
-        (["mu_c = 1", "sensitive = { p_percent = -7.5 }"], "p must be above 0"),
+        (["mu_c = 1", "sensitive = { p_percent = -7.5 }"], "p must be a number above 0"),
         (
             ["mu_c = 1", "for example mu_c = 1 with sensitive ="],
             "q must be above p and at most 100",
         ),
-        (["mu_c = 1", "sensitive = { p_procent = 7 }"], "did you mean 'p_percent'"),
+        (["mu_c = 1", "sensitive = { p_procent = 7 }"], "closest match: 'p_percent'"),
         (["grain = 0"], "must be above 0"),
     ],
 )
@@ -160,5 +160,5 @@ def test_rules_are_part_of_the_parameters(edited: Edited) -> None:
 
 def test_a_package_is_refused_alike(edited: Edited) -> None:
     path = edited("mu_c = 1", "sensitive = { p_percent = -7.5 }")
-    with pytest.raises(DiscreetError, match="p must be above 0"):
+    with pytest.raises(DiscreetError, match="p must be a number above 0"):
         read_parameters(path)

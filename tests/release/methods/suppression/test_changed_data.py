@@ -83,7 +83,7 @@ def attacked(old: Any, new: Any) -> Attacker:
 
 def test_a_programme_says_that_values_may_have_changed(changed: Path) -> None:
     write(changed, "strict.toml", NOW.replace(f"\nearlier_change = {CHANGE}", ""))
-    with pytest.raises(DiscreetError, match="not those of the data") as caught:
+    with pytest.raises(DiscreetError, match="differ from the data") as caught:
         protect(changed / "strict.toml", changed / "strict")
     assert "earlier_change = 0.1" in str(caught.value)
     write(changed, "odd.toml", NOW.replace(str(CHANGE), '"much"'))

@@ -107,7 +107,7 @@ def test_earlier_cells_stay_as_they_were_published(hidden: Path) -> None:
 def test_an_earlier_release_of_other_data_is_refused(hidden_copy: Path) -> None:
     firms(seed=9).write_parquet(hidden_copy / "firms.parquet")
     before = content(hidden_copy / "later")
-    with pytest.raises(DiscreetError, match="not those of the data") as caught:
+    with pytest.raises(DiscreetError, match="differ from the data") as caught:
         protect(hidden_copy / "later.toml", hidden_copy / "later")
     assert caught.value.code == "earlier"
     assert content(hidden_copy / "later") == before

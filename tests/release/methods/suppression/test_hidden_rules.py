@@ -78,7 +78,7 @@ def test_who_has_consented_is_shown_and_the_log_says_so(folder: Path) -> None:
     assert "consented" not in text
     waived, text = released(folder, "p_percent = 14\nwaivers = { where = \"consent == 'yes'\" }")
     assert sensitive(waived) == {("AT", "a"), ("FR", "a")}  # a missing answer is no consent
-    assert "units have consented: 1 cells" in text
+    assert "because of waivers: 1 cells" in text
     assert "T1: country=DE, branch=a" in text
     told = json.loads((folder / "inside" / "suppression-internal.json").read_text())
     assert told["systems"][0]["values"]["turnover"]["waived"] == ["T1: country=DE, branch=a"]
