@@ -14,7 +14,7 @@ A method is declared once: its settings, their checks and their words. Its comma
 page of the studio and functions of the clients are made from that. This page is written by
 `scripts/operations_reference.py` from the same.
 
-What the columns of cells are is said as in [cells](../service/cells.md). In Python:
+What the columns of cells are is said as in [cells](../service/interface.md). In Python:
 `client.run("rounding", cells, by=["sex"], base=3, method="controlled")`; from a shell
 `discreet ask run rounding cells.csv request.json --out table.csv`; in R `dc_service_run`.
 

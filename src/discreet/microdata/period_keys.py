@@ -2,7 +2,7 @@
 
 In: the records of a period, the secret, and the keyed records of the period before. Out: the same
 records with their keys and, unless keys are for good, the period since which each key holds.
-What each option gives away over the years is measured in docs/methods/periods.md.
+What each option gives away over the years is measured in docs/methods/record-keys.md.
 """
 
 from __future__ import annotations

@@ -258,7 +258,7 @@ def successes(size: int, option: KeyOption, noise: PerturbationTable) -> dict[st
 
 @pytest.mark.exhaustive
 def test_three_years_of_a_panel_under_each_option(noise: PerturbationTable) -> None:
-    """1,000 persons; bounds are those of docs/methods/periods.md, with room for chance."""
+    """1,000 persons; bounds are those of docs/methods/record-keys.md, with room for chance."""
     found = {option: successes(1_000, option, noise) for option in OPTIONS}
     cells = {option: each["cells whose units provably changed"] for option, each in found.items()}
     happened = "cells in which a unit provably changed"

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.places import ROOT
 from tests.service.cells.conftest import Caller, CallerMaker
 
-PAGE = (ROOT / "docs" / "service" / "cells.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "service" / "interface.md").read_text("utf-8")
 BODIES = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 
 
