@@ -17,7 +17,10 @@ if (location.protocol === "file:") {
     load(script) {
       return new Promise((resolve, reject) => {
         const element = this.frame.contentDocument.createElement("script");
-        element.src = new URL(script, document.baseURI);
+        // What the script imports lies beside it, and is run in the order of its list.
+        element.src = new URL(script, this.base ?? document.baseURI);
+        this.base ??= element.src;
+        element.async = false;
         element.onload = resolve;
         element.onerror = reject;
         this.frame.contentDocument.head.append(element);
