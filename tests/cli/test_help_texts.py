@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import runpy
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,6 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from discreet.cli.commands import app
-from tests.helpers.places import ROOT
 
 
 def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -59,9 +57,3 @@ def test_no_bracket_of_any_help_text_is_taken_for_markup() -> None:
 def test_brackets_are_on_the_screen(words: tuple[str, ...], text: str) -> None:
     shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
     assert text in " ".join(shown.replace("│", " ").split())
-
-
-def test_the_reference_of_commands_is_up_to_date() -> None:
-    written = runpy.run_path(str(ROOT / "scripts" / "command_reference.py"))["markdown"]()
-    page = (ROOT / "docs" / "reference" / "command-line.md").read_text("utf-8")
-    assert page == written, "run scripts/command_reference.py"
