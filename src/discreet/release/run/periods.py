@@ -66,7 +66,7 @@ def _wrong(period: PeriodEntry, about: Mapping[str, Any]) -> Iterator[tuple[str,
         yield "the release lacks its period", hint
     elif keys != period.keys:
         message = f"the release of {before!r} has keys of the option {keys!r}, not {period.keys!r}"
-        yield message, "use one option for all periods; see docs/methods/periods.md"
+        yield message, "use one option for all periods; see docs/methods/record-keys.md"
     elif before == period.name and not period.revision:
         hint = "name another period; for corrected values of the same period add revision = true"
         yield f"the period {before!r} is published already", hint
