@@ -186,7 +186,8 @@ class Service:
         """Whoever asks from an address and does not say who they are: the public."""
         grants = [Grant(VISITOR, name) for name in self.settings.public_datasets]
         grants += [Grant("reader")] if self.settings.public_releases else []
-        origin = hmac.digest(self._addresses, address.encode(), "sha256").hex()[:16]
+        asks = bool(self.settings.public_datasets)
+        origin = hmac.digest(self._addresses, address.encode(), "sha256").hex()[:16] if asks else ""
         return Principal(name="public", kind="anonymous", grants=tuple(grants), origin=origin)
 
     @cached_property
