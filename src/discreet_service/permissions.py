@@ -89,9 +89,7 @@ ROLES: Mapping[str, Role] = {
 
 #: What everybody may with a data set that is open to the public; no key has this role.
 VISITOR = "visitor"
-_EVERY_ROLE = {**ROLES, VISITOR: Role("public", "Öffentlichkeit", frozenset({
-    _P.catalogue_read, _P.query_check, _P.query_run,
-}))}  # fmt: skip
+_VISITS = frozenset({_P.catalogue_read, _P.query_check, _P.query_run})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +111,13 @@ class Grant:
 
     def __str__(self) -> str:
         return f"{self.role}@{self.dataset}"
+
+    @property
+    def permissions(self) -> frozenset[Permission]:
+        """What it allows: nothing where there is no such role."""
+        if self.role == VISITOR:
+            return _VISITS
+        return ROLES[self.role].permissions if self.role in ROLES else frozenset()
 
     @property
     def facts(self) -> dict[str, str]:
@@ -145,16 +150,10 @@ class Principal:
     def may(self, permission: Permission, dataset: str = "") -> bool:
         """Whether they may do something."""
         return any(
-            permission in _EVERY_ROLE[grant.role].permissions
-            and (not dataset or grant.dataset in (ALL, dataset))
+            permission in grant.permissions and (not dataset or grant.dataset in (ALL, dataset))
             for grant in self.grants
-            if grant.role in _EVERY_ROLE
         )
 
     def datasets(self, permission: Permission) -> frozenset[str]:
         """The data sets with which they may do something; `ALL` stands for all."""
-        return frozenset(
-            grant.dataset
-            for grant in self.grants
-            if grant.role in _EVERY_ROLE and permission in _EVERY_ROLE[grant.role].permissions
-        )
+        return frozenset(grant.dataset for grant in self.grants if permission in grant.permissions)

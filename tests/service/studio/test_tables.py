@@ -222,7 +222,7 @@ def test_large_table_becomes_a_job(readers: Any) -> None:
     asked = "unit=person&by=nationality:2,occupation:2,age5&totals=all"
     assert "A large table" in readers.page(f"/tables/census/result?{asked}", "rita")
     answer = rita.submit(f"/tables/census/result?{asked}", "/tables/census/job", format="csv")
-    assert answer.status_code == 303
+    assert answer.status_code == 303, answer.text
     place = answer.headers["location"]
     job = readers.page(place, "rita")
     assert f'data-events="/api/v1{place}/events"' in job
