@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
-from discreet_fire.flow.script_marks import DATA, HERE, NO_CHOICE, SINGLE, VALUES, ScriptMarks
+from discreet_fire.flow.script_marks import DATA, NO_CHOICE, VALUES, ScriptMarks
 from discreet_fire.scripts import (
     Binding,
     Node,
@@ -26,7 +26,6 @@ from discreet_fire.scripts import (
     object_of,
     root_of,
     roots_of,
-    sides,
     text_of,
     word_of,
 )
@@ -42,9 +41,6 @@ _MAKING = ("from_", "set_", "now", "today", "cwd", "home")
 _MODULES = frozenset(sys.stdlib_module_names) | {"builtins", "bltns"}
 _HIDDEN = ("read", "open")
 _VIEWS = ("items", "values", "get", "setdefault", "pop")
-_NAMING = ("name", "names", "columns", "keys", "schema", "**")
-_SMALL = 10
-_QUANTILES = (0.01, 0.99)
 
 
 class PythonMarks(ScriptMarks):
@@ -277,7 +273,7 @@ class PythonMarks(ScriptMarks):
                 result &= ~VALUES
             inner = inner.parts[0]
         turned = (word == "T" and not self.clean(inner)) or (
-            self._is_place(node) and self.has(thing, 128)
+            self.is_place(node) and self.has(thing, 128)
         )
         return result | (DATA if data else 0) | (128 if turned else 0)
 
@@ -320,10 +316,8 @@ class PythonMarks(ScriptMarks):
             return False
         quiet = all(item.kind in ("other", "shown") for item in own.parts[-1].parts)
         return quiet and all(
-            name is None and base.kind == "name"
-            and (base.value in _BUILTINS or self.is_plain_error(base))
-            for name, base in zip(own.names[:-1], own.parts, strict=False)
-        )  # fmt: skip
+            base.value in _BUILTINS or self.is_plain_error(base) for base in own.parts[:-1]
+        )
 
     # ------------------------------------------------------------ what is changed
 
@@ -430,75 +424,27 @@ class PythonMarks(ScriptMarks):
 
     # ------------------------------------------------------------ single values and labels
 
-    def operands(self, call: Node) -> list[Node]:
-        """The object of a method, and what it is given."""
-        function = call.parts[0]
-        inside = is_part(function) and not self.given_names(function)
-        return [*function.parts[: 1 if inside else 0], *call.parts[1:]]
+    def thing_of(self, function: Node) -> list[Node]:
+        """The object whose method a function is, if it is that of one."""
+        method = is_part(function) and not self.given_names(function)
+        return function.parts[: 1 if method else 0]
 
-    def _is_place(self, node: Node) -> bool:
+    def is_place(self, node: Node) -> bool:
+        """Whether single values stand in the brackets behind a part: ``df.iloc[17]``."""
         return is_part(node) and self.states(f".{node.parts[1].value}", "place")
 
-    def _picks_place(self, node: Node, marks: Sequence[int]) -> int:
-        base, place = node.parts[:2]
-        if self._is_place(base):
-            single = place.kind in ("number", "string", "unary", "name")
-            single = single and bool(marks[0] & DATA) and not self.is_choice(place)
-        else:
-            inner = place.parts[0] if place.kind == "unary" else place
-            number = inner.kind == "number" and inner.value.isdigit()
-            single = number and bool(marks[0] & VALUES)
-            single = single and word_of(base) not in ("str", "shape")
-        return marks[0] & (SINGLE | HERE) | (SINGLE | HERE if single else 0)
-
-    def _picks_call(self, node: Node) -> bool:
-        function, *inputs = node.parts
-        return (
-            self.may(function, "picks")
-            or (self.may(function, "ends") and not all(map(_inner_quantile, inputs)))
-            or (self.may(function, "few") and any(map(_is_small, inputs)))
-            or (self.may(function, "runs") and any(map(self._names_picking, inputs)))
-        )
-
-    def _names_picking(self, node: Node) -> bool:
-        """Whether a text or a name is that of a function that picks."""
+    def _names_picking(self, function: Node, name: str | None, node: Node) -> bool:
+        if not self.may(function, "runs"):
+            return False
         if (text := text_of(node)) is not None:
             return self.states(f".{text}", "picks")
         return bool(self.resolved(node)) and self.may(node, "picks")
 
-    def _crosses(self, call: Node) -> bool:
-        word, named = word_of(call.parts[0]), dict(arguments(call))
-        if word in ("fillna", "fill_null") and {"method", "strategy"} & set(named):
-            return True
-        cross = named.get("how")
-        joins = word in self.policy.words["joins"]
-        return joins and cross is not None and text_of(cross) == "cross"
-
-    def label_sources(self, node: Node) -> Sequence[Node]:
-        """What is assigned to a label, or given to a method that makes labels."""
-        if is_assignment(node):
-            target, value = sides(node)
-            return [value] if is_part(target) and self._is_label(target) else []
-        if node.kind == "call" and is_part(node.parts[0]):
-            return node.parts[1:] if self.does(node.parts[0], "labels") else []
-        return []
-
-    def _is_label(self, node: Node) -> bool:
-        own = root_of(node) in {*self.selves, *self.own}
-        rule = self.policy.rule(f".{node.parts[1].value}")
+    def is_label(self, part: Node) -> bool:
+        """Whether a part of an object is a label."""
+        own = root_of(part) in {*self.selves, *self.own}
+        rule = self.policy.rule(f".{part.parts[1].value}")
         return rule.may("named") and (rule.known or not own)
-
-    def _turns(self, call: Node) -> bool:
-        function = call.parts[0]
-        inside = [*self.operands(call)]
-        if self.may(function, "turns"):
-            if self.given_names(function) == {"builtins.dict"}:
-                inside = [value for name, value in arguments(call) if name is None]
-            return not all(map(self.clean, inside))
-        if self.may(function, "frames"):
-            named = (value for name, value in arguments(call) if name in _NAMING)
-            return any(self.has(value, VALUES) for value in named)
-        return False
 
     def _column_of(self, node: Node) -> tuple[Node, Node] | None:
         inserts = node.kind == "call" and is_part(node.parts[0]) and len(node.parts) > 2
@@ -527,16 +473,3 @@ def _plain_template(node: Node) -> bool:
     """Whether a template takes its arguments as they are, not parts of them: ``{0.part}``."""
     text = text_of(node)
     return text is not None and not re.search(r"\{[^{}:!]*[.\[][^{}]*\}", text)
-
-
-def _is_small(node: Node) -> bool:
-    return node.kind == "number" and node.value.isdigit() and int(node.value) < _SMALL
-
-
-def _inner_quantile(node: Node) -> bool:
-    shares = node.parts if node.kind == "holder" else [node]
-    return all(
-        share.kind == "number" and re.fullmatch(r"\d*\.\d*", share.value) is not None
-        and _QUANTILES[0] <= float(share.value) <= _QUANTILES[1]
-        for share in shares
-    )  # fmt: skip

@@ -6,18 +6,14 @@ are not told apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
-from discreet_fire.flow.script_marks import DATA, HERE, SINGLE, ScriptMarks
+from discreet_fire.flow.script_marks import SINGLE, ScriptMarks
 from discreet_fire.scripts import (
     Node,
-    arguments,
     bindings_of,
-    is_assignment,
-    object_of,
     returned_by,
-    sides,
     word_of,
 )
 
@@ -50,8 +46,6 @@ class RMarks(ScriptMarks):
         self._models: dict[str, bool] = {}
         self.bound = set(self.values)
         self.follow_aliases(_followed, self._functions_in, _MOST)
-        #: Functions that a method of this script may stand in for.
-        self.dispatched: set[str] = set()
         #: Methods, which run without being called by name.
         self.own_methods = {name for name in self.functions if self._generic(name)}
         self.settle((), self.bound)
@@ -63,9 +57,7 @@ class RMarks(ScriptMarks):
             return False
         stems = {".".join(parts[:place]) for place in range(1, len(parts))}
         own = self.listed["syntax"] | self.listed["groups"] | self.listed["texts"]
-        inner = {item for item in stems if item in own or self.policy.rule(item).known}
-        self.dispatched |= inner
-        return bool(inner)
+        return any(item in own or self.policy.rule(item).known for item in stems)
 
     def _functions_in(self, value: Node) -> set[str]:
         functions = self._meant(value)
@@ -125,22 +117,6 @@ class RMarks(ScriptMarks):
 
     # ------------------------------------------------------------ what is clean
 
-    def marks(self, node: Node) -> int:
-        """What an expression may hold; a method of this script may run in place of it."""
-        result = super().marks(node)
-        return result | DATA | 2 if self.dispatched and self._redirected(node) else result
-
-    def _redirected(self, node: Node) -> bool:
-        if node.kind not in ("call", "binary", "unary", "index"):
-            return False
-        if self.dispatched & self.listed["groups"]:
-            return True
-        names = {"[[" if node.value == "[[" else "["} if node.kind == "index" else {node.value}
-        if node.kind == "call":
-            # `paste` and `cat` take texts of objects by these.
-            names = self.called(node.parts[0]) | self.listed["texts"]
-        return bool(names & self.dispatched)
-
     def _clean_name(self, node: Node, held: bool) -> bool:
         return not held and (node.value in self.bound or node.value in self.listed["constants"])
 
@@ -182,39 +158,11 @@ class RMarks(ScriptMarks):
 
     # ------------------------------------------------------------ single values and labels
 
-    def operands(self, call: Node) -> Sequence[Node]:
-        """What a call joins or reduces, without its options."""
-        plain = [value for name, value in arguments(call) if name in ("", None, "x", "y")]
-        return plain or call.parts
-
-    def _picks_place(self, node: Node, marks: Sequence[int]) -> int:
-        base, *places = node.parts
-        result = marks[0]
-        for mark in marks[1:]:
-            result |= mark
-        first = bool(places) and places[0].kind in ("number", "unary") and not result & SINGLE
-        if first and not (node.value == "[[" and base.kind == "name"):
-            return SINGLE | HERE if marks[0] & DATA else 0
-        return result & (SINGLE | HERE)
-
-    def _picks_call(self, node: Node) -> bool:
-        """Whether a call is of a function that picks, or is given one: ``ave(x, k, FUN = max)``."""
-        if self.may(node.parts[0], "picks"):
-            return True
-        for name, value in arguments(node):
-            function = value.kind == "name" or (value.kind == "string" and name in _NAMED)
-            rules = self.rules(value) if function else []
-            if any(rule.known and rule.may("picks") for rule in rules):
-                return True
-            if value.kind == "function" and any(self.has(x, SINGLE) for x in returned_by(value)):
-                return True
-        return False
-
-    def _crosses(self, call: Node) -> bool:
-        word = word_of(call.parts[0])
-        crossed = any(name == "by" and one.value == "NULL" for name, one in arguments(call))
-        crossed = crossed and word in self.listed["joins"]
-        return crossed or word in self.listed["crosses"]
+    def _names_picking(self, function: Node, name: str | None, node: Node) -> bool:
+        if node.kind == "function":
+            return any(self.has(one, SINGLE) for one in returned_by(node))
+        named = node.kind == "name" or (node.kind == "string" and name in _NAMED)
+        return named and any(rule.known and rule.may("picks") for rule in self.rules(node))
 
     def _chosen_into(self, target: Node, value: Node) -> bool:
         """What is chosen from a vector: where it is one value, all records get it."""
@@ -224,25 +172,6 @@ class RMarks(ScriptMarks):
     def _selects(self, node: Node) -> bool:
         place = node.parts[1] if len(node.parts) > 1 else node
         return place.kind not in ("index", "missing") and self.is_choice(place)
-
-    def label_sources(self, node: Node) -> Sequence[Node]:
-        """What is assigned to a label, or given to a function that makes labels."""
-        if is_assignment(node):
-            target, value = sides(node)
-            if target.kind == "unary":  # `!!name := value`
-                return [target]
-            target = object_of(target)
-            label = target.kind == "call" and self.does(target.parts[0], "named")
-            return [value] if label else []
-        if node.kind != "call" or not self.does(node.parts[0], "labels"):
-            return []
-        pairs = [*arguments(node)]  # what is labelled stands first
-        named = bool(pairs) and pairs[0][0] not in (None, "", "x", ".data")
-        return [value for _, value in pairs[0 if named else 1 :]]
-
-    def _turns(self, call: Node) -> bool:
-        turns = self.may(call.parts[0], "turns")
-        return turns and not all(map(self.clean, call.parts[1:]))
 
     def _names_columns(self, call: Node) -> bool:
         rules = self.rules(call.parts[0])

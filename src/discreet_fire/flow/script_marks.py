@@ -17,10 +17,12 @@ from discreet_fire.catalogue import CommandRule, ScriptPolicy
 from discreet_fire.scripts import (
     Binding,
     Node,
+    arguments,
     bindings_of,
     conditions_of,
     is_assignment,
     is_part,
+    object_of,
     returned_by,
     root_of,
     sides,
@@ -46,6 +48,11 @@ _CLEAN = frozenset((
     "binary", "unary", "paren", "index", "missing", "if", "block", "holder", "dict", "format",
     "formatted", "comprehension", "slice", "call", "number", "string", "word", "name",
 ))  # fmt: skip
+#: Parts of objects whose places are no records.
+_NO_RECORDS = ("str", "shape")
+_NAMING = ("name", "names", "columns", "keys", "schema", "**")
+_SMALL = 10
+_QUANTILES = (0.01, 0.99)
 #: Names with the marks that they get from an expression.
 _Edge = tuple[frozenset[str], Node, int]
 
@@ -95,10 +102,6 @@ class ScriptMarks(ABC):
         """Whether what a call gives tells nothing."""
 
     @abstractmethod
-    def operands(self, call: Node) -> Sequence[Node]:
-        """What a call joins or reduces, the one whose records stay first."""
-
-    @abstractmethod
     def _names_columns(self, call: Node) -> bool:
         """Whether what a call gives is made of names of columns only."""
 
@@ -119,24 +122,16 @@ class ScriptMarks(ABC):
         """Names that are changed by functions of which it is not known how often they run."""
 
     @abstractmethod
-    def _picks_place(self, node: Node, marks: Sequence[int]) -> int:
-        """The marks of a single value where a place in brackets is one."""
+    def _names_picking(self, function: Node, name: str | None, node: Node) -> bool:
+        """Whether an argument is a function, or the name of one, that picks."""
 
-    @abstractmethod
-    def _picks_call(self, node: Node) -> bool:
-        """Whether a call gives single values of the data it gets."""
+    def is_place(self, node: Node) -> bool:
+        """Whether single values stand in the brackets behind a part: ``df.iloc[17]``."""
+        return False
 
-    @abstractmethod
-    def _turns(self, call: Node) -> bool:
-        """Whether a call makes a frame whose columns are called by values."""
-
-    @abstractmethod
-    def label_sources(self, node: Node) -> Sequence[Node]:
-        """What an assignment or call makes labels of."""
-
-    @abstractmethod
-    def _crosses(self, call: Node) -> bool:
-        """Whether a call puts each record beside each, or carries values on."""
+    def is_label(self, part: Node) -> bool:
+        """Whether a part of an object is a label."""
+        return False
 
     def _bound_by(self, node: Node) -> Iterable[Binding]:
         return bindings_of(node)
@@ -396,6 +391,69 @@ class ScriptMarks(ABC):
             marks |= DATA | (0 if self._names_columns(node) else VALUES)
         return marks | (0 if self.has_trait(function, "chooses") else NO_CHOICE)
 
+    def thing_of(self, function: Node) -> Sequence[Node]:
+        """The object whose method a function is, if it is that of one."""
+        return ()
+
+    def operands(self, call: Node) -> Sequence[Node]:
+        """What a call joins or reduces, the one whose records stay first."""
+        return [*self.thing_of(call.parts[0]), *call.parts[1:]]
+
+    def _picks_place(self, node: Node, marks: Sequence[int]) -> int:
+        """The marks of a single value, where a place in brackets is one or is chosen by one."""
+        base, place = node.parts[0], node.parts[min(1, len(node.parts) - 1)]
+        if self.is_place(base):
+            single = place.kind in ("number", "string", "unary", "name")
+            single = single and bool(marks[0] & DATA) and not self.is_choice(place)
+        else:
+            inner = place.parts[0] if place.kind == "unary" else place
+            single = inner.kind == "number" and inner.value[:1].isdigit()
+            single = single and bool(marks[0] & VALUES) and word_of(base) not in _NO_RECORDS
+            single = single and not (node.value == "[[" and base.kind == "name")
+        return reduce(or_, marks) & (SINGLE | HERE) | (SINGLE | HERE if single else 0)
+
+    def _picks_call(self, node: Node) -> bool:
+        """Whether a call picks by itself, or is given a function that does: ``FUN = max``."""
+        function, *inputs = node.parts
+        return (
+            self.may(function, "picks")
+            or (self.may(function, "ends") and not all(map(_inner_quantile, inputs)))
+            or (self.may(function, "few") and any(map(_is_small, inputs)))
+            or any(self._names_picking(function, name, one) for name, one in arguments(node))
+        )
+
+    def _turns(self, call: Node) -> bool:
+        """Whether a call makes a frame whose columns are called by values."""
+        function = call.parts[0]
+        if self.may(function, "turns"):
+            return not all(map(self.clean, self.operands(call)))
+        named = (value for name, value in arguments(call) if name in _NAMING)
+        return self.may(function, "frames") and any(self.has(one, VALUES) for one in named)
+
+    def _crosses(self, call: Node) -> bool:
+        """Whether a call puts each record beside each, or carries values on."""
+        word, named = word_of(call.parts[0]), dict(arguments(call))
+        if word in ("fillna", "fill_null") and {"method", "strategy"} & set(named):
+            return True
+        every = [named[name].value for name in ("how", "by") if name in named]
+        joins = word in self.policy.words["joins"] and bool({"cross", "NULL"} & {*every})
+        return joins or word in self.policy.words.get("crosses", ())
+
+    def label_sources(self, node: Node) -> Sequence[Node]:
+        """What is assigned to a label, or given to a function that makes labels."""
+        if is_assignment(node):
+            target, value = sides(node)
+            if target.kind == "unary" and target.value != "*":  # `!!name := value`
+                return [target]
+            inner = object_of(target)
+            label = inner.kind == "call" and self.does(inner.parts[0], "named")
+            return [value] if label or (is_part(target) and self.is_label(target)) else []
+        if node.kind != "call" or not self.does(node.parts[0], "labels"):
+            return []
+        pairs = [*arguments(node)]  # what is labelled stands first
+        first = bool(pairs) and pairs[0][0] in (None, "", "x", ".data")
+        return [one for _, one in pairs[1 if first and not self.thing_of(node.parts[0]) else 0 :]]
+
     # ------------------------------------------------------------ what is done with marks
 
     def names_with(self, mark: int) -> set[str]:
@@ -427,3 +485,16 @@ class ScriptMarks(ABC):
     def labels(self, node: Node) -> bool:
         """Whether an assignment or call makes labels of data."""
         return any(self.has(one, VALUES) for one in self.label_sources(node))
+
+
+def _is_small(node: Node) -> bool:
+    return node.kind == "number" and node.value.isdigit() and int(node.value) < _SMALL
+
+
+def _inner_quantile(node: Node) -> bool:
+    shares = node.parts if node.kind == "holder" else [node]
+    return all(
+        share.kind == "number" and "." in share.value
+        and _QUANTILES[0] <= float(share.value) <= _QUANTILES[1]
+        for share in shares
+    )  # fmt: skip
