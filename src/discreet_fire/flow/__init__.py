@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .stata_outputs import StatementJudge as StatementJudge
     from .stata_outputs import copies_of_chosen as copies_of_chosen
     from .stata_outputs import described_originals as described_originals
-    from .stata_outputs import estimates_drawn as estimates_drawn
     from .stata_values import UNTOUCHED as UNTOUCHED
     from .stata_values import HeldNames as HeldNames
     from .stata_values import StatementParts as StatementParts

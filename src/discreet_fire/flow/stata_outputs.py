@@ -2,17 +2,15 @@
 
 In: statements, a policy and what names hold. Out: the statements that would show a figure of single
 records. What `display` and lists of matrices show is told apart: scalars, and what holds records.
-Of graphs those that show nothing but figures posted from models: any doubt is for records, such as
-a file that something else may write to, a command that may load data, a loop, a program.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet_fire.catalogue import Action, commands_with, known_commands
+from discreet_fire.catalogue import Action, commands_with
 from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held
 from discreet_fire.flow.stata_conditions import (
     Condition,
@@ -22,7 +20,7 @@ from discreet_fire.flow.stata_conditions import (
     related_counts,
     scans,
 )
-from discreet_fire.flow.stata_names import FigureFlow, names_given_by
+from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import (
     CONDITION,
     FILES,
@@ -34,7 +32,7 @@ from discreet_fire.flow.stata_values import (
     named,
     without_macros,
 )
-from discreet_fire.stata import DoFile, DoStatement, Kind, Why
+from discreet_fire.stata import DoStatement
 
 _MACRO = re.compile(r"`(\w+)'")
 _COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])")
@@ -339,58 +337,8 @@ def _gathered(name: str | None, word: str, code: str) -> str:
     return _TAG.sub(" ", code) if word == "get" else _DIMENSIONS.sub(r" \1 ", code)
 
 
-_KEPT = commands_with("data", "kept", "drawn")
-_DRAWN = commands_with("data", "drawn")
-#: Other languages, which may give a macro any text.
-_LANGUAGES = commands_with("body", "block")
-_GRAPH = re.compile(r"\s+(?:tw\w*|bar|hbar|dot|line|sc\w*|pie|box|hbox)\b")
-_SAVING = re.compile(r"\bsav\w*\s*\(")
-_USE = re.compile(r"\s+\"?`(\w+)'\"?\s*,\s*clear\s*")
-_POSTED = re.compile(
-    r"\s++(?:\w++|`\w++')\s++(?:\w++\s++)+?using\s++\"?`(\w++)'\"?\s*+(?:,\s*+replace\s*+)?"
-)
-#: A macro named by another: which file it means is not known.
-_NESTED_MACRO = re.compile(r"`[^'`]*[`$]")
-#: What names the file in memory without its macro, or data beside those in memory.
-_OTHER_NAME = re.compile(r"\bfilename\b|\$\{?S_|\br\(\s*fn|\bst_|\$\{?`|\btempname\s*\(", re.I)
-_UNNAMED = re.compile(r"\s*(?:,.*)?", re.S)
-_ANY_MACRO = re.compile(r"`([^']*)'")
-_EXPANDS = re.compile(r"[^`$]*[`$]")
-_READS = re.compile(r"\s+(?!(?:o|w|c)\w*\s)")
-_COUNTER = re.compile(r"\s+(\w+)\s*=")
-#: What is no figure of a model: other results, scalars, elements of matrices, records elsewhere.
-_NO_ESTIMATE = re.compile(r"\b(?:[rsc]|scalar|el|_?frval)\s*\(|\bfileread")
-#: Kept commands that give the data no figure.
-_GIVE_NONE = ("display", "local", "count", "preserve")
 #: Prefixes that change nothing of the data that are meant.
 _QUIET = ("quietly", "noisily")
-
-
-def estimates_drawn(dofile: DoFile, following: FigureFlow, programs: Set[str]) -> frozenset[int]:
-    """Where statements begin that draw nothing but estimates that the file has posted."""
-    files = _posted_files(dofile, following)
-    if not files or programs:  # one may run where a command is meant
-        return frozenset()
-    drawn = set()
-    known = False
-    for part, around in following.placed:
-        statement = part.statement
-        alone = not (statement.depth or statement.in_program or statement.block or around.all)
-        plain = alone and all(one.canonical in _QUIET for one in statement.prefixes)
-        if part.by_macro or any(one.why is not Why.IN_STRING for one in statement.readings):
-            known = False
-        elif part.name == "use":
-            loaded = _USE.fullmatch(part.code) if plain else None
-            known = loaded is not None and loaded[1] in files
-        elif part.name not in _KEPT or any(one.canonical == "frame" for one in statement.prefixes):
-            known = False
-        elif part.name not in _DRAWN:
-            known = known and _is_clean(part, following)
-        elif part.name == "graph" and _GRAPH.match(part.code) is None:
-            known = False
-        elif known and plain and _SAVING.search(part.code) is None and _is_clean(part, following):
-            drawn.add(statement.start)
-    return frozenset(drawn)
 
 
 _LOADED = re.compile(
@@ -437,66 +385,3 @@ def copies_of_chosen(following: FigureFlow) -> frozenset[int]:
         if part.name in ("cross", "stack") or (several and using and file_named(using[1]) in files):
             found.add(part.statement.start)
     return frozenset(found)
-
-
-def _is_clean(part: StatementParts, following: FigureFlow) -> bool:
-    """Whether all macros in a statement are texts of the program, and no figure of it is one of
-    single records.
-    """
-    if part.name in _GIVE_NONE:
-        return True
-    held = following.taints.held(part.outside, part.inside)
-    if held.rank or "$" in part.code or _NO_ESTIMATE.search(part.code):
-        return False
-    return following.known.keys() >= set(_ANY_MACRO.findall(part.code))
-
-
-def _counter(part: StatementParts) -> list[str] | None:
-    """What a loop counts; no text is given by a file that is written."""
-    match = _COUNTER.match(part.code) if part.name == "forvalues" else None
-    if match is not None:
-        return [match[1]]
-    return [] if part.name == "file" and _READS.match(part.code) is None else None
-
-
-def _posted_files(dofile: DoFile, following: FigureFlow) -> frozenset[str]:
-    """Macros of temporary files that hold figures posted from models, and can hold nothing else."""
-    unread = (Kind.OTHER, Kind.BLOCK_LINE, Kind.DATA)
-    if any(one.kind in unread for one in dofile.statements) or dofile.findings:
-        return frozenset()
-    read = known_commands() - commands_with("calls") | dofile.programs
-    counters = names_given_by((part for part, _ in following.placed), _counter)
-    posted: set[str] = set()
-    others = []
-    for part, _ in following.placed:
-        stated = part.statement.text
-        match = _POSTED.fullmatch(part.code) if part.name == "postfile" else None
-        if part.name not in read:
-            return frozenset()  # it may post anything
-        if part.name in _LANGUAGES or (part.name == "program" and _EXPANDS.match(part.code)):
-            return frozenset()
-        if part.name in ("save", "saveold") and _UNNAMED.fullmatch(part.code):
-            return frozenset()  # what is in memory goes to the file it came from
-        if _OTHER_NAME.search(stated) or (
-            part.name == "post" and not _of_models(part, following, counters)
-        ):
-            return frozenset()
-        if match is not None and not (part.statement.prefixes or part.statement.readings):
-            posted.add(match[1])
-        elif part.name not in ("tempfile", "use", "postfile") or part.statement.prefixes:
-            others.append(stated)
-        elif part.name == "postfile":
-            return frozenset()
-    whole = "\n".join(others)
-    if _NESTED_MACRO.search(whole):
-        return frozenset()
-    named = {name for name in posted if re.search(rf"(?<!\w){name}(?!\w)", whole)}
-    return frozenset((posted - named) & following.temporary_files)
-
-
-def _of_models(part: StatementParts, following: FigureFlow, counters: Set[str]) -> bool:
-    _, _, rest = part.code.lstrip().partition(" ")
-    if part.statement.readings or '"' in rest or _NO_ESTIMATE.search(rest):
-        return False
-    named = set(_ANY_MACRO.findall(rest))
-    return following.tells_nothing(part) and following.known.keys() | counters >= named

@@ -24,7 +24,6 @@ from discreet_fire.flow import (
     Taints,
     copies_of_chosen,
     described_originals,
-    estimates_drawn,
     statements_of,
 )
 from discreet_fire.rewriting.called_files import (
@@ -172,7 +171,6 @@ def rewrite_parsed(
     by_start: dict[tuple[int, int], Decision] = {}
     for one in decisions:
         by_start.setdefault((one.statement.start, one.statement.end), one)
-    _pass_estimates(dofile, following, by_start, dofile.programs | programs)
     _stop_shown(dofile, following, by_start)
     _pass_constants(dofile, following, by_start)
     calls = _point_calls(dofile, by_start, place_call)
@@ -223,22 +221,6 @@ def _stop_shown(
             after = f"scalar({dofile.text[start:end]})"
             reason = "a variable of the same name would show its first value"
             decision.changes.append(WordChange(start, end, after, "scalar", name, reason))
-
-
-def _pass_estimates(
-    dofile: DoFile,
-    following: FigureFlow,
-    decisions: dict[tuple[int, int], Decision],
-    programs: frozenset[str],
-) -> None:
-    """Take back what is said of graphs of records, where estimates are drawn."""
-    drawn = estimates_drawn(dofile, following, programs)
-    for (start, _), decision in decisions.items() if drawn else ():
-        if start not in drawn:
-            continue
-        if decision.refused is not None and decision.refused[0] in _OF_COMMAND:
-            decision.refused = None
-        decision.notes = [note for note in decision.notes if note.rule not in _OF_COMMAND]
 
 
 def _pass_constants(

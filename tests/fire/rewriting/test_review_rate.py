@@ -72,18 +72,6 @@ def test_what_holds_nothing_of_the_data_needs_no_look(program: str) -> None:
     assert not rewrite(f"{program}\n").needs_review
 
 
-POSTED = """tempname h
-tempfile f
-postfile `h' k b se using `f', replace
-forvalues k = 1/3 {
-regress wage age if year == `k'
-post `h' (`k') (_b[age]) (_se[age])
-}
-postclose `h'
-use "`f'", clear
-"""
-
-
 def test_a_folder_that_is_a_macro_is_looked_at_once() -> None:
     found = rewrite('use a\nsave "$d/m.dta"\nsave "$d/n", replace\nsave "$e/n"\n').findings
     assert [one.line for one in found if one.severity is Severity.REVIEW] == [2, 4]
@@ -103,24 +91,6 @@ def test_names_in_a_file_that_is_only_read_are_not_made_of_values(loaded: str) -
     made = "use persons, clear\nreshape wide wage, i(k) j(name)\n"
     assert not rewrite(f"{made}{loaded}\ndescribe\n").needs_review
     assert rewrite(f"{made}{loaded}\n{made}describe\n").needs_review
-
-
-@for_all_rows(
-    "plot",
-    [
-        'twoway (line b k) (rcap b se k), yline(0) title("Effects")',
-        'generate upper = b + 1.96 * se\nlabel variable upper "upper"\ntwoway rcap upper b k',
-        "sort k\nlocal v b\nquietly graph twoway connected `v' k",
-        "graph bar b, over(k)\ngraph export x.png, replace",
-        "scatter b k, msize(small)",
-    ],
-)
-def test_plots_of_posted_estimates_stay(plot: str) -> None:
-    done = rewrite(f"{POSTED}{plot}\n")
-    assert not done.needs_review
-    assert not any(edit.action == "refused" for edit in done.edits)
-    refused = rewrite(f"use persons, clear\n{plot}\n")
-    assert refused.needs_review or any(edit.action == "refused" for edit in refused.edits)
 
 
 @for_all_rows(
