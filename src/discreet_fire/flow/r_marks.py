@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
-from discreet_fire.flow.script_marks import SINGLE, ScriptMarks
+from discreet_fire.flow.script_marks import ScriptMarks
 from discreet_fire.scripts import (
     Node,
     bindings_of,
-    returned_by,
     word_of,
 )
 
@@ -159,8 +158,6 @@ class RMarks(ScriptMarks):
     # ------------------------------------------------------------ single values and labels
 
     def _names_picking(self, function: Node, name: str | None, node: Node) -> bool:
-        if node.kind == "function":
-            return any(self.has(one, SINGLE) for one in returned_by(node))
         named = node.kind == "name" or (node.kind == "string" and name in _NAMED)
         return named and any(rule.known and rule.may("picks") for rule in self.rules(node))
 

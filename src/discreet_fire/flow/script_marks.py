@@ -314,6 +314,8 @@ class ScriptMarks(ABC):
             return self._of_place(node, part_marks)
         if kind == "binary":
             return self._of_operator(node, part_marks)
+        if kind == "item":  # of a column it is a single value, of names of columns it is none
+            return marks | NO_CHOICE | (SINGLE if marks & VALUES else 0)
         if kind == "dict" and any(one & VALUES for one in part_marks[::2]):
             marks |= TURNED
         return marks | NO_CHOICE | (0 if kind in _CLEAN else DATA)
@@ -420,7 +422,11 @@ class ScriptMarks(ABC):
             or (self.may(function, "ends") and not all(map(_inner_quantile, inputs)))
             or (self.may(function, "few") and any(map(_is_small, inputs)))
             or any(self._names_picking(function, name, one) for name, one in arguments(node))
-        )
+            or any(
+                self.has(result, SINGLE)
+                for one in inputs if one.kind == "function" for result in returned_by(one)
+            )
+        )  # fmt: skip
 
     def _turns(self, call: Node) -> bool:
         """Whether a call makes a frame whose columns are called by values."""

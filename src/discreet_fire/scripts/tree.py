@@ -48,8 +48,6 @@ class Node:
 ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")
 PARTS = ("$", "@")
 LOOPS = ("for", "comprehension", "while", "repeat")
-#: What holds other objects as they are.
-HOLDERS = ("name", "holder", "dict", "if", "and", "or", "*")
 
 
 def is_assignment(node: Node) -> bool:
@@ -60,6 +58,12 @@ def is_assignment(node: Node) -> bool:
 def is_part(node: Node) -> bool:
     """Whether a node is a part of an object by its name."""
     return node.kind == "binary" and node.value in PARTS
+
+
+def is_column(node: Node) -> bool:
+    """Whether an expression may be a column of a frame: ``df.x``, ``d$x``, ``d[["x"]]``."""
+    last = node.parts[-1] if node.parts else node
+    return is_part(node) or (node.kind == "index" and last.kind == "string")
 
 
 def sides(node: Node) -> tuple[Node, Node]:
@@ -156,7 +160,9 @@ def bindings_of(node: Node) -> Iterator[Binding]:
     if is_assignment(node):
         yield from stored_in(*sides(node))
     elif node.kind in ("for", "comprehension"):
-        yield from stored_in(node.parts[0], node.parts[1])
+        values = node.parts[1]
+        item = Node("item", "", values.start, values.end, [values])
+        yield from stored_in(node.parts[0], item if is_column(values) else values)
     elif node.kind == "function":
         yield from ((name, None, True) for name in node.names if name)
     elif node.kind in ("handler", "capture") and node.value:
@@ -173,7 +179,9 @@ def conditions_of(node: Node, decides: bool = False) -> tuple[list[Node], Sequen
     The first argument of a call `decides` whether, or how often, the others run.
     """
     parts = node.parts
-    if node.kind in ("if", "while", "match"):
+    if node.kind == "while":  # also what its own condition counts up
+        return parts[:1], ()
+    if node.kind in ("if", "match"):
         return parts[:1], parts[:1]
     if node.kind in ("for", "comprehension"):
         return parts[1:2], parts[1:2]
