@@ -111,8 +111,8 @@ def repeat(work: SubmissionWork) -> None:
     same = [one for one in done.outputs if _is_same(work, one)]
     work.tables = SubmissionTables()
     for one in same:
-        assert one.result is not None
-        record_tables(work, _statistic(one.handed, one.result, records))
+        if one.result is not None and one.result.used:  # texts are about nobody knows whom
+            record_tables(work, _statistic(one.handed, one.result, records))
     for at in done.unfollowed:
         message = f"output {at}: its counts were not held against those of other tables"
         work.note("session", "linked-tables", Severity.REVIEW, message, "weighted tables are not")

@@ -162,23 +162,29 @@ def _crosstab(
     setting: CallSetting,
     rows: str | list[str],
     columns: str | list[str] | None = None,
-    values: str | None = None,
+    values: str | list[str] | None = None,
     statistics: str = "mean",
     percent: str | None = None,
     weights: str | None = None,
     where: str | None = None,
     missing: bool = False,
+    rounding: int | None = None,
 ) -> CallResult:
-    by = [*named(rows, "rows"), *named(columns, "columns")]
-    names = setting.variables([*by, values, weights], where)
+    by, of = [*named(rows, "rows"), *named(columns, "columns")], named(values, "values")
+    names = setting.variables([*by, *of, weights], where)
     if not 1 <= len(by) <= 3 or len(set(by)) < len(by):
         message = "a table is spanned by one to three different variables"
         raise OutputCheckError(message, code="crosstab", where=", ".join(by))
     if percent is not None and (values is not None or len(by) == 3 or percent not in _SHARES):
         message = "percentages are 'row', 'column' or 'cell', of counts by one or two variables"
         raise OutputCheckError(message, code="crosstab", where="percent")
-    if values is not None:
-        return _of_values(setting, by, [values], statistics, weights, where, missing, names)
+    if rounding is not None:
+        if of or weights is not None or percent is not None or len(by) > 2:
+            message = "counts by one or two variables are rounded, without weights and percentages"
+            raise OutputCheckError(message, code="crosstab", where="rounding")
+        return _rounded(setting, by, rounding, where, missing, names)
+    if of:
+        return _of_values(setting, by, of, statistics, weights, where, missing, names)
     options = setting.options(where) | {"missing": missing}
     if len(by) < 3:
         result = safe.tabulate(setting.data.frame, *by, weights=weights, **options)
@@ -218,6 +224,45 @@ def _crosstab(
 
 
 _SHARES = ("row", "column", "cell")
+
+
+def _rounded(
+    setting: CallSetting,
+    by: list[str],
+    base: int,
+    where: str | None,
+    missing: bool,
+    names: tuple[str, ...],
+) -> CallResult:
+    """Counts, and their totals each on its own, as multiples of a number; nothing is hidden.
+
+    What is not shown as 0 has the fewest cases at least. Nobody can hold it against other tables.
+    """
+    least = 2 * setting.limits.minimum - 1
+    if base < least:
+        message = f"counts are rounded to multiples of {least} or more"
+        raise OutputCheckError(message, code="crosstab", where="rounding")
+    limits = replace(setting.limits, minimum=1)
+    options = replace(setting, limits=limits).options(where) | {"missing": missing}
+    result = safe.tabulate(setting.data.frame, *by, **options)
+    assert result.frame is not None
+    frame = _renamed(result.frame, by)
+    frame = with_total(frame, by[0], result.stored.get("N")) if len(by) == 1 else frame
+    frame = frame.with_columns((pl.col("n") / base).round() * base)
+    reason = f"counts and totals are rounded to multiples of {base}; hold them against no others"
+    check = Check(rule="rounding", verdict=CheckVerdict.review, reason=reason)
+    return CallResult(
+        result=SafeResult(command=result.command, shown="", frame=frame, checks=(check,)),
+        variables=names,
+        used=tuple(by),
+        about="cells",
+        groups=tuple(by),
+        table=SessionTable.of(frame, by, ["n"]),
+        checks=(check,),
+        linked=(LinkedNumbers(numbers=None),),
+        missing=missing,
+        where=where,
+    )
 
 
 def _renamed(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -336,7 +381,8 @@ def _model(statistic: str) -> Callable[..., CallResult]:
         where: str | None = None,
     ) -> CallResult:
         read = read_formula(formula, setting.data.texts)
-        names = setting.variables([read.outcome, *read.names, cluster, weights], where)
+        names = setting.variables([*read.sources, cluster, weights], where)
+        setting = replace(setting, data=setting.data.with_made(read.made))
         result = getattr(safe, statistic)(
             setting.data.frame,
             read.outcome,
@@ -351,7 +397,7 @@ def _model(statistic: str) -> Callable[..., CallResult]:
         return CallResult(
             result=result,
             variables=names,
-            used=(read.outcome, *read.names),
+            used=read.sources,
             about="model",
             groups=tuple(
                 part.partition(".")[2]
@@ -500,9 +546,9 @@ def _figure(
 ) -> CallResult:
     if not _is_call(of):
         raise OutputCheckError("a figure is of an output of the session", code="figure")
-    if style not in ("bar", "line"):
-        raise OutputCheckError("a figure has bars or lines", code="figure", where=str(style),
-                               hint="style='bar' or style='line'")  # fmt: skip
+    if style not in ("bar", "line", "pie"):
+        raise OutputCheckError("a figure has bars, lines or the parts of a pie", code="figure",
+                               where=str(style), hint="style='bar', 'line' or 'pie'")  # fmt: skip
     source = answered(SessionCall(method=of["method"], arguments=of["arguments"]), setting)
     if source.table is None:
         raise OutputCheckError("only tables have a picture", code="figure")
@@ -510,6 +556,21 @@ def _figure(
         **{**vars(source), "style": style, "measure": measure},
     )
 
+
+def _custom(setting: CallSetting, text: str) -> CallResult:
+    """A text of the researcher's own, which no rule knows."""
+    if not isinstance(text, str) or not 0 < len(text) <= _LONGEST_TEXT:
+        message = f"an own output is a text of up to {_LONGEST_TEXT} characters"
+        raise OutputCheckError(
+            message, code="custom", hint="save numbers as text, not as a picture"
+        )
+    reason = "made outside of the safe calls: no rule was held against it"
+    check = Check(rule="custom", verdict=CheckVerdict.review, reason=reason)
+    result = SafeResult(command="custom", shown=text, checks=(check,))
+    return CallResult(result=result, variables=(), used=(), about="cells")
+
+
+_LONGEST_TEXT = 50_000
 
 METHODS: Mapping[str, Callable[..., CallResult]] = {
     "crosstab": _crosstab,
@@ -520,4 +581,5 @@ METHODS: Mapping[str, Callable[..., CallResult]] = {
     "survival": _survival,
     "hist": _hist,
     "figure": _figure,
+    "custom": _custom,
 }

@@ -1,16 +1,22 @@
 """Formulas of models as researchers in Python write them: ``y ~ x1 + C(x2) + x1:x2``.
 
 In: a formula, and which variables hold texts. Out: the outcome and terms in the notation of the
-safe models. What a formula means elsewhere and cannot be said here is an error, never another
-model: without a constant there are only numbers, and there are no functions but ``C()``.
+safe models, and expressions such as ``np.log(x)`` or ``I(z**2)`` as variables of their own. What a
+formula means elsewhere and cannot be said here is an error, never another model: without a constant
+there are only numbers.
 """
 
 from __future__ import annotations
 
+import ast
 import itertools
+import operator
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
 
 from discreet.errors import OutputCheckError
 
@@ -18,6 +24,18 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<group>C\s*\(\s*(?P<inner>[^\W\d]\w*)\s*\))|(?P<word>\w+)|(?P<sign>.))"
 )
 _MOST = 200
+#: Where an expression begins, and what it may hold.
+_EXPRESSION = re.compile(
+    r"(?<![\w.])(?:(?:np|numpy)\s*\.\s*\w+|I|log|log10|log1p|exp|sqrt|abs)\s*\("
+)
+_FUNCTIONS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "I": lambda x: x, "log": pl.Expr.log, "log10": pl.Expr.log10, "log1p": pl.Expr.log1p,
+    "exp": pl.Expr.exp, "sqrt": pl.Expr.sqrt, "abs": pl.Expr.abs, "square": lambda x: x * x,
+}  # fmt: skip
+_OPERATORS: dict[type[ast.operator], Any] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.Pow: operator.pow,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +46,67 @@ class ModelFormula:
     terms: tuple[str, ...]  # what is right of it, in the notation of the safe models
     names: tuple[str, ...]  # the variables on the right, each once
     constant: bool  # whether the model has a constant
+    made: dict[str, str]  # variables that are expressions of others
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables of the data that the model is about, each once."""
+        whole = (self.outcome, *self.names)
+        return tuple(dict.fromkeys(one for name in whole for one in self._behind(name)))
+
+    def _behind(self, name: str) -> tuple[str, ...]:
+        return expression(self.made[name])[1] if name in self.made else (name,)
+
+
+def expression(text: str) -> tuple[pl.Expr, tuple[str, ...]]:
+    """An expression of variables, missing where it has no number, and their names.
+
+    >>> expression("np.log(wage) + I(age**2) / 10")[1]
+    ('wage', 'age')
+    """
+    names: dict[str, None] = {}
+
+    def read(node: ast.AST) -> pl.Expr:
+        match node:
+            case ast.Name(id=name):
+                names[name] = None
+                return pl.col(name).cast(pl.Float64)
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return pl.lit(float(value))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                made: pl.Expr = _OPERATORS[type(op)](read(left), read(right))
+                return made
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -read(operand)
+            case ast.Call(func=function, args=[argument], keywords=[]):
+                name = ast.unparse(function).rpartition(".")[2]
+                if name in _FUNCTIONS:
+                    return _FUNCTIONS[name](read(argument))
+        hint = f"an expression has variables, numbers, + - * / ** and {', '.join(_FUNCTIONS)}"
+        raise _wrong("this expression cannot be read", text, hint)
+
+    try:
+        whole = read(ast.parse(text, mode="eval").body)
+    except (SyntaxError, RecursionError, ValueError):
+        raise _wrong("this expression cannot be read", text) from None
+    return pl.when(whole.is_finite()).then(whole), tuple(names)
+
+
+def _named_expressions(text: str) -> tuple[str, dict[str, str]]:
+    """A formula with a name in place of each expression, and the expressions."""
+    made: dict[str, str] = {}
+    while (match := _EXPRESSION.search(text)) is not None:
+        depth, end = 1, match.end()
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        whole = text[match.start() : end]
+        name = re.sub(r"\W+", "_", re.sub(r"^(?:np|numpy)\s*\.", "", whole)).strip("_")
+        while made.get(name, whole) != whole or re.search(rf"\b{name}\b", text):
+            name += "_"
+        made[name] = whole
+        text = text.replace(whole, name)
+    return text, made
 
 
 @dataclass(frozen=True, order=True)
@@ -52,6 +131,7 @@ def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
     """
     if not isinstance(text, str) or len(text) > 10_000:
         raise _wrong("a formula is a text such as 'wage ~ age + C(sex)'", "")
+    text, made = _named_expressions(text)
     left, tilde, right = text.partition("~")
     outcome = left.strip()
     if not tilde or not outcome.isidentifier():
@@ -66,6 +146,7 @@ def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
         terms=tuple(_written(product) for product in products),
         names=tuple(names),
         constant=constant,
+        made=made,
     )
 
 

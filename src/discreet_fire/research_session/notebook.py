@@ -77,27 +77,46 @@ class ResearchSession:
         self._calls: dict[int, SessionCall] = {}
         self._results: dict[int, CallResult] = {}
         self._hidden: dict[int, frozenset[int]] = {}
+        self._own: set[str] = set()  # variables that are none of the data
         self._last = 0
 
     # --- statistics ----------------------------------------------------------------
 
     def crosstab(
         self,
-        rows: str | Sequence[str],
-        columns: str | Sequence[str] | None = None,
+        rows: Any,
+        columns: Any = None,
+        values: Any = None,
         *,
-        values: str | None = None,
         statistics: str | Sequence[str] = "mean",
         percent: str | None = None,
-        weights: str | None = None,
+        weights: Any = None,
         where: str | None = None,
         missing: bool = False,
+        rounding: int | None = None,
+        **pandas: Any,
     ) -> SessionOutput:
-        """How often values occur, or statistics of a variable, by one to three variables."""
+        """How often values occur, or statistics of variables, by one to three variables.
+
+        Variables are names or columns of the data, such as ``df.age``. With `rounding`, counts are
+        multiples of it and none is hidden. The arguments of pandas are known, too.
+        """
+        usual = {"statistics": statistics, "percent": percent, "missing": missing}
         return self._asked(
-            "crosstab", rows=rows, columns=columns, values=values, statistics=statistics,
-            percent=percent, weights=weights, where=where, missing=missing,
+            "crosstab", rows=rows, columns=columns, values=values, weights=weights, where=where,
+            rounding=rounding, **usual | table_arguments(pandas),
         )  # fmt: skip
+
+    def pivot_table(
+        self, data: Any = None, values: Any = None, index: Any = None, columns: Any = None,
+        aggfunc: Any = "mean", **pandas: Any,
+    ) -> SessionOutput:  # fmt: skip
+        """Statistics of variables by others, as pandas writes it; `data` is that of the session."""
+        if values is None or (index is None and columns is None):
+            hint = "s.pivot_table(df, values='wage', index='region', aggfunc='mean')"
+            raise OutputCheckError("name values and what spans them", code="crosstab", hint=hint)
+        rows, columns = (columns, None) if index is None else (index, columns)
+        return self.crosstab(rows, columns, values, aggfunc=aggfunc, **pandas)
 
     def summary(
         self,
@@ -115,24 +134,36 @@ class ResearchSession:
             missing=missing,
         )  # fmt: skip
 
-    def ols(self, formula: str, **options: Any) -> SessionOutput:
-        """Linear regression by least squares."""
-        return self._asked("ols", formula=formula, **options)
+    def ols(self, formula: Any, data: Any = None, **options: Any) -> SessionOutput:
+        """Linear regression by least squares: of a formula, or of an outcome and columns."""
+        return self._model("ols", formula, data, options)
 
-    def logit(self, formula: str, **options: Any) -> SessionOutput:
+    def logit(self, formula: Any, data: Any = None, **options: Any) -> SessionOutput:
         """Logistic regression; the arguments are those of `ols`."""
-        return self._asked("logit", formula=formula, **options)
+        return self._model("logit", formula, data, options)
 
-    def probit(self, formula: str, **options: Any) -> SessionOutput:
+    def probit(self, formula: Any, data: Any = None, **options: Any) -> SessionOutput:
         """Probit regression; the arguments are those of `ols`."""
-        return self._asked("probit", formula=formula, **options)
+        return self._model("probit", formula, data, options)
+
+    def _model(
+        self, method: str, formula: Any, data: Any, options: dict[str, Any]
+    ) -> SessionOutput:
+        """A model by a formula on the data of the session, or by columns of it."""
+        if not isinstance(formula, str):
+            names = [self._plain(data[name]) for name in data.columns if name != "const"]
+            constant = "" if "const" in data.columns else " - 1"
+            formula = f"{self._plain(formula)} ~ {' + '.join(names)}{constant}"
+        return self._asked(method, formula=formula, **options)
+
+    olsr, logitr, probitr = ols, logit, probit
 
     def survival(
         self,
-        time: str,
-        event: str,
+        time: Any,
+        event: Any,
         *,
-        by: str | None = None,
+        by: Any = None,
         edges: Sequence[float] | None = None,
         width: float | None = None,
         where: str | None = None,
@@ -142,9 +173,16 @@ class ResearchSession:
             "survival", time=time, event=event, by=by, edges=edges, width=width, where=where
         )
 
+    def surv_func(
+        self, time: Any, status: Any, output: str = "table", **options: Any
+    ) -> SessionOutput:
+        """`survival` by its name in acro; table and picture are one output."""
+        return self.survival(time, status, **options)
+
     def hist(
         self,
-        variable: str,
+        variable: Any,
+        column: str | None = None,
         *,
         edges: Sequence[float] | None = None,
         start: float | None = None,
@@ -152,9 +190,25 @@ class ResearchSession:
         where: str | None = None,
     ) -> SessionOutput:
         """A histogram; classes of few cases are merged with their neighbours."""
+        variable = variable if column is None else column
         return self._asked(
             "hist", variable=variable, edges=edges, start=start, width=width, where=where
         )
+
+    def pie(self, variable: Any, column: str | None = None, **options: Any) -> SessionOutput:
+        """How often the values of a variable occur, as the parts of a pie."""
+        call = {"rows": self._plain(variable if column is None else column), **options}
+        of = SessionCall(method="crosstab", arguments=call).to_dict()
+        return self._asked("figure", of=of, style="pie")
+
+    def custom_output(self, source: str | os.PathLike[str], comment: str = "") -> SessionOutput:
+        """Hand in a file of text that was made otherwise; an officer has to look at it."""
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            message, hint = "this is no file of text", "save the numbers as .txt or .csv"
+            raise OutputCheckError(message, code="custom", where=str(source), hint=hint) from None
+        return self.comment(self._asked("custom", text=text), comment)
 
     def figure(
         self, output: Which, style: Style = "bar", *, measure: str | None = None
@@ -163,7 +217,19 @@ class ResearchSession:
         of = self._calls[self._known(output).number].to_dict()
         return self._asked("figure", of=of, style=style, measure=measure)
 
+    def _plain(self, value: Any) -> Any:
+        """An argument in which names stand in place of columns."""
+        if isinstance(value, list | tuple):
+            return [self._plain(one) for one in value]
+        if not (hasattr(value, "to_frame") and hasattr(value, "name")):
+            return value
+        known = self._data.frame.columns
+        self._data, name = self._data.with_column(value)
+        self._own |= {name} - {*known}
+        return name
+
     def _asked(self, method: str, **arguments: Any) -> SessionOutput:
+        arguments = {name: self._plain(value) for name, value in arguments.items()}
         call = SessionCall(method=method, arguments=_plain_arguments(method, arguments))
         number = self._last + 1
         if number > MOST_OUTPUTS:
@@ -176,6 +242,10 @@ class ResearchSession:
             earlier=[one.result for one in self._results.values() if one.about == "model"],
         )
         result = answered(call, setting)
+        if own := sorted(self._own.intersection(result.variables)):
+            reason = f"made in the notebook, so that nobody can repeat it: {', '.join(own)}"
+            check = Check(rule="own-variable", verdict=CheckVerdict.review, reason=reason)
+            result = replace(result, checks=(check, *result.checks))
         shown = shown_output(call, result, number, f"{method}-{number}", self._limits)
         self._last = number
         self._outputs[number], self._calls[number] = shown, call
@@ -221,6 +291,18 @@ class ResearchSession:
         """Say something about an output to the officer."""
         return self._changed(which, comment=plain_text(text, "comment"))
 
+    def enable_suppression(self) -> None:
+        """Nothing: what tells of too few cases is hidden always."""
+
+    def disable_suppression(self) -> None:
+        """Warn that it stays hidden."""
+        message = "what tells of too few cases stays hidden; rounding=5 shows counts without gaps"
+        warnings.warn(message, DisclosureWarning, stacklevel=2)
+
+    def print_outputs(self) -> None:
+        """Print all outputs."""
+        print("\n\n".join(map(str, self.outputs)))
+
     def request_exception(self, which: Which, reason: str) -> SessionOutput:
         """Ask the officer to accept an output although a rule speaks against it.
 
@@ -251,6 +333,9 @@ class ResearchSession:
         for kept in (self._outputs, self._calls, self._results, self._hidden):
             kept.pop(number)
 
+    add_comments, add_exception = comment, request_exception
+    rename_output, remove_output = rename, remove
+
     def _changed(self, which: Which, **parts: Any) -> SessionOutput:
         output = self._known(which)
         self._outputs[output.number] = replace(output, **parts)
@@ -260,7 +345,8 @@ class ResearchSession:
         if isinstance(which, SessionOutput):
             which = which.number
         for one in self.outputs:
-            if which in (one.number, one.name) and not isinstance(which, bool):
+            names = (one.number, one.name, f"output_{one.number - 1}")  # the last as in acro
+            if which in names and not isinstance(which, bool):
                 return one
         hint = f"outputs: {', '.join(f'{one.number} {one.name}' for one in self.outputs)}"
         message = "there is no such output"
@@ -291,8 +377,18 @@ class ResearchSession:
             self._outputs[number] = replace(one, checks=left)
         return tuple(self._outputs[number] for number in more)
 
-    def finalise(self, folder: str | os.PathLike[str]) -> Path:
-        """Write all outputs as a submission that the review queue takes."""
+    def finalise(self, folder: str | os.PathLike[str], form: str | None = None) -> Path:
+        """Write all outputs as a submission that the review queue takes; with the form ``json``, as
+        acro writes it.
+        """
+        if form is not None:
+            if form != "json":
+                message, hint = (
+                    "outputs are written in the form json, or in our own",
+                    "leave it out",
+                )
+                raise OutputCheckError(message, code="form", where=form, hint=hint)
+            return self.to_sacro(folder)
         self._refuse_linked()
         handed = HandedSession(
             project=self.project,
@@ -367,6 +463,37 @@ def shown_output(
         measure=found.measure,
         language=limits.language,
     )
+
+
+#: Statistics and percentages by their names in pandas.
+_STATISTICS = {"std": "sd", "var": "variance", "count": "n", "size": "n"}
+_PERCENT = {"index": "row", "columns": "column", "all": "cell", True: "cell", False: None}
+#: Arguments of pandas that change nothing here: totals are shown, and axes keep their names.
+_WITHOUT_EFFECT = frozenset(
+    ("margins", "margins_name", "rownames", "colnames", "fill_value", "observed", "sort",
+     "show_suppressed")
+)  # fmt: skip
+
+
+def table_arguments(pandas: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a table by those of ``pandas.crosstab`` and ``pivot_table``.
+
+    >>> table_arguments({"aggfunc": ["mean", "std"], "margins": True, "dropna": False})
+    {'statistics': ['mean', 'sd'], 'missing': True}
+    """
+    known: dict[str, Any] = {}
+    for name, value in pandas.items():
+        if name == "aggfunc":
+            listed = value if isinstance(value, list | tuple) else [value]
+            words = [str(getattr(one, "__name__", one)) for one in listed if one is not None]
+            known |= {"statistics": [_STATISTICS.get(one, one) for one in words]} if words else {}
+        elif name == "normalize" and value in _PERCENT:
+            known["percent"] = _PERCENT[value]
+        elif name == "dropna":
+            known["missing"] = not value
+        elif name not in _WITHOUT_EFFECT:
+            raise OutputCheckError("there is no such argument", code="call", where=name)
+    return known
 
 
 def _plain_arguments(method: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pictures of tables that may be shown: bars, and steps of survival, as SVG.
+"""Pictures of tables that may be shown: bars, lines, steps of survival, pies, as SVG.
 
 In: a `SessionTable`. Out: an SVG with a title and a description; hidden numbers have no mark. All
 that is drawn stands in the table.
@@ -16,7 +16,7 @@ from discreet.errors import OutputCheckError
 from discreet_fire.research_session.session_tables import TOTAL, SessionTable, number
 
 #: How a table is drawn.
-Style = Literal["bar", "line", "step"]
+Style = Literal["bar", "line", "step", "pie"]
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 360, 70, 40, 90
 #: Colours that differ in brightness, too, with 3:1 and more against white.
 _COLOURS = ("#1b4f8a", "#b45f06", "#2e7d32", "#7b1fa2", "#5d4037", "#00695c")
@@ -35,9 +35,12 @@ def picture(table: SessionTable, style: Style, title: str, measure: str | None =
     def height(value: float) -> float:
         return round(_HEIGHT - _BOTTOM - (value - low) * scale, 2)
 
-    draw = _bars if style == "bar" else _lines
-    marks = [*_axis(labels, chosen, low, top, height), *draw(series, labels, height, style)]
-    marks += _key(series)
+    if style == "pie":
+        marks = list(_slices(labels, series))
+    else:
+        draw = _bars if style == "bar" else _lines
+        marks = [*_axis(labels, chosen, low, top, height), *draw(series, labels, height, style)]
+        marks += _key(series)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'font-family="sans-serif" font-size="12">\n<title>{escape(title)}</title>\n'
@@ -145,6 +148,31 @@ def _bars(series: _Series, labels: Sequence[str], height: _Height, style: Style)
                 f'<rect x="{x}" y="{y}" width="{wide:.2f}" height="{base - y:.2f}" '
                 f'fill="{_COLOURS[number_]}"/>'
             )
+
+
+def _slices(labels: Sequence[str], series: _Series) -> Iterator[str]:
+    """The parts of a pie; hidden numbers have none, and the others are parts of their sum."""
+    parts = [(label, x) for label, x in zip(labels, series[0][1], strict=True) if x]
+    whole = sum(x for _, x in parts)
+    if len(series) > 1 or len(parts) > len(_COLOURS) or min((x for _, x in parts), default=0) < 0:
+        message = f"a pie is of one variable with up to {len(_COLOURS)} values"
+        raise OutputCheckError(message, code="figure", hint="style='bar'")
+    middle, radius, turn = (_LEFT + 130, _HEIGHT / 2 + 10), 120, 0.0
+    for at, (label, x) in enumerate(parts):
+        start, turn = turn, turn + x / whole
+        if x == whole:
+            yield f'<circle cx="{middle[0]}" cy="{middle[1]}" r="{radius}" fill="{_COLOURS[at]}"/>'
+        else:
+            (a, b), (c, d) = (
+                (middle[0] + radius * math.sin(angle), middle[1] - radius * math.cos(angle))
+                for angle in (2 * math.pi * start, 2 * math.pi * turn)
+            )
+            arc = f"A{radius} {radius} 0 {int(turn - start > 0.5)} 1 {c:.2f} {d:.2f}"
+            path = f"M{middle[0]} {middle[1]}L{a:.2f} {b:.2f}{arc}Z"
+            yield f'<path d="{path}" fill="{_COLOURS[at]}" stroke="#fff"/>'
+        y = _TOP + 20 + 20 * at
+        yield f'<rect x="380" y="{y - 9}" width="10" height="10" fill="{_COLOURS[at]}"/>'
+        yield f'<text x="396" y="{y}">{escape(label[:28])}: {number("n", x, "")}</text>'
 
 
 def _lines(series: _Series, labels: Sequence[str], height: _Height, style: Style) -> Iterator[str]:

@@ -7,8 +7,8 @@ which tables are held against each other.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError, MicrodataError, OutputCheckError
 from discreet.microdata import eager_columns, open_frame, read_microdata
 from discreet.record_batches import collected
 from discreet_fire.linked_tables import OutputRecords
+from discreet_fire.research_session.formulas import expression
 from discreet_fire.research_session.session_tables import TOTAL
 from discreet_fire.statistics import take
 
@@ -70,6 +71,40 @@ class SessionData:
                 raise self.unread[name]
             if name not in self.frame.columns:
                 raise OutputCheckError("there is no such variable", code="columns", where=name)
+
+    def with_made(self, made: Mapping[str, str]) -> SessionData:
+        """The same records with variables that are expressions of others."""
+        for name, text in made.items():
+            numbers = [one for one in expression(text)[1] if one not in self.texts]
+            self.check(expression(text)[1])
+            if name in self.frame.columns or len(numbers) < len(expression(text)[1]):
+                raise OutputCheckError(
+                    "an expression is of numbers, and has a name of its own", code="formula",
+                    where=text,
+                )  # fmt: skip
+        columns = [expression(text)[0].alias(name) for name, text in made.items()]
+        return replace(self, frame=self.frame.with_columns(columns))
+
+    def with_column(self, column: Any) -> tuple[SessionData, str]:
+        """The records with a column of a frame, such as ``df.age``, and its name here.
+
+        A column that is none of the data gets a name of its own; it has a value for each record.
+        """
+        name, hint = (
+            str(column.name),
+            "give columns of all records, and choose with where='age > 3'",
+        )
+        whole = SessionData.of(column.to_frame(name), None).frame.to_series()
+        if len(whole) != self.frame.height:
+            raise OutputCheckError(
+                "the column is not of the records of the session", code="columns",
+                where=name, hint=hint,
+            )  # fmt: skip
+        while name in self.frame.columns:
+            if whole.equals(self.frame[name], check_names=False):
+                return self, name
+            name += "_"
+        return replace(self, frame=self.frame.with_columns(whole.alias(name))), name
 
     def chosen(self, names: Sequence[str], where: str | None) -> pl.DataFrame:
         """The records of a statistic."""

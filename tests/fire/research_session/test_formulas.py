@@ -76,7 +76,7 @@ def test_coefficients_are_those_of_elsewhere() -> None:
         "~ x",
         "y ~ x +",
         "y ~ x ** 2",
-        "y ~ np.log(x)",
+        "y ~ np.where(x)",
         "y ~ x - z",
         "y ~ C(g) - 1",
         "y ~ x:x",
@@ -84,7 +84,7 @@ def test_coefficients_are_those_of_elsewhere() -> None:
         "y ~ x z",
         "y ~ 2",
         "y ~ `x`",
-        "log(y) ~ x",
+        "sin(y) ~ x",
         "y ~ " + "x + " * 300 + "x",
     ],
 )

@@ -206,7 +206,8 @@ def test_the_check_has_the_supporting_counts(session: ResearchSession) -> None:
     [
         ("crosstab", {"rows": "nothing"}, "no such variable"),
         ("crosstab", {"rows": ["sex", "sex"]}, "each once"),
-        ("crosstab", {"rows": people()["sex"]}, "an argument cannot be a Series"),
+        ("crosstab", {"rows": object()}, "an argument cannot be a object"),
+        ("crosstab", {"rows": people()["sex"].head(3)}, "not of the records"),
         ("crosstab", {"rows": "sex", "percent": "all"}, "percentages"),
         ("crosstab", {"rows": "sex county region married"}, "one to three"),
         ("summary", {"variables": "sex"}, "does not hold numbers"),
