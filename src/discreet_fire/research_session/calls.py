@@ -27,7 +27,7 @@ from discreet_fire.linked_tables import (
     tables_of,
 )
 from discreet_fire.research_session.formulas import read_formula
-from discreet_fire.research_session.pictures import Style
+from discreet_fire.research_session.pictures import Style, picture
 from discreet_fire.research_session.session_data import SessionData, with_total
 from discreet_fire.research_session.session_tables import SessionTable
 from discreet_fire.statistics import MEASURES, Check, CheckVerdict, SafeLimits, SafeResult, survival
@@ -552,6 +552,8 @@ def _figure(
     source = answered(SessionCall(method=of["method"], arguments=of["arguments"]), setting)
     if source.table is None:
         raise OutputCheckError("only tables have a picture", code="figure")
+    if style == "pie":
+        picture(source.table, style, setting.title, measure)  # an error if it has none
     return CallResult(
         **{**vars(source), "style": style, "measure": measure},
     )

@@ -101,6 +101,7 @@ def _named_expressions(text: str) -> tuple[str, dict[str, str]]:
             depth += {"(": 1, ")": -1}.get(text[end], 0)
             end += 1
         whole = text[match.start() : end]
+        expression(whole)
         name = re.sub(r"\W+", "_", re.sub(r"^(?:np|numpy)\s*\.", "", whole)).strip("_")
         while made.get(name, whole) != whole or re.search(rf"\b{name}\b", text):
             name += "_"
