@@ -34,7 +34,9 @@ from discreet_fire.texts import read_source
 
 #: A number that is hidden, as logs and tables show it.
 _HIDDEN = re.compile(r"(?<!\S)[.#](?!\S)")
-_SAID = re.compile(r"\. withheld for confidentiality|\. aus Gründen der Geheimhaltung unterdrückt")
+_SAID = re.compile(
+    r"\. withheld for confidentiality|\. aus Gründen der Geheimhaltung (?:gesperrt|unterdrückt)"
+)
 #: Letters of one output, and lines of a program that are shown.
 _LETTERS, _LINES = 200_000, 5_000
 _STYLE = """

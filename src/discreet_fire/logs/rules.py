@@ -144,7 +144,10 @@ class CleaningRules:
 
     @classmethod
     def read(cls, *paths: str | os.PathLike[str]) -> CleaningRules:
-        """The rules of the package, changed and extended by files of the centre."""
+        """The rules of the package, changed and extended by files of the centre.
+
+        The texts of a legacy list go first, unless a file of rules behind it says otherwise.
+        """
         rules = cls.default()
         for path in map(Path, paths):
             text = read_source(path).text
@@ -152,7 +155,8 @@ class CleaningRules:
                 rules = _extended(rules, text, path.name)
             else:
                 more = tuple(_legacy(text, path.name))
-                rules = replace(rules, replacements=rules.replacements + more)
+                replacements = rules.replacements + more
+                rules = replace(rules, replacements=replacements, own_first=True)
         return rules
 
     def few(self, count: float | None) -> bool:

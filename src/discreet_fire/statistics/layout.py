@@ -88,7 +88,7 @@ def legend(language: str) -> str:
     """The line below an output in which something is withheld.
 
     >>> legend("de")
-    '. aus Gründen der Geheimhaltung unterdrückt'
+    '. aus Gründen der Geheimhaltung gesperrt'
     """
     return texts_of("discreet_fire.statistics", "lines", language)["withheld"]
 

@@ -30,10 +30,13 @@ def rules(place: Path, text: str, **more: object) -> CleaningRules:
     return replace(CleaningRules.read(place / "postFire.txt"), **more)
 
 
-def test_own_texts_come_first_if_wanted(tmp_path: Path) -> None:
+def test_own_texts_of_a_legacy_list_come_first_unless_that_is_changed(tmp_path: Path) -> None:
     text = "##(1 real change made)\n##(…)\n##/home/weber/secret/panel.dta\n##panel data\n"
-    later = clean_log(LOG, rules(tmp_path, text))
-    first = clean_log(LOG, rules(tmp_path, text, own_first=True))
+    later = clean_log(LOG, rules(tmp_path, text, own_first=False))
+    first = clean_log(LOG, rules(tmp_path, text))
+    (tmp_path / "last.toml").write_text("own_first = false\n")
+    read = CleaningRules.read(tmp_path / "postFire.txt", tmp_path / "last.toml")
+    assert clean_log(LOG, read).text == later.text
     assert later.text.splitlines()[1] != "(…)"
     assert first.text.splitlines()[1:3] == ["(…)", '. use "panel data"']
     assert first.text.splitlines()[4] == "(output withheld)"  # all other rules still hold
@@ -95,7 +98,7 @@ def test_run_writes_its_legend_in_german(tmp_path: Path) -> None:
     (tmp_path / "a.do").write_text("summarize x\n")
     pl.DataFrame({"x": [1.5 * row for row in range(40)]}).write_csv(tmp_path / "a.csv")
     fire("run", tmp_path / "a.do", "--data", tmp_path / "a.csv", "--language", "de")
-    assert ". aus Gründen der Geheimhaltung unterdrückt" in (tmp_path / "a.log").read_text()
+    assert ". aus Gründen der Geheimhaltung gesperrt" in (tmp_path / "a.log").read_text()
 
 
 def test_every_text_of_findings_is_told_in_german() -> None:

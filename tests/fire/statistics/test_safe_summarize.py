@@ -267,7 +267,7 @@ def test_layout_is_that_of_stata():
         "    Variable |        Obs        Mean    Std. dev.       Min        Max",
         "-------------+---------------------------------------------------------",
         "       price |          6    5179.667    1467.668          .          .",
-        ". aus Gründen der Geheimhaltung unterdrückt",
+        ". aus Gründen der Geheimhaltung gesperrt",
     ]
 
 
