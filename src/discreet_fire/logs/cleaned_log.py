@@ -74,16 +74,6 @@ def changes_of(lines: Sequence[LogLine], cuts: Iterable[LogCut]) -> list[SourceC
     return changes
 
 
-def applied(source: str, changes: Sequence[SourceChange]) -> str:
-    """The source with changes, which are in order and apart."""
-    parts: list[str] = []
-    at = 0
-    for change in changes:
-        parts += [source[at : change.start], change.put]
-        at = change.end
-    return "".join([*parts, source[at:]])
-
-
 def _widened(line: LogLine, cut: LogCut) -> LogCut:
     """A cut with the blanks of its column, so that nothing tells how wide a figure was."""
 
@@ -132,11 +122,12 @@ def _carried_out(line: LogLine, cut: LogCut) -> list[SourceChange]:
     ]
 
 
-_EN = texts_of(__package__, "findings", "en")
 _SMCL_START = "{smcl}"
-_MOST_ROUNDS = 6
+_MOST_LOOKS = 6
 _SHOWN_NAMES = 4
 _SHOWN_LINES = 12
+#: States of a block, the gravest first.
+_STATES = ("review", "withheld", "cleaned", "safe", "silent")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -220,27 +211,22 @@ def clean_log(
     in_smcl = is_smcl(text) if smcl is None else smcl
     checked = evidence is not None and evidence.covers(text, passages.rules)
     listing = None if in_smcl or checked else listing or listing_kind(text)
-    rounds: list[_Round] = []
+    looks: list[_LogLook] = []
     if passages.rules.own_first:
         lines = log_lines(text, smcl=in_smcl)
         cuts = (cut for at, line in enumerate(lines) for cut in passages.own_texts(line.text, at))
-        rounds.append(_Round(changes_of(lines, cuts), [], {}))
-    texts = [text, *(applied(text, one.changes) for one in rounds)]
-    first = len(rounds)
-    while len(rounds) < _MOST_ROUNDS + first:
-        one = _round(texts[-1], passages, smcl=in_smcl, checked=checked, listing=listing)
-        rounds.append(one)
-        if not one.changes:
-            break
-        texts.append(applied(texts[-1], rounds[-1].changes))
+        looks.append(_LogLook(text, changes_of(lines, cuts)))
+    first = len(looks)
+    while len(looks) == first or (looks[-1].changes and len(looks) < first + _MOST_LOOKS):
+        before = looks[-1].after if looks else text
+        looks.append(_look(before, passages, smcl=in_smcl, checked=checked, listing=listing))
     words = texts_of(__package__, "findings", passages.rules.language)
-    findings = rounds[first].findings
-    if rounds[-1].changes:
-        whole = (0, len(texts[first]))
-        hint = words["again_hint"]
-        findings.append(Lines("").finding("own-list", Severity.REVIEW, _EN["again"], *whole, hint))
-    places = Lines(texts[-1])
-    moves = [moves_of(one.changes) for one in rounds]
+    findings = looks[first].findings
+    if looks[-1].changes:
+        whole, hint = (0, len(looks[first].text)), words["again_hint"]
+        findings.append(Lines("").finding("own-list", Severity.REVIEW, "again", *whole, hint))
+    places = Lines(looks[-1].after)
+    moves = [moves_of(one.changes) for one in looks]
 
     def end_place(place: int, first_move: int) -> int:
         for move in moves[first_move:]:
@@ -249,12 +235,11 @@ def clean_log(
 
     corrections: list[Correction] = []
     removed: list[str] = []
-    for number, (one, before) in enumerate(zip(rounds, texts, strict=False)):
+    for number, one in enumerate(looks):
         for change in one.changes:
             line, _ = places.place(end_place(change.start, number))
-            fields = {**change._asdict(), "line": line, "round": number + 1}
-            removed.append(before[change.start : change.end])
-            corrections.append(Correction(**fields))
+            removed.append(one.text[change.start : change.end])
+            corrections.append(Correction(**change._asdict(), line=line, round=number + 1))
     # A place in the cleaned log tells no length of what is gone.
     moved = []
     for finding in findings:
@@ -262,71 +247,69 @@ def clean_log(
         line, column = places.place(start)
         moved.append(replace(finding, line=line, column=column, start=start, end=end))
     return CleanedLog(
-        text=texts[-1],
+        text=looks[-1].after,
         smcl=in_smcl,
         listing=listing,
         corrections=tuple(corrections),
         removed=tuple(removed),
         findings=tuple(_by_cause(moved, words)),
-        blocks=rounds[first].blocks,
+        blocks=looks[first].blocks,
         checked=checked,
     )
 
 
 def _by_cause(findings: Iterable[Finding], words: Mapping[str, str]) -> Iterator[LogFinding]:
-    """One finding for each cause, in the order of their first places, in a language."""
+    """One finding for each cause, in the order of their first places, in a language.
+
+    What was found is named by the key of its words, with names behind it; other texts are those of
+    a centre.
+    """
     causes: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         causes.setdefault((finding.rule, finding.what), []).append(finding)
-    for some in causes.values():
+    for (_, what), some in causes.items():
+        key, _, names = what.partition(":")
+        what = words[key].format(names=names or words["nothing"]) if key in words else what
         lines = tuple(sorted({one.line for one in some}))
-        first = asdict(some[0])
-        first["what"] = _said(some[0].what, words)
-        first["hint"] = some[0].hint or words["look"]
+        hint = some[0].hint or words["look"]
         if len(lines) > 1:
             named = ", ".join(map(str, lines[:_SHOWN_LINES]))
             more = len(lines) - _SHOWN_LINES
             named = words["more"].format(lines=named, count=more) if more > 0 else named
-            first["what"] = words["places"].format(what=first["what"], count=len(lines))
-            first["hint"] = words["lines"].format(lines=named)
-        yield LogFinding(**first, lines=lines)
-
-
-def _said(message: str, words: Mapping[str, str]) -> str:
-    """What was found, in a language; what a centre has written stays as it is."""
-    unknown = _EN["unknown"].format(names="")
-    if message.startswith(unknown):
-        names = message.removeprefix(unknown) or words["nothing"]
-        return words["unknown"].format(names=names)
-    name = next((name for name, text in _EN.items() if text == message), None)
-    return message if name is None else words[name]
+            what = words["places"].format(what=what, count=len(lines))
+            hint = words["lines"].format(lines=named)
+        yield LogFinding(**asdict(some[0]) | {"what": what, "hint": hint}, lines=lines)
 
 
 @dataclass(slots=True)
-class _Round:
-    """What one look at a log finds."""
+class _LogLook:
+    """What one look at a log finds (CONFIDENTIAL)."""
 
+    text: str  # the log as it was
     changes: list[SourceChange]
-    findings: list[Finding]
-    blocks: dict[str, int]
+    findings: list[Finding] = field(default_factory=list)
+    blocks: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def after(self) -> str:
+        """The log with the changes, which are in order and apart."""
+        parts: list[str] = []
+        at = 0
+        for change in self.changes:
+            parts += [self.text[at : change.start], change.put]
+            at = change.end
+        return "".join([*parts, self.text[at:]])
 
 
-def _round(
-    text: str,
-    passages: Passages,
-    *,
-    smcl: bool,
-    checked: bool,
-    listing: ListingKind | None,
-) -> _Round:
-    if checked:
-        passages = passages.own
+def _look(
+    text: str, passages: Passages, *, smcl: bool, checked: bool, listing: ListingKind | None
+) -> _LogLook:
+    passages = passages.own if checked else passages
     lines = log_lines(text, smcl=smcl)
     places = Lines(text)
+    look = _LogLook(text, [], [], dict.fromkeys(_STATES[::-1], 0))
     cuts: list[LogCut] = []
     withheld: list[tuple[int, int]] = []
-    findings: list[Finding] = []
-    blocks = dict.fromkeys(("silent", "safe", "cleaned", "withheld", "review"), 0)
     judge = checked_block if checked else judged
     if listing is None:
         judgements = [(block, judge(lines, block, passages)) for block in blocks_of(lines)]
@@ -334,47 +317,41 @@ def _round(
         judgements = list(listing_blocks(lines, listing, passages))
     add_related_counts(lines, judgements, passages.rules)
 
-    def note(at: int, rule: str, message: str) -> Finding:
+    def note(at: int, rule: str, message: str) -> None:
         start, end = lines[at].start, lines[at].end
-        return places.finding(rule, Severity.REVIEW, message, start, end)
+        look.findings.append(places.finding(rule, Severity.REVIEW, message, start, end))
 
     for block, judgement in judgements:
         # Messages, paths and texts of the centre's own list; what a person must look at.
-        more: list[LogCut] = []
-        notes: list[Finding] = []
+        before, own = len(look.findings), list(judgement.cuts)
         if judgement.unknown:
-            message = _EN["unknown"].format(names=", ".join(block.names[:_SHOWN_NAMES]))
-            notes.append(note(judgement.unknown[0], "unknown-output", message))
-        notes += [note(at, "doubtful-output", why) for at, why in judgement.reasons]
+            names = ", ".join(block.names[:_SHOWN_NAMES])
+            note(judgement.unknown[0], "unknown-output", f"unknown:{names}")
+        for at, why in judgement.reasons:
+            note(at, "doubtful-output", why)
         for at in block.echo:
-            more += passages.in_command(lines[at].text, at)
+            own += passages.in_command(lines[at].text, at)
+        shown = False
         for at in range(block.start, block.end):
-            text = lines[at].text
-            if at in judgement.tabled:
-                more += passages.everywhere(text, at)
-            else:
-                more += passages.in_output(text, at)
-                notes += [note(at, name, why) for name, why in passages.reviews(text)]
-        cuts += judgement.cuts + more
+            line = lines[at].text
+            shown = shown or bool(line.strip())
+            tabled = at in judgement.tabled
+            own += passages.everywhere(line, at) if tabled else passages.in_output(line, at)
+            for name, why in () if tabled else passages.reviews(line):
+                note(at, name, why)
+        cuts += own
         withheld += judgement.withheld
-        findings += notes
-        shown = any(lines[at].text.strip() for at in range(block.start, block.end))
-        state = "safe" if shown else "silent"
-        state = "cleaned" if judgement.cuts or more else state
-        state = "review" if notes else "withheld" if judgement.withheld else state
-        blocks[state] += 1
-    hidden = [at for at, line in enumerate(lines) if line.hidden]
-    findings += [note(at, "hidden-text", _EN["hidden"]) for at in hidden]
-    withheld_text = WITHHELD[passages.rules.language]
-    put = f"{{txt}}{withheld_text}" if smcl else withheld_text
-    gone = [
-        SourceChange(lines[first].start, lines[last].end, put, "withheld")
-        for first, last in withheld
-    ]
+        reviewed = len(look.findings) > before
+        state = (reviewed, bool(judgement.withheld), bool(own), shown, True)
+        look.blocks[_STATES[state.index(True)]] += 1
+    for at, line in enumerate(lines):
+        if line.hidden:
+            note(at, "hidden-text", "hidden")
+    put = f"{'{txt}' if smcl else ''}{WITHHELD[passages.rules.language]}"
+    gone = [SourceChange(lines[a].start, lines[b].end, put, "withheld") for a, b in withheld]
     # Inside what goes as a whole there are no other changes.
-    changes: list[SourceChange] = []
     every = [*gone, *changes_of(lines, cuts)]
     for change in sorted(every, key=lambda one: (one.start, -one.end)):
-        if not changes or change.start >= changes[-1].end:
-            changes.append(change)
-    return _Round(changes, findings, blocks)
+        if not look.changes or change.start >= look.changes[-1].end:
+            look.changes.append(change)
+    return look

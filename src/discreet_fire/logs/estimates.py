@@ -59,7 +59,7 @@ def read_model(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         named = (line.text for line in lines[head:end] if _FORM.section.fullmatch(line.text))
         sections = {name.partition("|")[0].strip() for name in named} - {"", "_at"}
         if heading == "Proportion" or sections or stub == "Over":
-            groups = "statistics of groups without their number of cases"
+            groups = "groups"
     reason = _reason(lines[:head], 0 if groups else len(rows), rules)
     values = [text.partition("|")[2].split() for text in texts]
     # A row has no error where it is of a group of one case.
@@ -242,7 +242,7 @@ def _models(
         reason = "few-cases" if few else "degrees-of-freedom"
         return Claim(end, "models", rows_as_one(list(chain.from_iterable(parts)), reason))
     cuts = rows_as_one([row for row in odd if _TABLES.figure_words.search(row.stub)], "extremes")
-    review = "" if cases else "models without their number of cases"
+    review = "" if cases else "models"
     if any(figure.value is not None for row in odd for figure in row.figures) and not cuts:
-        review = review or "statistics of models that no rule knows"
+        review = review or "model_statistics"
     return Claim(end, "models", cuts, review)

@@ -48,7 +48,7 @@ from discreet_fire.logs.text_tables import (
 )
 
 _MOST_HEADS = 12
-_TEXT = "text with figures that no rule knows"
+_TEXT = "unknown_text"
 _PROMPT = re.compile(r"^\. \S", re.MULTILINE)
 _SAS_NOTE = re.compile(
     r"^(?:NOTE|HINWEIS): (?:There were|The data set|(?:The )?PROCEDURE|DATA statement|Copyright"

@@ -112,9 +112,9 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
         judgement.tabled.update(place for place in places if "|" in lines[place].text)
         reason = claim.review
         if not reason and claim.kind and telling:
-            reason = "output of a command that can print any text"
+            reason = "any_text"
         elif not reason and claim.kind in _MODELS and block.posts:
-            reason = "results that a program may have made itself"
+            reason = "posted"
         judgement.reasons += [(at, reason)] if reason else []
         at += max(claim.count, 1)
     # A command may display a result that is the value of a single record.

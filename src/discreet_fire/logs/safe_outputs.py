@@ -30,7 +30,7 @@ LEGENDS = frozenset(
     texts_of("discreet_fire.statistics", "lines", language)["withheld"] for language in LANGUAGES
 )
 _FORM = OutputForms("safe_outputs")
-_DOUBT = "figures that a safe command does not show; look at where they come from"
+_DOUBT = "safe_command"
 
 
 def read_safe(

@@ -240,7 +240,7 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
             break
     end = feet[-1] + 1 if feet else end
     if words and words[0] != "frequency":
-        return Claim(end, "crosstab", [], "shares without the counts they rest on")
+        return Claim(end, "crosstab", [], "shares")
     for total in totals:
         total.stub = TOTAL
     shares = [one for at, some in enumerate(rows) if at % per_row for one in some.figures]
@@ -250,7 +250,7 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
         found = ((at, one) for at in feet for one in _FORM.value.finditer(lines[at].text))
         cuts += [LogCut(at, *one.span("value"), "small-cells", align="none") for at, one in found]
     whole = totals[-1].figures[-1].value if totals and total_column else None
-    review = "" if total_column and totals else "part of a wide table"
+    review = "" if total_column and totals else "wide"
     return Claim(end, "crosstab", cuts, review, cases=[whole])
 
 
@@ -302,7 +302,7 @@ def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim |
         counted = len(column) > 1 and (column[-1].hidden or column[-1].text.isdecimal())
         known = known and counted
         gone += column if counted and (column[-1].hidden or rules.few(column[-1].value)) else []
-    review = "" if known else "correlations without their number of cases"
+    review = "" if known else "correlations"
     return Claim(end, "correlations", withheld(gone, "few-cases"), review)
 
 
@@ -379,7 +379,7 @@ def read_dtable(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
             return None
         few = few or gone or any(one.hidden for one in row.figures)
         few = few or any(one.value in (None, 0) if mean else rules.few(one.value) for one in shown)
-    review = "statistics without their number of cases" if means else ""
+    review = "no_cases" if means else ""
     cuts = rows_as_one(rows, "few-cases") if few else []
     return Claim(min(end + 1, len(lines)), "dtable", cuts, review) if counted else None
 

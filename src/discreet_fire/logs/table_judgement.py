@@ -37,7 +37,7 @@ _GENERIC = frozenset(
     ("statistic", "statistik", "value", "wert", "estimate", "schätzwert", "quantile", "quantil")
 )
 _MOST_PARTS = 12
-UNKNOWN = "tables that no rule knows; their figures are withheld"
+UNKNOWN = "unknown_table"
 
 
 class FigureRole(NamedTuple):
@@ -120,7 +120,7 @@ class ProcedureScope:
         if self.closed:
             return [cut._replace(rule=self.closed) for cut in self.held], []
         blind = self.cases is None and self.residual is None
-        return [], [(self.models, "models without their number of cases")] if blind else []
+        return [], [(self.models, "models")] if blind else []
 
 
 @dataclass(slots=True)
@@ -177,7 +177,7 @@ def judged_table(table: TextTable, scope: ProcedureScope, rules: CleaningRules) 
     if FORM.matrix_title.fullmatch(table.title) and not known and None in named:
         return work.matrix()
     if FORM.counts_title.fullmatch(table.title):
-        return work.all_if_few()
+        return work.all_if_few(())
     own = [role for role in named if role is not None]
     if not own and FORM.crosstab_title.fullmatch(table.title):
         return work.crosstab([FigureRole("count", "count")] * len(rows))
@@ -266,11 +266,13 @@ class _FigureTable:
         """Whether one of some counts is too small, or withheld already."""
         return any(self.rules.few(one.value) or one.hidden for one in figures)
 
-    def all_if_few(self, counts: Iterable[LogFigure] | None = None) -> TableJudgement:
+    def all_if_few(self, records: Sequence[StatisticsRecord], *kinds: str) -> TableJudgement:
         """Counts in any order, with shares: all go if one is too small."""
-        if not self.few(self.cells() if counts is None else counts):
+        every = [one for some in records for one in some.figures(*kinds)]
+        if not self.few(every if records else self.cells()):
             return TableJudgement()
-        self.scope.close("few-cases")
+        if "missing" not in kinds:
+            self.scope.close("few-cases")
         return TableJudgement(withheld(self.cells(), "few-cases"))
 
     # Records --------------------------------------------------------------------------------------
@@ -333,16 +335,15 @@ class _FigureTable:
             if not all(map(is_figure, cells)):
                 return _unknown(self.table)
             if present & _CASES:
-                return self.processed(records)
+                self.scope.shared = True
+                for one in (one for some in records for one in some.figures("valid")):
+                    self.scope.count(one, self.rules)
+                return self.all_if_few(records, "valid", "missing", "whole")
             if "count" not in present:
                 cuts = withheld(cells, "few-cases")
-                return TableJudgement(cuts, "shares without the counts they rest on")
-            if (
-                any(len(some.kinds.get("count", ())) > 1 for some in records)
-                or kinds.count("count") > 1
-            ):
-                counts = (one for some in records for one in some.kinds.get("count", ()))
-                return self.all_if_few(counts)
+                return TableJudgement(cuts, "shares")
+            if any(len(some.figures("count")) > 1 for some in records) or kinds.count("count") > 1:
+                return self.all_if_few(records, "count")
             return TableJudgement(self.list_of_counts(kinds))
         if present & MODELS:
             return TableJudgement(self.model(records, kinds, by_rows))
@@ -350,21 +351,6 @@ class _FigureTable:
             words = [one for one in cells if not is_figure(one) and any(map(str.isdigit, one.text))]
             return TableJudgement(withheld(words, "distinct-values"))
         return self.statistics(records, several=not by_rows and len(records) > len(self.rows))
-
-    def processed(self, records: Sequence[StatisticsRecord]) -> TableJudgement:
-        """How many cases are used, left out, there: two of them give the third."""
-        judged = TableJudgement()
-        for record in records:
-            parts = {kind: record.kinds.get(kind, []) for kind in ("valid", "missing", "whole")}
-            for one in parts["valid"]:
-                self.scope.count(one, self.rules)
-            if self.few(chain.from_iterable(parts.values())):
-                kept = [] if self.few(parts["valid"]) else parts["valid"]
-                judged.cuts += withheld(
-                    (one for one in record.figures() if one not in kept), "few-cases"
-                )
-        self.scope.shared = True
-        return judged
 
     def list_of_counts(self, kinds: Sequence[str]) -> list[LogCut]:
         """A count in each row, with shares; where most are small, labels are values and go too."""
@@ -411,13 +397,13 @@ class _FigureTable:
         """Coefficients and tests: they go if their cases or degrees of freedom are too few."""
         cuts: list[LogCut] = []
         for record in records:
-            counts = record.kinds.get("count", [])
+            counts = record.figures("count")
             if by_rows and self.few(counts):
                 cuts += withheld(record.figures(), "few-cases")
-            for one in counts if not (by_rows and self.few(counts)) else ():
+                continue
+            for one in counts:
                 self.scope.count(one, self.rules)
-            gone = (*record.kinds.get("extreme", ()), *record.kinds.get("distinct", ()))
-            cuts += withheld(gone, "extremes")
+            cuts += withheld(record.figures("extreme", "distinct"), "extremes")
         for label, row in self.rows if not by_rows else ():
             for at, kind in enumerate(kinds):
                 for one in self.column(row, at):
@@ -447,11 +433,10 @@ class _FigureTable:
         totals = sum(record.stub == TOTAL for record in records)
         cuts += withheld(every if gone and (several or totals > 1) else (), "secondary")
         for record in records:
-            missing, counts = (record.kinds.get(kind, []) for kind in ("missing", "count"))
-            if self.few(missing):
+            if self.few(record.figures("missing")):
                 # A small number of missing values, and that of the others, which gives it back.
-                cuts += withheld([*missing, *counts], "few-cases")
-            if record.count is not None and counts:
+                cuts += withheld(record.figures("missing", "count"), "few-cases")
+            if record.count is not None and (counts := record.figures("count")):
                 scope.count(counts[0], rules)
                 scope.groups[record.stub] = record.count
         if gone:
@@ -513,5 +498,5 @@ def counts_by_two(
         scope.close("small-cells")
     elif totals and total_column:
         scope.count(totals[-1].figures[-1], rules)
-    review = "" if total_column and rows[-1].stub == TOTAL else "part of a wide table"
+    review = "" if total_column and rows[-1].stub == TOTAL else "wide"
     return TableJudgement(list(dict.fromkeys(cuts)), review)

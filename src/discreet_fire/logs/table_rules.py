@@ -165,10 +165,9 @@ class StatisticsRecord:
             self.count = figure.value if self.count is None else self.count
             self.closed |= figure.hidden
 
-    def figures(self) -> Iterator[LogFigure]:
-        """All figures."""
-        for some in self.kinds.values():
-            yield from some
+    def figures(self, *kinds: str) -> list[LogFigure]:
+        """All figures, or those of some kinds."""
+        return [one for kind in kinds or self.kinds for one in self.kinds.get(kind, ())]
 
     def value(self, kind: str) -> float | None:
         """The first figure of a kind as a number."""
@@ -214,14 +213,14 @@ def statistics_claim(count: int, records: list[StatisticsRecord], rules: Cleanin
         record.count is None and not record.closed and record.stub not in _SHORT_ROWS
         for record in records
     )
-    review = "statistics without their number of cases" if blind else ""
+    review = "no_cases" if blind else ""
     cases = [record.count for record in records]
     return Claim(count, "statistics", list(dict.fromkeys(cuts)), review, cases=cases)
 
 
 def _closing_reason(record: StatisticsRecord, rules: CleaningRules) -> str:
     """Why nothing of a record may be shown; empty if some may."""
-    counts = (one.value for one in record.kinds.get("count", ()))
+    counts = (one.value for one in record.figures("count"))
     if record.closed or any(map(rules.few, (record.count, *counts))):
         return "few-cases"
     if record.value("spread") == 0 and record.count != 0:
@@ -230,7 +229,7 @@ def _closing_reason(record: StatisticsRecord, rules: CleaningRules) -> str:
     mean, count, total = record.value("mean"), record.count, record.value("sum")
     if total is not None and count and total == int(total) and 0 < total <= count:
         return "few-cases" if rules.few(total) or rules.few(count - total) else ""
-    extremes = [figure.value for figure in record.kinds.get("extreme", [])]
+    extremes = [figure.value for figure in record.figures("extreme")]
     if mean is None or not count:
         return ""
     least, most = 0.0, 1.0
@@ -246,20 +245,19 @@ def _closing_reason(record: StatisticsRecord, rules: CleaningRules) -> str:
 
 def open_cuts(record: StatisticsRecord, rules: CleaningRules) -> list[LogCut]:
     """What must go of a record with enough cases."""
-    kinds = record.kinds
-    cuts = withheld([*kinds.get("extreme", []), *kinds.get("distinct", [])], "extremes")
+    cuts = withheld(record.figures("extreme", "distinct"), "extremes")
     # A star marks limits of an interval that are the smallest or the largest value.
     cuts += withheld((one for one in record.figures() if one.text.endswith("*")), "extremes")
     count = record.count
     if count is not None and count < rules.moment_cases:
-        cuts += withheld(kinds.get("shape", []), "moments")
+        cuts += withheld(record.figures("shape"), "moments")
     for name, figure in record.names.items():
         share = "50" if name.lower() in ("median", "mdn", "iqr") else name.removeprefix("p")
         if share.isdecimal() and far_out(float(share), count, rules):
             cuts += withheld([figure], "percentiles")
     at = record.value("at")
     if at is not None and far_out(at, count, rules):
-        cuts += withheld([*kinds.get("centile", []), *kinds.get("interval", [])], "percentiles")
+        cuts += withheld(record.figures("centile", "interval"), "percentiles")
     return cuts
 
 
