@@ -212,24 +212,21 @@ class _Log:
         if not self.ready and self.secret is not None:
             pairs = zip(self.cleaned.corrections, self.cleaned.removed, strict=True)
             changes = [
-                {
-                    **one.to_dict(),
-                    "start": one.start,
-                    "end": one.end,
-                    "put": one.put,
-                    "removed": gone,
-                }
+                one.to_dict()
+                | {"start": one.start, "end": one.end, "put": one.put, "removed": gone}
                 for one, gone in pairs
             ]
             whole = {"warning": _CONFIDENTIAL, "source": self.path.name}
-            whole |= {"source_sha256": self.source.sha256}
-            text = json.dumps({**whole, "changes": changes}, ensure_ascii=False, indent=1)
+            whole |= {"source_sha256": self.source.sha256, "changes": changes}
+            text = json.dumps(whole, ensure_ascii=False, indent=1)
             write_text(self.secret, f"{text}\n", private=True)
+        made = None if self.ready else (self.target, self.report, self.cleaned)
+        out, report, cleaned = made or (None, None, None)
         return CleanedFile(
             source=self.path,
-            out=None if self.ready else self.target,
-            report=None if self.ready else self.report,
-            cleaned=None if self.ready else self.cleaned,
+            out=out,
+            report=report,
+            cleaned=cleaned,
             described=described,
             language=self.rules.language,
         )
