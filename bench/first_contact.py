@@ -30,6 +30,10 @@ WAYS = {
         "-m", "discreet", "suppress", "small.csv", "--by", "region,branch", "--rule", "n=3",
         "--method", "fast", "--out", "hidden.csv",
     ],
+    "discreet protect, the same cells with noise": [
+        "-m", "discreet", "protect", "small.csv", "--by", "region,branch", "--id", "id",
+        "--secret", "secret.key", "--ptable", "ptable.json", "--out", "noisy.csv",
+    ],
     "first small table (1,500 records of CSV, 200 cells)": ["small.py"],
     "first large table (2 million records of Parquet, 12,000 cells)": ["large.py"],
     "reading these two million records only": ["read.py"],

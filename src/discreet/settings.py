@@ -54,7 +54,8 @@ Count = Annotated[int, Field(ge=1)]
 class Settings(BaseModel):
     """What a method can be told: nothing unknown, nothing converted, nothing changed later."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # Validators are made when they are first needed: a command needs few of these models.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class SecretSettings(Settings):

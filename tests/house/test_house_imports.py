@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -51,6 +52,18 @@ try:
 except SystemExit as end:
     assert end.code == 0
 """
+PROTECT = """
+from discreet import PerturbationTable
+from discreet.cli import main
+from discreet.microdata import Secret
+Secret.generate().write("secret.key")
+PerturbationTable.from_rows({0: {0: 1}, 1: {0: 0.5, 1: 0.5}}).write("ptable.json")
+try:
+    main("protect firms.csv --by region,branch --id id --secret secret.key --ptable ptable.json "
+         "--found-codes hide --out t.csv".split())
+except SystemExit as end:
+    assert end.code == 0
+"""
 PERTURB = """
 import polars as pl, discreet as dc
 cells = pl.DataFrame({"sex": ["m", "w"], "n": [5, 7], "key": [3, 4]})
@@ -62,16 +75,19 @@ print(*sorted(name for name in sys.modules if name not in before))
 """
 
 
-@pytest.mark.parametrize(("code", "most"), [(SUPPRESS, 366), (PERTURB, 130)])
+@pytest.mark.parametrize(("code", "most"), [(SUPPRESS, 346), (PROTECT, 438), (PERTURB, 130)])
 def test_a_use_loads_only_what_it_needs(
     code: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [f"{region},{branch},{n}" for n in range(1, 9) for region in "ab" for branch in "xy"]
-    Path("firms.csv").write_text("\n".join(["region,branch,turnover", *rows]))
+    cells = itertools.product("ab", "xy", range(1, 9))
+    rows = [f"{at},{region},{branch},{n}" for at, (region, branch, n) in enumerate(cells)]
+    Path("firms.csv").write_text("\n".join(["id,region,branch,turnover", *rows]))
     start = "import sys, polars, numpy\nbefore = set(sys.modules)\n"
     loaded = set(fresh(start + code + LOADED)[-1].split())
-    needless = {"cryptography", "duckdb", "numba", "openpyxl", "pandas", "pyarrow", "rich"}
+    needless = {"duckdb", "numba", "openpyxl", "pandas", "pyarrow", "rich"}
+    needless |= {"highspy", "discreet.protection.suppression.proof"} if code == PROTECT else set()
+    needless |= {"cryptography"} if code != PROTECT else set()  # which seals the quality
     assert loaded & needless == set()
     assert "discreet" in loaded
     assert len(loaded) < most

@@ -78,7 +78,7 @@ def test_missing_codes_and_codes_of_rules_are_not_merged(firms: pl.DataFrame) ->
     assert not any(missing in each.codes for each in found.ranked)
     rules = of(firms).rules.entry.model_dump(exclude_none=True)
     own = {**rules, "codes": [{"cells": {"branch": ["d"]}, "minimum_frequency": 4}]}
-    from discreet.release.programme.schema import RuleSetEntry
+    from discreet.release.programme.rule_sections import RuleSetEntry
     from discreet.rules import RuleSet
 
     strict = hide_less(of(firms, rules=RuleSet(RuleSetEntry.model_validate(own))), method="fast")

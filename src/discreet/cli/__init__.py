@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 lazy_face(__name__)
 
+#: Modules make so many objects that stay: to look for rubbish among them takes a tenth of a
+#: small command.
+_BETWEEN = 200_000
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code.
@@ -39,4 +44,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     from discreet.cli.commands import app
 
+    gc.set_threshold(_BETWEEN, *gc.get_threshold()[1:])
     app(args=None if arguments is None else list(arguments), prog_name="discreet")

@@ -31,7 +31,7 @@ from discreet.errors import (
 from discreet.protection.protocol import all_of
 from discreet.record_batches import collected
 from discreet.release.cell_totals import with_missing_totals
-from discreet.release.programme.schema import RuleSetEntry
+from discreet.release.programme.rule_sections import RuleSetEntry
 from discreet.rules import Primary, RuleSet, known_rules, read_bounds, rule_filters, rule_problems
 from discreet.tables import Spanning, Table, ValueRelation, to_polars
 
@@ -152,15 +152,13 @@ def spanning_of_cells(
     cells: Any, names: Sequence[str], trees: Mapping[str, Classification], totals: Mapping[str, str]
 ) -> list[Spanning]:
     """The spanning variables of cells, with their trees, or the codes of their totals."""
-    from discreet.release.programme.variables import found_codes
-
     wrong = [name for name in (*trees, *totals) if name not in names]
     wrong += [name for name in totals if name in trees]
     hint = f"spanning variables: {', '.join(names)}; a hierarchy has its own total"
     problems = [Problem("the option does not apply to this variable", name, hint) for name in wrong]
     raise_all(SuppressionError, problems, code="by")
     classifications: dict[str, Classification] = dict(trees)
-    codes = found_codes(read_columns(cells, list(names)), list(totals))
+    codes = _found_codes(read_columns(cells, list(names)), list(totals))
     for name, total in totals.items():
         others = [code for code in codes[name] if code != total]
         classifications[name] = Classification.flat(name, others, total=total).replace(found="all")
@@ -174,8 +172,6 @@ def spanning_of(
     prefixes: Mapping[str, str],
 ) -> list[Spanning]:
     """The spanning variables, with the trees that files or leading signs of codes give them."""
-    from discreet.release.programme.variables import found_codes
-
     problems = [
         Problem("not a spanning variable of the table", name, f"by: {', '.join(names)}")
         for name in (*trees, *prefixes)
@@ -191,13 +187,21 @@ def spanning_of(
     problems += [Problem("prefix lengths must be whole numbers", name, "1,3") for name in wrong]
     raise_all(SuppressionError, problems, code="by", many="{} variables are wrong")
     classifications: dict[str, Classification] = dict(trees)
-    codes = found_codes(read_columns(records, list(lengths)), list(lengths))
+    codes = _found_codes(read_columns(records, list(lengths)), list(lengths))
     for name, parts in lengths.items():
         found = [int(part) for part in parts]
         classifications[name] = Classification.from_prefixes(name, codes[name], found).replace(
             found="all"
         )
     return [classifications.get(name, name) for name in names]
+
+
+def _found_codes(records: Any, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    if not names:  # the programme is slow to load
+        return {}
+    from discreet.release.programme.variables import found_codes
+
+    return found_codes(records, names)
 
 
 def read_columns(records: Any, wanted: Sequence[str]) -> Any:

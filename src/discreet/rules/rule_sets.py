@@ -56,7 +56,7 @@ _NOBODY = Table(dimensions=(), index=(), count=np.zeros(0, dtype=np.int64))
 class RuleSet:
     """The rules of one section. SECRET.
 
-    >>> from discreet.release.programme.schema import RuleSetEntry
+    >>> from discreet.release.programme.rule_sections import RuleSetEntry
     >>> RuleSet(RuleSetEntry(dominance=[2, 85], p_percent={"p": 10, "n": 2})).contributions
     3
     """
@@ -198,7 +198,7 @@ def _settings(value: Any, bare: tuple[str, ...]) -> dict[str, Any] | None:
 def rule_problems(entry: Any) -> Iterator[tuple[str, Problem]]:
     """What is wrong with a section of rules, by key; values are never shown.
 
-    >>> from discreet.release.programme.schema import RuleSetEntry
+    >>> from discreet.release.programme.rule_sections import RuleSetEntry
     >>> [problem.what for _, problem in rule_problems(RuleSetEntry(p_percent=-1))]
     ['p must be a number above 0']
     """

@@ -73,12 +73,12 @@ class InvariantProtection(Protection):
         self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
     ) -> list[list[str]] | None:
         """The matrix."""
-        from discreet.protection.noise.invariant import check_transition, read_transition
-
         entry: InvariantEntry = programme.settings(self.name)
         place = None if entry.transition is None else programme.file(entry.transition)
         if not tables or place is None or not place.is_file():
             return None
+        from discreet.protection.noise.invariant import check_transition, read_transition
+
         try:
             rows = read_transition(place)
             check_transition(rows, normalise=entry.normalise)

@@ -352,12 +352,12 @@ def unused_noise(programme: ProgrammeView) -> tuple[str, ...]:
 
 def _shared_columns(programme: ProgrammeView, parameters: Any) -> Iterator[str]:
     """Warnings about value columns of the same records whose noise has the same keys."""
-    from discreet.protection.noise.magnitudes import shared_keys_warning
-
     shared = {name for name, each in parameters.magnitudes.items() if each.entry.keys == "shared"}
     columns: dict[str, set[str]] = {}
     for name, place in programme.places.items():
         used = {figure.of for figure in programme.tables[name].figures.values() if figure.of}
         columns.setdefault(place, set()).update(used & shared)
-    several = {tuple(sorted(column)) for column in columns.values() if len(column) > 1}
-    yield from (shared_keys_warning(item) for item in sorted(several))
+    for item in sorted({tuple(sorted(own)) for own in columns.values() if len(own) > 1}):
+        from discreet.protection.noise.magnitudes import shared_keys_warning
+
+        yield shared_keys_warning(item)

@@ -335,12 +335,12 @@ def _areas(programme: Programme) -> Found:
 
 def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> Found:
     """What the rules for table parts find wrong with their thresholds, table by table."""
-    from discreet.protection.parts import PartRules
-
     for name in programme.tables:
         thresholds = programme.thresholds(name, shared)
         if thresholds is None:
             continue
+        from discreet.protection.parts import PartRules
+
         try:
             PartRules(**thresholds)
         except DiscreetError as error:

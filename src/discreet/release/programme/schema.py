@@ -20,7 +20,6 @@ from pydantic import (
     create_model,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from discreet.assessment import AttackerSettings
 from discreet.errors import nearest
@@ -33,6 +32,7 @@ from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
 from discreet.protection.suppression import SearchSettings
 from discreet.publication import FORMATS, MAPS
+from discreet.release.programme.rule_sections import RuleSetEntry
 from discreet.release.programme.sources import DataEntry, KeysEntry, PeriodEntry, SourceEntry
 from discreet.release.programme.values import (
     MARKS,
@@ -55,7 +55,6 @@ from discreet.release.programme.values import (
     one_of,
     refuse_keys,
 )
-from discreet.rules import known_rules
 from discreet.settings import Count, Limit, NameList, Number, Positive, Text
 from discreet.tables import FIGURE, FigureKind, Imprint
 
@@ -368,58 +367,6 @@ class QualityEntry(ProgrammeEntry):
 
 #: How a table is protected: the name of a method.
 Protect = Annotated[str, one_of(lambda: [method.name for method in protections()])]
-
-
-class RulesEntry(ProgrammeEntry):
-    """Rules: a key for each rule of the package. SECRET."""
-
-    model_config = ConfigDict(extra="allow")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_rules(cls, value: Any) -> Any:
-        """Every rule that there is, None where it is not stated; unknown keys are mistakes."""
-        if not isinstance(value, dict):
-            return value
-        wrong: dict[str, str | PydanticCustomError] = {}
-        for key, stated in value.items():
-            if key not in cls.names():
-                wrong[key] = "extra_forbidden"
-            elif key in known_rules() and (
-                isinstance(stated, bool) or not isinstance(stated, int | float | list | dict)
-            ):
-                hint = {"hint": "write a number, a list of numbers, or a table of keys"}
-                wrong[key] = PydanticCustomError("rule", "not a rule", hint)
-        refuse_keys(cls, wrong)
-        return {**dict.fromkeys(known_rules()), **value}
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """The keys that it may have."""
-        return [*known_rules(), *super().names()]
-
-
-class CodesEntry(RulesEntry):
-    """[[rules.NAME.codes]]: rules in place of those of their kind, in cells with some codes."""
-
-    cells: dict[str, NameList] = Field(default_factory=dict)
-
-
-class WaiverEntry(ProgrammeEntry):
-    """Who has consented to be shown."""
-
-    where: str = ""
-
-
-class RuleSetEntry(RulesEntry):
-    """[rules.NAME]: which cells are sensitive. SECRET."""
-
-    missing_safe: bool = False
-    weighted: bool = True
-    levels: Literal["symmetric", "upper", "sliding"] = "symmetric"
-    manual_range: Positive = 20.0
-    codes: list[CodesEntry] = Field(default_factory=list)
-    waivers: WaiverEntry | None = None
 
 
 class CostEntry(ProgrammeEntry):

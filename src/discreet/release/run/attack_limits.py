@@ -67,11 +67,11 @@ def _additive_rates(
 
     Every figure of an additive table is the average, not the best of them only.
     """
-    from discreet.assessment import NoiseOdds
-    from discreet.protection.rounding import fitted_exposure
-
     rates: dict[str, dict[str, float]] = {}
     for group in filter(None, dict.fromkeys(map(inputs.programme.additive_with, tables))):
+        from discreet.assessment import NoiseOdds
+        from discreet.protection.rounding import fitted_exposure
+
         exposure = fitted_exposure([tables[name] for name in group])
         own = rates[f"{', '.join(group)}, made additive"] = {"exposure": exposure}
         if method.attacked == "table":

@@ -20,16 +20,20 @@ def release_context(
     tell: Callable[[str], None] = lambda _: None,
 ) -> ReleaseContext:
     """The context of a release, or of a part of one."""
-    from discreet.protection.rounding import round_shown
-
     return ReleaseContext(
         spanning=spanning,
         digests=digests or {},
         printed=printed or {},
         tell=tell,
-        round_shown=round_shown,
+        round_shown=_round_shown,
         hide_less=_hide_less,
     )
+
+
+def _round_shown(*arguments: Any, **options: Any) -> Any:
+    from discreet.protection.rounding import round_shown
+
+    return round_shown(*arguments, **options)
 
 
 def _hide_less(*, knowledge: Any, **table: Any) -> Any:

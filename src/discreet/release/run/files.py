@@ -193,11 +193,11 @@ class Writer:
 
     def _atlas(self) -> None:
         """One page per language with maps of all tables that have areas."""
-        from discreet.publication import WriteOptions, title_in, write_many
-
         names = atlas_tables(self.inputs)
         pages = zip(atlas_files(self.programme), self.programme.languages, strict=False)
         for file, language in pages:
+            from discreet.publication import WriteOptions, title_in, write_many
+
             write_many(
                 [self.shelf.table(name) for name in names],
                 self.shelf.stage / file,

@@ -209,13 +209,13 @@ def _read_boundaries(
     opener: Opener[Programme], trees: Mapping[str, Classification]
 ) -> dict[str, Boundaries]:
     """Per variable with boundaries, these; each level has one for all of its codes or for none."""
-    from discreet.publication import Boundaries, check_boundaries
-
     found = {}
     for name, entry in opener.programme.variables.items():
         files = [present(opener.programme, file) for file in entry.boundaries or []]
         if not files or None in files:
             continue
+        from discreet.publication import Boundaries, check_boundaries
+
         with opener.placed("variables", name, "boundaries"):
             own = Boundaries.read(*filter(None, files), key=entry.boundary_key or "code")
             found[name] = own

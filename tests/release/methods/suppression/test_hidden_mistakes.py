@@ -17,7 +17,7 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError
 from discreet.release import audit_release, check_release, open_inputs, protect
-from discreet.release.programme.schema import RuleSetEntry
+from discreet.release.programme.rule_sections import RuleSetEntry
 from discreet.rules import RuleSet, rule_problems
 from tests.helpers.firm_programmes import FIRST, HEAD, firms, write
 from tests.helpers.programmes import replaced
