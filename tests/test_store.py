@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DiscreetError, MicrodataError
+from discreet.tabulation.stored import _StorePass
 
 AREAS = dc.Classification.from_parents(
     "area",
@@ -474,3 +475,30 @@ def test_squares_of_one_district_are_counted_where_they_lie(
             wanted = dc.tabulate(own, by, record_key="record_key")
             assert found.to_polars().equals(wanted.to_polars())
     assert not asked
+
+
+@pytest.mark.parametrize("by", [["sex", "wide"], ["wide", "wider"], ["area", "sex", "wide"]])
+@pytest.mark.parametrize("where", ["", "sex == 1", "area >= 3"])
+def test_two_columns_are_counted_in_one_loop_whatever_their_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: list[str], where: str
+) -> None:
+    draw, count = np.random.default_rng(4), 20_000
+    frame = pl.DataFrame(
+        {
+            "area": draw.integers(0, 7, count),
+            "sex": draw.integers(0, 2, count),
+            "wide": draw.integers(0, 300, count),
+            "wider": draw.integers(0, 400, count),
+            "record_key": draw.integers(0, 10**15, count),
+        }
+    )
+    names = ["area", "sex", "wide", "wider"]
+    store = dc.Store.create(tmp_path / "s", frame, variables=names, record_key="record_key")
+    loops = []
+    counted = _StorePass._counted_by_two
+    monkeypatch.setattr(
+        _StorePass, "_counted_by_two", lambda *own: loops.append(1) or counted(*own)
+    )
+    expected = dc.tabulate(frame, by, record_key="record_key", where=where or None)
+    assert described(store.tabulate(by, where=where)) == described(expected)
+    assert bool(loops) == (len({*by, *where.split()[:1]} - {"area"}) == 2)

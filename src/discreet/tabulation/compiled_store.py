@@ -40,6 +40,53 @@ def add_table(codes: Any, table: Any, numbers: Any) -> None:
         numbers[at] += table[codes[at]]
 
 
+@compiled(
+    [
+        numba.void(
+            *(_KEYS, _TABLE, _INT, _INT, types.Array(one, 1, "C", readonly=True), _TABLE),
+            *(types.Array(other, 1, "C", readonly=True), _TABLE, _KEYS, _INT, _INT, _SUMS, _SUMS),
+        )
+        for one in (numba.uint8, numba.uint16)
+        for other in (numba.uint8, numba.uint16)
+    ],
+    nogil=True,
+)
+def count_codes(
+    offsets: Any,
+    areas: Any,
+    area: Any,
+    start: Any,
+    codes: Any,
+    table: Any,
+    others: Any,
+    other: Any,
+    keys: Any,
+    modulus: Any,
+    lanes: Any,
+    counts: Any,
+    sums: Any,
+) -> None:
+    """Count records by area and two columns, and add their keys, in one pass.
+
+    Each cell has 2^lanes places that take turns: a record need not wait for the one before.
+    """
+    whole = numba.uint64  # loops over numbers that cannot be negative are twice as fast
+    spare, shift = (counts.size >> lanes) - 1, whole(lanes)
+    turn = (whole(1) << shift) - whole(1)
+    at = 0
+    while at < codes.size:
+        last = min(offsets[area + 1] - start, codes.size)
+        base = areas[area]
+        for record in range(whole(at), whole(max(at, last))):
+            cell = whole(min(base + table[codes[record]] + other[others[record]], spare))
+            place = (cell << shift) | (record & turn)
+            counts[place] += 1
+            total = sums[place] + keys[record] - modulus
+            sums[place] = total + (modulus & (total >> 63))
+        at = max(at, last)
+        area += 1
+
+
 @compiled(numba.void(_NUMBERS, _SUMS), nogil=True)
 def count(numbers: Any, counts: Any) -> None:
     """Count records; those that a filter leaves out go into the last place."""

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, IntArray
 from discreet.errors import DiscreetError
 from discreet.key_check import KeyCheck
 from discreet.keygrid import LIMB, KeyGrid
@@ -41,6 +41,9 @@ from discreet.tabulation.memory import (
     read_numbers,
 )
 from discreet.tabulation.query import CubeAxis, QueryGroup, plan
+
+#: Up to so many cells have 2^2 places each, which take turns.
+_FEW_CELLS, _LANES = 2**12, 2
 
 #: Records per step: their numbers of cells stay in the cache.
 _STEP = 2**16
@@ -172,6 +175,7 @@ class _StorePass:
             if filter_text
             else []
         )
+        self._joint = [each for each in self.conditions if len(each.columns) != 1]
         self.passed = {name: np.ones(len(store.values(name)), np.bool_) for name in self._coded()}
         for condition in self.conditions:
             if len(condition.columns) == 1 and condition.passed is not None:
@@ -262,12 +266,12 @@ class _StorePass:
         measured = self._measured(one) if counted else self._counted(one)
         flat = np.flatnonzero(measured.measures[0])
         sizes = [max(len(item), 1) for item in self.kept]
-        positions = np.unravel_index(flat, sizes) if sizes else ()
+        positions = CellIndex(tuple(sizes)).positions(flat)
         measured = measured.of_cells(flat)
         codings = zip(self.codings, self.kept, strict=True)
         return Cube(
             axes=one.axes,
-            codes=tuple(at.astype(np.int32) for at in positions),
+            codes=tuple(positions),
             values=tuple(coding.values.gather(own) for coding, own in codings),
             measures=measured.measures,
             layout=one.layout,
@@ -291,9 +295,7 @@ class _StorePass:
         self.loops.start_areas(self.store.offsets, self.area_table, area, start, numbers)
         for codes, table in self.steps:
             self.loops.add_table(codes[start:stop], table, numbers)
-        for condition in self.conditions:
-            if len(condition.columns) == 1:
-                continue
+        for condition in self._joint:
             if condition.passed is None:
                 frame = self.store.frame(sorted(condition.filter.columns), start, stop)
                 numbers[~self._mask(condition.filter, frame)] += _OUT
@@ -334,6 +336,8 @@ class _StorePass:
 
     def _counted_in(self, ranges: Sequence[tuple[int, int]], one: Pass) -> tuple[Any, Any]:
         """The records of these ranges, and the sums of their keys."""
+        if one.layout.keyed and self._two_columns():
+            return self._counted_by_two(ranges)
         counts = np.zeros(self.cells + 1, dtype=np.int64)
         sums = np.zeros(self.cells + 1, dtype=np.int64)
         room = np.empty(_STEP, dtype=np.int32)
@@ -345,6 +349,28 @@ class _StorePass:
             else:
                 self.loops.count_keys(numbers, keys[start:stop], self.grid.size, counts, sums)
         return counts, sums
+
+    def _two_columns(self) -> bool:
+        """Whether areas and two columns of few codes say all of a record's cell."""
+        small = all(codes.dtype.itemsize <= 2 for codes, _ in self.steps)
+        return small and len(self.steps) == 2 and not self._joint
+
+    def _counted_by_two(self, ranges: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
+        """The same in one loop, without the numbers of cells between."""
+        store, ((codes, table), (others, other)) = self.store, self.steps
+        lanes = _LANES if self.cells <= _FEW_CELLS else 0
+        counts = np.zeros((self.cells + 1) << lanes, dtype=np.int64)
+        sums = np.zeros((self.cells + 1) << lanes, dtype=np.int64)
+        for start, stop in ranges:
+            area = int(np.searchsorted(store.offsets, start, side="right")) - 1
+            self.loops.count_codes(
+                *(store.offsets, self.area_table, area, start),
+                *(codes[start:stop], table, others[start:stop], other),
+                *(store.keys[start:stop], self.grid.size, lanes, counts, sums),
+            )
+        # Sums on the grid: a few of them stay far below 2^63.
+        shape = (self.cells + 1, 1 << lanes)
+        return counts.reshape(shape).sum(axis=1), sums.reshape(shape).sum(axis=1) % self.grid.size
 
     def _measured(self, one: Pass) -> Counted:
         """The same with weights, values and the largest contributions."""
