@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -33,7 +34,6 @@ from discreet.protection.noise.design.permutation import permuted
 from discreet.protection.suppression import Suppression
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
 
 #: Pages whose code makes files, and shows them in pictures.
 PAGES = (ROOT / "docs" / "gallery.md", ROOT / "docs" / "tutorial" / "first-release.md")
@@ -154,8 +154,7 @@ def draw_map(folder: Path) -> None:
 def photograph(folder: Path) -> None:
     """The files that pages make, as a reader sees them in a browser."""
     from playwright.sync_api import sync_playwright
-
-    from scripts.studio_pictures import ARGUMENTS, CHROMIUM, Camera, small_png
+    from studio_pictures import ARGUMENTS, CHROMIUM, Camera, small_png
 
     (folder / "gallery").mkdir(exist_ok=True)
     with sync_playwright() as playwright:
@@ -170,7 +169,7 @@ def photograph(folder: Path) -> None:
                     window.goto(_framed(Path(place, file)).as_uri())
                     window.wait_for_timeout(500)
                     tall = window.evaluate("document.body.getBoundingClientRect().bottom + 16")
-                    clip = {"x": 0, "y": 0, "width": WIDTH, "height": min(tall, TALLEST)}
+                    clip: Any = {"x": 0, "y": 0, "width": WIDTH, "height": min(tall, TALLEST)}
                     content = small_png(camera.pixels(window.screenshot(clip=clip)))
                     (folder / "gallery" / f"{name}.png").write_bytes(content)
                     assert len(content) <= MOST_BYTES, f"{name}.png has {len(content):,} bytes"

@@ -35,7 +35,7 @@ def notebook(page: str) -> str:
 
 
 def _cell(kind: str, text: str, number: int) -> dict[str, Any]:
-    cell = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
+    cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
     if kind == "code":
         cell |= {"execution_count": None, "outputs": []}
     return {**cell, "source": text.strip("\n").splitlines(keepends=True)}
