@@ -52,7 +52,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "neither": {
         "discreet": (
             "classifications", "key_check", "keygrid", "files", "memory_limit", "record_batches",
-            "solver", "compiled", "arrays", "confidential", "plugins", "settings", "errors",
+            "solver", "compiled", "kernels", "arrays", "confidential", "plugins", "settings", "errors",
             "faces", "renderings",
         ),
         "discreet_fire": (
