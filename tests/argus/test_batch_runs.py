@@ -325,7 +325,7 @@ def test_recodes_make_tables_coarser(full: Path) -> None:
         ("A:P1-P4\nB:P4-P6\n", "several groups"),
         ("A P1-P4\n", "no group of codes"),
         ("<MISSING> 9\n", "no group"),
-        ("<TREERECODE>\nX\n", "no code 'X'"),
+        ("<TREERECODE>\nX\n", "code 'X' not found"),
         ("<OTHER> 1\n", "not known"),
     ],
 )

@@ -175,7 +175,7 @@ def test_a_search_that_is_cut_off_says_so() -> None:
     sparse = country(2_000, 40, seed=1)
     report = find_slivers(sparse, "town", "square", least=10, effort=20)
     assert not report.complete
-    assert f"more than {report.searched} areas were searched in part" in report.text()
+    assert f"more than {report.searched} areas were examined" in report.text()
 
 
 def test_confidential_numbers_are_in_no_repr() -> None:
@@ -190,9 +190,9 @@ def test_confidential_numbers_are_in_no_repr() -> None:
 @for_all_rows(
     ("change", "what"),
     [
-        ({"least": 1}, "a whole number from 2 on"),
-        ({"least": 2.5}, "a whole number from 2 on"),
-        ({"effort": 0}, "a whole number from 1 on"),
+        ({"least": 1}, "must be a whole number of at least 2"),
+        ({"least": 2.5}, "must be a whole number of at least 2"),
+        ({"effort": 0}, "must be a whole number of at least 1"),
         ({"second": "town"}, "two different columns"),
         ({"second": "place"}, "column not found"),
         ({"count": "square"}, "counts must be whole numbers"),

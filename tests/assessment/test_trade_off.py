@@ -67,7 +67,7 @@ def test_a_fixed_share_that_stays_counts() -> None:
         ({"limit": 0}, "the limit must be a probability between 0 and 1"),
         ({"limit": 1}, "the limit must be a probability between 0 and 1"),
         ({"limit": "x"}, "the limit must be a probability between 0 and 1"),
-        ({"terms": 4}, "2 or 3 parts"),
+        ({"terms": 4}, "the number of parts of a sum must be 2 or 3"),
         ({"step": 0}, "the step must be at least"),
         ({"step": "x"}, "the step must be at least"),
         ({"step": "nan"}, "the step must be at least"),

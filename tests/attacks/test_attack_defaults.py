@@ -58,10 +58,10 @@ def recovered(safe: dc.ProtectedTable, table: dc.Table) -> float:
 
 def test_the_digits_of_weighted_figures(weighted: dc.Table, noise: dc.PerturbationTable) -> None:
     """68 % of true counts with all digits; 16 % by default, no more than the noise itself tells."""
-    with pytest.warns(DiscreetWarning, match="tell how many records"):
+    with pytest.warns(DiscreetWarning, match="disclose the number of records"):
         every = dc.perturb(weighted, noise, decimals=None)
     assert recovered(every, weighted) > 0.6
-    with pytest.warns(DiscreetWarning, match="tell how many records"):
+    with pytest.warns(DiscreetWarning, match="disclose the number of records"):
         assert recovered(dc.perturb(weighted, noise, decimals=3), weighted) > 0.5
     unweighted = dc.Table(
         dimensions=weighted.dimensions, index=weighted.index, count=weighted.count,

@@ -82,7 +82,7 @@ def test_all_digits_of_a_weighted_figure_give_its_count_away(people: pl.DataFram
     """Three records of whole weights: 4 × 11 / 3 has the denominator 3, rounded it has none."""
     ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {1: 1}})
     table = tabulate(people, ["sex"], record_key="key", key_grid=256, weight="w")
-    with pytest.warns(DiscreetWarning, match="tell how many records"):
+    with pytest.warns(DiscreetWarning, match="disclose the number of records"):
         assert perturb(table, ptable, decimals=None).get("Total") == pytest.approx(44 / 3)
     assert perturb(table, ptable).get("Total") == 15
 

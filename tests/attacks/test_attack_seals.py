@@ -344,7 +344,7 @@ def test_a_release_without_memory_is_refused(house: House) -> None:
     assert house.content() == before
     shutil.rmtree(house.out / ".discreet")
     (house.out / "release.seal").unlink()
-    with pytest.raises(PublicationError, match="not of this release"):
+    with pytest.raises(PublicationError, match="files that are not part of this release"):
         house.run()
 
 
@@ -584,7 +584,7 @@ def test_an_earlier_release_that_was_changed_is_refused(tmp_path: Path) -> None:
         protect(later, tmp_path / "other")
     (first / "release.seal").unlink()
     summary = protect(later, tmp_path / "other")
-    assert any("earlier release first has no seal" in text for text in summary.warnings)
+    assert any("earlier release first is not signed" in text for text in summary.warnings)
 
 
 def test_an_audit_looks_at_the_seal(tmp_path: Path) -> None:
@@ -625,7 +625,11 @@ def test_the_command(both: House, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_key_that_cannot_sign_is_a_mistake_in_the_programme(tmp_path: Path) -> None:
     house = made(tmp_path, "signed")
-    for name, what in (("office.pub", "a public key"), ("none.key", "no file"), ("secret.key", "")):
+    for name, what in (
+        ("office.pub", "a public key"),
+        ("none.key", "not found"),
+        ("secret.key", ""),
+    ):
         house.write(('"office.key"', f'"{name}"'))
         with pytest.raises(DiscreetError, match=rf"release\.sign.*{what}"):
             house.run()

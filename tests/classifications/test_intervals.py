@@ -79,7 +79,7 @@ def test_missing_values_keep_a_category_besides_the_intervals():
         (["0", 6], {}, "'0' is not a finite number"),
         ([0, True], {}, "True is not a finite number"),
         ([0, 2.5], {"whole": True}, "2.5 is not a whole number"),
-        ([0], {"open_last": False}, "0 intervals for 1 leaf"),
+        ([0], {"open_last": False}, "0 intervals for 1 codes of the finest level"),
         ([0, 6, 18], {"parents": [[0, 10]]}, "coarser bound 10 is not a bound"),
         ([0, 6, 18], {"parents": [[6]]}, "do not cover all the finer ones"),
         (

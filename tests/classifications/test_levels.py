@@ -95,8 +95,12 @@ def test_whole_numbers_and_categories_serve_as_codes(codes):
 @for_all_rows(
     ("frame", "columns", "message"),
     [
-        (pl.DataFrame({"a": ["A", "B"], "b": ["x", "x"]}), ["a", "b"], "'x' stands below 'A' and"),
-        (pl.DataFrame({"a": ["A", "B"], "b": ["B", "B1"]}), ["a", "b"], "'B' stands below"),
+        (
+            pl.DataFrame({"a": ["A", "B"], "b": ["x", "x"]}),
+            ["a", "b"],
+            "code 'x' has two parents, 'A' and",
+        ),
+        (pl.DataFrame({"a": ["A", "B"], "b": ["B", "B1"]}), ["a", "b"], "code 'B' has two parents"),
         (pl.DataFrame({"a": ["Total"]}), ["a"], "'Total' clashes with the total"),
         (pl.DataFrame({"a": ["A", ""]}), ["a"], "v, column a: a code is empty"),
         (
@@ -162,7 +166,7 @@ def test_every_code_stands_below_its_own_prefixes(codes):
     ("codes", "lengths", "message"),
     [
         (["0100"], [2], "'0100' is longer than the last length, 2"),
-        (["01", None], [2], "code None is not a text"),
+        (["01", None], [2], "code None is empty or not a text"),
         (["01", ""], [2], "code '' is empty or not a text"),
         (["01"], [], "must be increasing whole numbers"),
         (["01"], [2, 2], "must be increasing whole numbers"),
@@ -176,5 +180,5 @@ def test_codes_that_do_not_fit_the_lengths_are_refused(codes, lengths, message):
 
 
 def test_a_warning_tells_of_lengths_of_prefixes_beyond_all_codes() -> None:
-    with pytest.warns(DiscreetWarning, match="no code has 9 signs"):
+    with pytest.warns(DiscreetWarning, match="the last prefix length is 9"):
         Classification.from_prefixes("region", ["01", "02"], [9])

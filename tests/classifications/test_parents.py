@@ -75,17 +75,20 @@ def test_details_are_taken_by_every_way_of_making_one():
 @for_all_rows(
     ("pairs", "message"),
     [
-        ([("N1", "N")], "parent 'N' of code 'N1' is not among the codes"),
+        ([("N1", "N")], "parent 'N' of code 'N1' not found among the codes"),
         ([("n", None), ("n1", "N")], "closest match: 'n'"),
-        ([("A", "B"), ("B", "C"), ("C", "A")], "in a circle: 'A' → 'B' → 'C' → 'A'"),
-        ([("A", "A")], "in a circle: 'A' → 'A'"),
+        ([("A", "B"), ("B", "C"), ("C", "A")], "the hierarchy has a circle"),
+        ([("A", "A")], "the hierarchy has a circle"),
         ([("A", None), ("B", None), ("A", None)], r"'A' is listed twice \(first in v, pair 1\)"),
-        ([("A", None), ("B", None), ("C", "A"), ("C", "B")], "'C' stands below 'A' and below 'B'"),
+        (
+            [("A", None), ("B", None), ("C", "A"), ("C", "B")],
+            "code 'C' has two parents, 'A' and 'B'",
+        ),
         ([("Total", "A"), ("A", None)], "'Total' clashes with the total"),
         ([("", None)], "v, pair 1: a code is empty"),
         ([(1, None)], "code 1 is not a text\n  Hint: write the code as text: '1'"),
-        ([("A",)], "v, pair 1: this is not a pair"),
-        ("AB", "this is not a pair"),
+        ([("A",)], "write pairs such as"),
+        ("AB", "not a pair of code and parent"),
         ([("Total", None), ("Total", None), ("A", None)], "'Total' is listed twice"),
     ],
 )

@@ -65,7 +65,7 @@ def test_copies_and_pickles_are_equal(through):
     [
         ({"codes": ("T", "a", "a"), "parents": (-1, 0, 0)}, "'a' occurs 2 times"),
         ({"codes": ("T", "a", "T"), "parents": (-1, 0, 0)}, "'T' clashes with the total"),
-        ({"codes": ("T", ""), "parents": (-1, 0)}, "'' is not a text"),
+        ({"codes": ("T", ""), "parents": (-1, 0)}, "code '' is empty or not a text"),
         (
             {"codes": ("T", "a", "b"), "parents": (-1, 2, 0)},
             "code 'a' is not listed after its parent",

@@ -119,7 +119,7 @@ BAD = {
     ),
     "a Parquet file cut off": (
         overwritten("persons.parquet", b"PAR1" + bytes(500)),
-        ["data.source", "cut off"],
+        ["data.source", "truncated"],
     ),
     "TOML with a mistake": (
         text("programme.toml", ("[data]", "[data")),

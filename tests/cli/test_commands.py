@@ -243,7 +243,7 @@ def test_official_names_a_variable_that_the_cells_lack_only_with_its_total(
     words = [*weighted, "--official", "sex == 'Total' and age == 'ALL'", "--out", out]
     refused = run(*words)
     assert refused.exit_code == 2
-    assert "no variable 'age'" in refused.output
+    assert "variable 'age' not found in the table" in refused.output
     assert not out.exists()
     for wrong in (["age"], ["age="], ["=ALL"], ["age=ALL", "--total", "age=Total"]):
         assert run(*words, "--total", *wrong).exit_code == 2

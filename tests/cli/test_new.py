@@ -109,7 +109,7 @@ def test_record_keys_are_known_by_their_name(folder: Path) -> None:
     ("words", "said"),
     [
         (("no.csv",), "no.csv"),
-        (("personen.csv", "--id", "lfdnr", "--by", "Wohnort"), "no column 'Wohnort'"),
+        (("personen.csv", "--id", "lfdnr", "--by", "Wohnort"), "column 'Wohnort' not found"),
         (("personen.csv", "--id", "lfdnr", "--out", "no/p.toml"), "output folder does not exist"),
         (
             ("personen.csv", "--id", "lfdnr", "--out", "personen.csv"),

@@ -161,8 +161,8 @@ def test_a_name_that_is_taken_is_the_fault_of_out() -> None:
             ("p.toml", "--by", "sex", "--out", "t.csv", *KEYS),
             "--by does not apply to a programme; name its tables there",
         ),
-        (("p.toml", "--where", "x > 1", "--out", "t"), "--where says nothing about"),
-        (("p.toml", "--sparse", "--out", "t"), "--sparse says nothing about"),
+        (("p.toml", "--where", "x > 1", "--out", "t"), "--where does not apply to"),
+        (("p.toml", "--sparse", "--out", "t"), "--sparse does not apply to"),
     ],
 )
 def test_wrong_words_are_told_before_anything_is_read(

@@ -137,11 +137,11 @@ def test_totals_that_cells_lack_are_computed_and_protected(
     ("text", "more", "told"),
     [
         ("m,9,P", (), "unknown status 'P'"),  # protected there, primary here
-        ("m,9,S", (), "'S' is not known"),  # safe there, secondary here
-        ("m,9,x", (), "'x' is not known"),
+        ("m,9,S", (), "unknown status 'S'"),  # safe there, secondary here
+        ("m,9,x", (), "unknown status 'x'"),
         ("m,9,", (), "cells lack a status"),
-        ("m,,u", (), "1 cells have no number"),
-        ("m,much,u", (), "no number"),
+        ("m,,u", (), "1 cells lack a number"),
+        ("m,much,u", (), "lack a number"),
         ("m,9,u\nm,9,u", (), "more than once"),
         (
             "m,9,u",

@@ -237,7 +237,7 @@ def test_consent_of_groups_is_that_of_all_their_firms(firms: pl.DataFrame, tmp_p
     number = int(found.waived.sum())
     assert number > 0
     assert f"; {number} are not sensitive because of waivers." in done.stdout
-    assert f"units have consented: {number} cells" in (tmp_path / "in.txt").read_text()
+    assert f"because of waivers: {number} cells" in (tmp_path / "in.txt").read_text()
 
 
 def test_rules_that_others_can_read_are_worth_a_warning(tmp_path: Path) -> None:

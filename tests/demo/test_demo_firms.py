@@ -99,7 +99,7 @@ def test_tables_hide_the_cells_that_they_share_alike(made):
 def test_what_is_said_is_what_stands_there(made):
     place, _, firms = made
     assert 0 < firms.sensitive < firms.hidden < firms.figures / 2
-    assert f"{firms.hidden:,} of {firms.figures:,} figures" in firms.text()
+    assert f"{firms.hidden:,} of {firms.figures:,} values" in firms.text()
     assert firms.described()["sensitive"] == firms.sensitive
     hidden = sum(
         shown(place, name).filter(pl.col("status") == "suppressed").height for name in TABLES

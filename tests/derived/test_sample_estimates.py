@@ -196,7 +196,7 @@ def test_nothing_of_what_is_withheld_is_stored() -> None:
 @for_all_rows(
     ("change", "design", "says"),
     [
-        ({"w": None}, STRATIFIED, "column 'w' is missing"),
+        ({"w": None}, STRATIFIED, "column 'w' not found"),
         ({"w": pl.lit(-1.0)}, STRATIFIED, "weights must not be negative"),
         ({"w": pl.lit(None, pl.Float64)}, STRATIFIED, "every record needs a number"),
         ({"drawn": pl.lit(2.0)}, STRATIFIED, "sampling fractions must be from 0 to 1"),
@@ -239,7 +239,7 @@ def test_designs_that_contradict_themselves_are_refused(fields: dict[str, Any], 
         ({"worst": "A"}, "the worst class must not have a bound"),
         ({"withheld": ["F"]}, "unknown class 'F'"),
         ({"bracketed": ["E"]}, "bracketed or withheld, not both"),
-        ({"min_records": 0}, "a whole number from 1 on"),
+        ({"min_records": 0}, "must be a whole number of at least 1"),
     ],
 )
 def test_classes_that_contradict_themselves_are_refused(fields: dict[str, Any], says: str) -> None:

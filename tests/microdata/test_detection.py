@@ -50,7 +50,7 @@ def test_the_file_of_an_office_is_understood(tmp_path: Path) -> None:
     }
     assert found.columns["Gemeinde"] == "text; leading zeros kept"
     assert found.columns["Geburt"] == "text; dates"
-    assert any("'NA' is a code" in text for text in found.remarks)
+    assert any("'NA' is read as a code" in text for text in found.remarks)
     del said["source"]
     assert rows(path, **said).equals(rows(path, detect=True))
     assert rows(path, **said)["Einkommen"].to_list() == [1234.5, None, -3.5]

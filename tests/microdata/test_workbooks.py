@@ -106,7 +106,7 @@ def test_what_cannot_be_known_is_refused(
 
 def test_notes_below_the_records_are_no_records(tmp_path: Path) -> None:
     table = [["a", "b"], ["x", 2], [], ["* provisional"], [], ["Source: office"]]
-    with pytest.warns(DiscreetWarning, match="2 rows below the records"):
+    with pytest.warns(DiscreetWarning, match="2 rows with one text"):
         assert rows(book(tmp_path, table)).rows() == [("x", 2)]
     with pytest.warns(DiscreetWarning):
         assert dc.detect_reading(book(tmp_path, table)).records == 1

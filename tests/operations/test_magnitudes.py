@@ -113,7 +113,7 @@ def test_every_door_gives_what_the_function_gives(folder: Path, figure: str) -> 
         ({"share": 0.1, "point": 5.0}, "share", "the strength is a share"),
         ({"point": 5.0, "small": 0.2}, "share", "the strength is a share"),
         ({"share": 0.1, "figure": "mean"}, "figure", "perturbation table of the counts"),
-        ({"share": 0.1, "top": 2}, "epsilon", "2 expected numbers"),
+        ({"share": 0.1, "top": 2}, "epsilon", "expected 2 numbers, one per contribution"),
         ({"share": 0.1, "top": 2, "of": "sum"}, "top", 'this needs of = "top"'),
     ],
 )

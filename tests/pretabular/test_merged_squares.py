@@ -307,6 +307,8 @@ def test_wrong_input_is_named() -> None:
         merge_squares(safe, 0)
     with pytest.raises(MergedSquaresError, match="records need areas"):
         merge_squares(safe, 5).assign(frame, area="town")
-    with pytest.raises(MergedSquaresError, match="squares of 100 m"):
+    with pytest.raises(
+        MergedSquaresError, match="records need grid cells of 100 m, as in the classification"
+    ):
         merge_squares(safe, 5).codes(["CRS3035RES200mN0E0"])
     assert "confidential" in repr(merge_squares(table, 5, true_counts=True))

@@ -75,7 +75,7 @@ def test_numbers_become_intervals() -> None:
         ({"classification": REGION, "level": 3}, "has 2 levels"),
         ({"classification": REGION, "level": 0}, "has 2 levels"),
         ({"codes": {"N1": "N"}}, "2 codes of the records are not in the list"),
-        ({"intervals": [0, 1]}, "no number"),
+        ({"intervals": [0, 1]}, "not a number"),
     ],
 )
 def test_wrong_recodings_are_refused(asked, said) -> None:

@@ -286,17 +286,17 @@ def test_a_larger_file_within_five() -> None:
 @for_all_rows(
     ("changed", "word"),
     [
-        ({"controls": [["rent"]]}, "made of the variables"),
+        ({"controls": [["rent"]]}, "control tables must use the variables"),
         ({"controls": []}, "at least 1 entries"),
         ({"variables": []}, "at least 1 entries"),
         ({"at_least": 1}, "at least 2"),
         ({"variables": ["rent"], "controls": [["rent"]]}, "cannot be recoded"),
         ({"id": "rent2"}, "have a repeated identifier"),
-        ({"id": "none"}, "missing"),
-        ({"structural_zeros": "sex == 'm'"}, "cannot be"),
-        ({"structural_zeros": "rent > 0"}, "missing"),
+        ({"id": "none"}, "not found"),
+        ({"structural_zeros": "sex == 'm'"}, "some records have an impossible combination"),
+        ({"structural_zeros": "rent > 0"}, "not found"),
         ({"record_key": "rent"}, "whole numbers"),
-        ({"by": "sex"}, "neither"),
+        ({"by": "sex"}, "name one or more variables, each once, and no key or stratum"),
     ],
 )
 def test_wrong_input_is_refused(changed, word) -> None:

@@ -458,7 +458,7 @@ def test_wrong_input_is_refused_all_at_once(tmp_path: Path) -> None:
         assert len(caught.value.problems) == 2
     with pytest.raises(MicrodataError, match="variable not found"):
         made_of(survey(100), together=[["sex", "sect"]])
-    with pytest.raises(MicrodataError, match="cannot be made up"):
+    with pytest.raises(MicrodataError, match="cannot create dummy values of type"):
         made_of(pl.DataFrame({"all": [[1], [2]]}))
     with pytest.raises(MicrodataError, match="too few units share these codes for a combination"):
         made_of(survey(), together=[["sex", "pay"]])

@@ -152,7 +152,7 @@ def test_a_rare_household_that_only_moves_within_its_area_counts_as_staying() ->
         ({"similar": ["gender"]}, "persons of one household have different values"),
         ({"rate": 2}, "at most 1"),
         ({"k": -1}, "at least 0"),
-        ({"risk": ["nuts1"]}, "nothing else"),
+        ({"risk": ["nuts1"]}, "name each area variable exactly once"),
         ({"household": "none"}, "missing"),
     ],
 )

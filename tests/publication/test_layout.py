@@ -106,7 +106,7 @@ def tree_order(parents: list[int]) -> list[int]:
 @for_all_rows(
     ("rows", "columns", "message"),
     [
-        (["colour"], None, "no variable 'colour'"),
+        (["colour"], None, "variable 'colour' not found"),
         (None, ["sex", "sex"], "placed twice"),
         (["sex"], ["sex", "age"], "placed twice"),
         (["sex"], [], "variable 'age' is missing in the layout"),

@@ -219,7 +219,7 @@ def test_nothing_secret_is_printed(folder: Path) -> None:
         ({"top": [None, 2.0]}, "1 cells have fewer contributions"),
         ({"n": [0, 1]}, "1 cells have more contributions than records"),
         ({"n": [1.5, 1]}, "not a whole number"),
-        ({"rent": ["x", "y"]}, "values are numbers"),
+        ({"rent": ["x", "y"]}, "values must be numbers; the column has type"),
     ],
 )
 def test_values_that_do_not_fit_are_refused_without_being_told(

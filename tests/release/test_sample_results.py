@@ -235,7 +235,7 @@ rate = { kind = "share", part = "women", whole = "all" }
             "the bounds must be increasing shares above 0",
         ),
         ('units = "block"', 'units = "blok"', "blok"),
-        ('protect = "sample"', 'protect = "sample"\nofficial = "sex == \'m\'"', "goes with"),
+        ('protect = "sample"', 'protect = "sample"\nofficial = "sex == \'m\'"', "this needs"),
     ],
 )
 def test_mistakes_are_found_before_anything_is_written(

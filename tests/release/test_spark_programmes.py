@@ -198,8 +198,8 @@ def test_what_spark_cannot_read_is_named_without_passwords(spark: Any, programme
     ("lines", "words"),
     [
         ('spark = "persons"\nsource = "persons.parquet"', "exclude each other"),
-        ('spark = "persons"\ndecimal = ","', "types of their own"),
-        ('spark = "persons"\ntable = "x"', "types of their own"),
+        ('spark = "persons"\ndecimal = ","', "tables of Spark have fixed types"),
+        ('spark = "persons"\ntable = "x"', "tables of Spark have fixed types"),
         ("spark = 3", "spark"),
     ],
 )

@@ -60,13 +60,13 @@ def test_bounds_that_contradict_the_data_or_cannot_be_met_are_refused(tmp_path: 
     ("text", "said"),
     [
         ("", "the file needs a column low or high"),
-        ("sex,low,high\nw,a,2\n", "low is no number"),
-        ("sex,low,high\nw,1,inf\n", "high is no number"),
+        ("sex,low,high\nw,a,2\n", "is not a number"),
+        ("sex,low,high\nw,1,inf\n", "is not a number"),
         ("sex,low,high\nw,5,4\n", "low is above high"),
         ("sex,low,high\nw,,\n", "the row needs low or high"),
         ("sex,low,high\nw,1\n", "another number of columns"),
-        ("sex,age,low\nw,1,1\n", "no variable 'age'"),
-        ("sex,low,low\nw,1,1\n", "stands twice"),
+        ("sex,age,low\nw,1,1\n", "variable 'age' not found in the table"),
+        ("sex,low,low\nw,1,1\n", "occurs twice"),
     ],
 )
 def test_slips_in_the_file_are_refused_by_line(tmp_path: Path, text: str, said: str) -> None:
@@ -122,7 +122,7 @@ def test_programmes_take_the_file_and_go_by_its_content(tmp_path: Path) -> None:
     assert not again["symbol"].equals(first["symbol"])
     assert audit_release(path, tmp_path / "out").safe
     known.write_text("branch,size,low\na,s,x\n")
-    with pytest.raises(dc.errors.DiscreetError, match="low is no number"):
+    with pytest.raises(dc.errors.DiscreetError, match="is not a number"):
         protect(path, tmp_path / "out")
 
 

@@ -125,13 +125,13 @@ def test_marks_of_cells_that_do_not_occur_pass_if_asked_for() -> None:
 @for_all_rows(
     ("mark", "message"),
     [
-        (Mark(cells={"region": "N"}), "says nothing"),
+        (Mark(cells={"region": "N"}), "the mark has no status, level, bound or cost"),
         (Mark(cells={"region": "N"}, status="open"), "status must be one of"),
-        (Mark(cells={"region": "N"}, cost=-1), "cost is at least 0"),
-        (Mark(cells={"region": "N"}, cost=float("nan")), "cost is a number"),
+        (Mark(cells={"region": "N"}, cost=-1), "cost must be finite and at least 0"),
+        (Mark(cells={"region": "N"}, cost=float("nan")), "cost must be a number"),
         (Mark(cells={"region": "N"}, upper=float("inf")), "upper must be finite and at least 0"),
         (Mark(cells={"region": "N"}, low=2, high=1), "low is above high"),
-        (Mark(cells="N", cost=1), "mapping"),
+        (Mark(cells="N", cost=1), "cells must map variables to codes"),
         ("N", "not a Mark"),
     ],
 )

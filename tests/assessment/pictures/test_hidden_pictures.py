@@ -268,11 +268,11 @@ def test_labels_cannot_break_out_of_the_page(monkeypatch: pytest.MonkeyPatch) ->
 @for_all_rows(
     ("options", "message"),
     [
-        ({"rows": "age"}, "no variable 'age'"),
+        ({"rows": "age"}, "'age' is not a spanning variable of the table"),
         ({"rows": "sex", "columns": "sex"}, "the same variable"),
         ({"at": {"sex": "m"}}, "'sex' is in the wrong argument"),
         ({"under": {"sex": "x"}}, "code 'x' not found"),
-        ({"figure": "rent"}, "no figure 'rent'"),
+        ({"figure": "rent"}, "figure 'rent' not found"),
         ({"language": "fr"}, "use en or de"),
     ],
 )

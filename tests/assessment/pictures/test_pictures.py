@@ -366,7 +366,7 @@ def test_only_tables_for_counts_are_drawn(draw: Any) -> None:
         (pl.DataFrame({"count": [1], "relative_error": [None]}), "1 values are missing"),
         (pl.DataFrame({"count": [1, 2], "relative_error": [-0.5, 0.1]}), "1 values are"),
         (
-            pl.DataFrame({"count": [], "add deviation=, or remove max_relative_error": []}),
+            pl.DataFrame({"count": [], "relative_error": []}),
             "no values to draw",
         ),
         ([1, 2], "not a data frame"),

@@ -102,11 +102,11 @@ def test_only_tables_to_publish_are_drawn() -> None:
     ("options", "said"),
     [
         ({"kind": "pie"}, "unknown kind of picture 'pie'"),
-        ({"rows": "region"}, "no variable 'region'"),
-        ({"kind": "pyramid", "columns": "age"}, "two codes"),
+        ({"rows": "region"}, "'region' is not a spanning variable of the table"),
+        ({"kind": "pyramid", "columns": "age"}, "a pyramid needs a variable with two categories"),
         ({"kind": "heat map", "rows": "age", "columns": "age"}, "the same variable"),
         ({"rows": "age", "at": {"age": "1"}}, "'age' is drawn"),
-        ({"kind": "bars", "rows": "age", "at": {"sex": "x"}}, "no code 'x'"),
+        ({"kind": "bars", "rows": "age", "at": {"sex": "x"}}, "code 'x' not found"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(options: dict[str, Any], said: str) -> None:

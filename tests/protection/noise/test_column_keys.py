@@ -155,7 +155,7 @@ def test_sharing_keys_is_said_where_the_records_have_another_column(records: pl.
     with pytest.warns(DisclosureWarning, match=said) as caught:
         perturb_magnitudes(table(records), shared, "rent", p_percent=0)
     assert caught[0].filename == __file__
-    with pytest.warns(DisclosureWarning, match="who knows one of them"):
+    with pytest.warns(DisclosureWarning, match="one known value"):
         magnitude_ingredient(table(records), shared, "rent", p_percent=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

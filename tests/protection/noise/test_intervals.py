@@ -242,7 +242,7 @@ def test_counts_beyond_the_table_use_its_block() -> None:
 @for_all_rows(
     ("count", "key", "message"),
     [
-        ([1, 2], [3], "differ in number"),
+        ([1, 2], [3], "the numbers of counts and cell keys differ"),
         ([-1, 2], [3, 4], "counts must not be negative"),
         ([1, 2], [-1, 4], "1 of 2 cell keys are not on the grid"),
         ([1, 2], [100, 100], "2 of 2 cell keys are not on the grid"),

@@ -159,7 +159,7 @@ def test_what_is_printed_rounded_is_scaled_on_request_only() -> None:
 
 
 def test_a_value_without_another_to_be_exchanged_with_is_told() -> None:
-    with pytest.warns(DisclosureWarning, match="published as they are"):
+    with pytest.warns(DisclosureWarning, match="leaves some counts unchanged"):
         dc.perturb_invariant(table_of([2, 2, 2]), [[0.5, 0.5], [0.5, 0.5]])
 
 

@@ -24,7 +24,7 @@ def cells() -> Table:
 
 @pytest.mark.parametrize("text", ["sx == 'Total'", "Sex == 'Total'", "sexx.level == 0"])
 def test_a_misspelt_variable_does_not_make_every_cell_official(cells: Table, text: str) -> None:
-    with pytest.raises(PerturbationError, match="did you mean 'sex'"):
+    with pytest.raises(PerturbationError, match="closest match: 'sex'"):
         perturb(cells, PTABLE, official=text)
 
 

@@ -132,7 +132,7 @@ def test_weighted_cells_scale_by_their_mean_weight(
     weighted = tabulate(people, [region], record_key="key", weight="weight")
     safe = perturb(weighted, ptable, decimals=0)
     assert safe.get("N1") == 2.0  # 2.5
-    with pytest.warns(DiscreetWarning, match="tell how many records"):
+    with pytest.warns(DiscreetWarning, match="disclose the number of records"):
         safe = perturb(weighted, ptable, decimals=None)
     assert safe.get("N1") == pytest.approx((2 - 1) * 2.5)
     assert safe.get("S") == pytest.approx(7.0)

@@ -290,7 +290,7 @@ def test_the_function_refuses_noise_that_lets_a_guess_come_too_near() -> None:
         with pytest.raises(PerturbationError) as caught:
             dc.perturb_units(firms(90), by, "sales", noise, **ask)
         assert caught.value.code == "unit-noise-gate"
-        assert f"dominating contribution: {number};" in str(caught.value)
+        assert f"in {number} cells with a single" in str(caught.value)
         assert "chance = …" in str(caught.value)
     weak = {options: dc.perturb_units(firms(90), by, "sales", NOISE, **ask, **dict(options))
             for options in ((("chance", 1),), (("p_percent", 0),))}  # fmt: skip
@@ -324,7 +324,7 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
     for least in ("", "least = 0.1\nmost = 0.6\n"):
         with pytest.raises(DiscreetError) as caught:
             protect(edited(("chance = 1\n", least)), out)
-        words = f"sales: cells that rest on a single or dominating contribution: {dominated};"
+        words = f"sales: in {dominated} cells with a single"
         assert words in str(caught.value)
         assert "within 10 % of it more often than 20%" in str(caught.value)
         assert not list(out.glob("*.csv"))

@@ -288,7 +288,7 @@ def test_tables_have_bases_of_their_own_if_one_is_a_multiple_of_the_other(
     ("changes", "words"),
     [
         ([('by = ["sex"', 'round_to = 3\nby = ["sex"')], "must be multiples of each other"),
-        ([('by = ["sex"', 'round_to = 2000\nby = ["sex"')], "the base is 1,000 at most"),
+        ([('by = ["sex"', 'round_to = 2000\nby = ["sex"')], "the base must be at most 1,000"),
         (
             [
                 ("base = 5", 'base = 5\nmethod = "controlled"'),

@@ -293,7 +293,7 @@ def test_only_names_of_packages_are_written_to(
     settings: dict[str, Any] = {
         "statistic": "s", "version": "1", "sign_key": office.signing, "key": KEY,
     }  # fmt: skip
-    with pytest.raises(PackageError, match="the name of a package must end with .dcparams"):
+    with pytest.raises(PackageError, match=r"the name of a package must end with \.dcparams"):
         dc.pack_parameters(parameters, tmp_path / "programme.toml", **settings)
     with pytest.raises(PublicationError, match="folder does not exist"):
         dc.pack_parameters(parameters, tmp_path / "no" / "x.dcparams", **settings)

@@ -120,7 +120,7 @@ WRONG: dict[str, tuple[str, dict[int, Any], list[tuple[str, str]], list[str]]] =
     "codes too short for prefixes": ("municipality", {0: "1"}, [PREFIXES], ["region.prefixes"]),
     "levels that do not nest": ("land", {0: "9"}, [LEVELS], ["region.levels"]),
     "codes with decimals": (
-        "weight", {}, [('column =', 'use it with column = "weight", or rename it')],
+        "weight", {}, [('column = "municipality"\nhierarchy = "region.csv"', 'column = "weight"')],
         ["numbers with decimals cannot be codes"],
     ),
     "missing twice": (
@@ -227,7 +227,10 @@ by = ["size"]
 
 @pytest.mark.parametrize(
     ("units", "words"),
-    [([0, 1, 2], "125 records belong to 1 missing units"), ([0, 1, 2, 3, 3], "share")],
+    [
+        ([0, 1, 2], "125 records belong to 1 missing units"),
+        ([0, 1, 2, 3, 3], "records have a repeated identifier"),
+    ],
 )
 def test_units_and_their_parts_are_checked(folder: Path, units: list[int], words: str) -> None:
     frame = wrong_persons("age", {}).with_columns(household_id=pl.int_range(500) % 4)

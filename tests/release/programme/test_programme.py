@@ -79,11 +79,16 @@ def test_mistakes_against_the_data_are_listed_together(edited: Edit) -> None:
         ),
         ("prefixes = [1, 2]", "prefixes = [2, 1]", "prefixes", "must increase"),
         ("prefixes = [1, 2]", "prefixes = [1, 1.5]", "prefixes[1]", "must be a whole number"),
-        ("prefixes = [1, 2]", 'alternatives = ["a", "sex"]', "alternatives[0]", "no variable 'a'"),
-        ("prefixes = [1, 2]", 'hierarchy = "no.hrc"', "hierarchy", "there is no file"),
+        (
+            "prefixes = [1, 2]",
+            'alternatives = ["a", "sex"]',
+            "alternatives[0]",
+            "unknown variable 'a'",
+        ),
+        ("prefixes = [1, 2]", 'hierarchy = "no.hrc"', "hierarchy", "not found"),
         ('codes = ["m", "w"]', 'codes = ["m", "m"]', "codes", "'m' is named twice"),
         ("labels.m =", "labels.x =", "codes", "labels contain the unknown code 'x'"),
-        ('languages = ["en", "de"]', 'languages = ["fr"]', "languages[0]", "not known"),
+        ('languages = ["en", "de"]', 'languages = ["fr"]', "languages[0]", "unknown value"),
         ('languages = ["en", "de"]', 'languages = ["de", "de"]', "languages", "named twice"),
         ('{ en = "Region"', '{ fr = "Region"', "label.fr", "unknown language of publication"),
         ('date = "2026-11-21"', 'date = "21.11."', "date", "not a date"),
@@ -128,11 +133,16 @@ def test_mistakes_against_the_data_are_listed_together(edited: Edit) -> None:
         ),
         ('by = ["nationality"]', 'by = ["value"]', "tables.T3.by[0]", "cannot be called"),
         ('table = "ptable.json"', 'table = "persons.parquet"', "perturbation.table", ""),
-        ('table = "ptable.json"', 'table = "ptable.json"\nzeros = "no"', "zeros", "not known"),
+        ('table = "ptable.json"', 'table = "ptable.json"\nzeros = "no"', "zeros", "unknown value"),
         ('table = "ptable.json"', 'table = "ptable.json"\nzeros = "table"', "table", "zeros"),
         ('source = "persons.parquet"', 'source = "ptable.json"', "data.source", ""),
-        ('source = "persons.parquet"', 'database = "persons.parquet"', "database", "not clear"),
-        ("[perturbation]\n", "[perturbations]\n", "perturbations", "no such key"),
+        (
+            'source = "persons.parquet"',
+            'database = "persons.parquet"',
+            "database",
+            "table or query is missing",
+        ),
+        ("[perturbation]\n", "[perturbations]\n", "perturbations", "unknown key"),
     ],
 )
 def test_one_mistake_is_named(programme: Path, old: str, new: str, key: str, what: str) -> None:
@@ -142,7 +152,7 @@ def test_one_mistake_is_named(programme: Path, old: str, new: str, key: str, wha
 
 def test_a_missing_section_is_named(edited: Edit) -> None:
     found = mistakes(edited(('[data]\nsource = "persons.parquet"\n', "")))
-    assert found[0].endswith("data: section [data] is missing")
+    assert found[0].endswith("section [data] is missing")
 
 
 @pytest.mark.parametrize(

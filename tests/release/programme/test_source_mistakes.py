@@ -81,7 +81,7 @@ COLUMN = '{ column = "rkey" }'
     [
         ('from = "households"', 'from = "housholds"', "tables.homes.from: unknown source"),
         ('source = "households.parquet"', "", "sources.households.source: source is missing"),
-        ("households.parquet", "homes.parquet", "households.source: there is no file"),
+        ("households.parquet", "homes.parquet", "households.source: file"),
         (f"keys = {COLUMN}", "", "sources.dwellings.keys: no record keys given"),
         (COLUMN, '{ column = "rkey", id = "home" }', "keys.id: column and id exclude"),
         (COLUMN, '{ column = "rky" }', "keys.column: the records of 'dwellings' have no column"),
@@ -96,7 +96,7 @@ COLUMN = '{ column = "rkey" }'
             '{ id = "home", secret_file = "secret.key", secret_env = "HOME" }',
             "keys.secret_env: secret_file and secret_env exclude",
         ),
-        (COLUMN, '{ id = "home", secret_file = "other.key" }', "secret_file: there is no file"),
+        (COLUMN, '{ id = "home", secret_file = "other.key" }', "secret_file: file"),
         (COLUMN, '{ id = "home", secret_env = "NOT_SET_9" }', "NOT_SET_9 is not set"),
         (COLUMN, '{ colum = "rkey" }', "sources.dwellings.keys.colum: unknown key"),
         (INHERIT, '{ inherit = "data" }', "households.keys.by: by is missing"),
@@ -116,7 +116,7 @@ COLUMN = '{ column = "rkey" }'
         ),
         (INHERIT, INHERIT.replace(" }", ', unit = "" }'), "households.keys.unit"),
         (INHERIT, '{ inherit = "data", by = "size" }', "the data have no column 'size'"),
-        (INHERIT, '{ inherit = "data", by = "sex" }', "'households' have column 'sex' not found"),
+        (INHERIT, '{ inherit = "data", by = "sex" }', "'households' have no column 'sex'"),
         (
             INHERIT,
             '{ inherit = "households", by = "household_id" }',

@@ -86,8 +86,8 @@ class NoiseProtection(Protection):
             weighted = [name for name in tables if programme.tables[name].weight]
             if weighted and inputs.parameters.rules.decimals:
                 yield (
-                    f"digits of the weighted figures of {', '.join(weighted)} tell how many "
-                    "records there are: remove decimals from [perturbation]"
+                    f"decimals of the weighted values of {', '.join(weighted)} disclose the "
+                    "number of records: remove decimals from [perturbation]"
                 )
         yield from unused_noise(programme)
         for source in {item.name: item for item in map(programme.source_of, tables)}.values():

@@ -322,7 +322,7 @@ def open_source(path: str | os.PathLike[str]) -> PerturbationFile:
     value: object = path
     if not isinstance(value, str | os.PathLike):
         raise PerturbationError(
-            f"the path of expected a file, got a {type(value).__name__}",
+            f"expected the path of a file, got a {type(value).__name__}",
             code="perturbation-file",
             hint='such as PerturbationTable.read("ptable.csv")',
         )

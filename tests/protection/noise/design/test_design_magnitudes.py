@@ -57,7 +57,7 @@ def test_argus_texts_are_read_back_without_loss(
     right = parity.with_closed("right")
     with pytest.raises(PerturbationError, match="intervals of the table and of"):
         parity.write(tmp_path / "table.txt")
-    with pytest.raises(PerturbationError, match="in a file of their own"):
+    with pytest.raises(PerturbationError, match="τ-ARGUS needs a separate file for small cells"):
         right.write(tmp_path / "table.txt")
     main = MagnitudePerturbationTable.joined(right.part("even"), right.part("odd"))
     assert MagnitudePerturbationTable.read(main.write(tmp_path / "main.txt")) == main

@@ -274,7 +274,9 @@ def test_tables_with_too_many_rows_cannot_be_filled() -> None:
     block = PerturbationTable.from_rows(
         {0: {0: 1}} | dict.fromkeys(range(1, 5), noise), beyond=(3, 2)
     )
-    with pytest.raises(PerturbationError, match="block of rows"):
+    with pytest.raises(
+        PerturbationError, match="counts beyond the table use a repeated block, which this"
+    ):
         discretised(block)
 
 

@@ -129,13 +129,13 @@ def test_sums_are_multiples_of_the_grain(edited: Edited, tmp_path: Path) -> None
         (["mu_c = 1"], "mu_c and sensitive need each other"),
         ([RULES], "mu_c and sensitive need each other"),
         (["mu_c = 1", "sensitive = {}"], "no rule given"),
-        (["mu_c = 1", "sensitive = { dominance = [0, 85] }"], "n is a whole number"),
+        (
+            ["mu_c = 1", "sensitive = { dominance = [0, 85] }"],
+            "n must be a whole number of at least",
+        ),
         (["mu_c = 1", "sensitive = { dominance = [2] }"], "needs at least 2 entries"),
         (["mu_c = 1", "sensitive = { p_percent = -7.5 }"], "p must be a number above 0"),
-        (
-            ["mu_c = 1", "for example mu_c = 1 with sensitive ="],
-            "q must be above p and at most 100",
-        ),
+        (["mu_c = 1", "sensitive = { pq = [31.5, 17.25] }"], "q must be above p"),
         (["mu_c = 1", "sensitive = { p_procent = 7 }"], "closest match: 'p_percent'"),
         (["grain = 0"], "must be above 0"),
     ],

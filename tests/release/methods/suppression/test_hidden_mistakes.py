@@ -59,24 +59,34 @@ def mistakes(folder: Path, text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("old", "new", "key", "what"),
     [
-        ("p_percent = 12", "p_percent = -1", "rules.business.p_percent", "p must be above 0"),
+        (
+            "p_percent = 12",
+            "p_percent = -1",
+            "rules.business.p_percent",
+            "p must be a number above 0",
+        ),
         (
             "p_percent = 12",
             "p_percent = [1, 2]",
-            "publishes counts of all cells with published values",
+            "rules.business.p_percent",
             "wrong value for the rule",
         ),
-        ("p_percent = 12", "p_percent = { p = 1, k = 2 }", "p_percent", "no such key: k"),
+        ("p_percent = 12", "p_percent = { p = 1, k = 2 }", "p_percent", "unknown key: k"),
         ("p_percent = 12", "p_percent = { n = 2 }", "rules.business.p_percent", "is missing"),
         ("p_percent = 12", 'p_percent = "12"', "rules.business.p_percent", "not a rule"),
-        ("p_percent = 12", "p_precent = 12", "rules.business.p_precent", "no such key"),
+        ("p_percent = 12", "p_precent = 12", "rules.business.p_precent", "unknown key"),
         (
             "p_percent = 12",
             "pq = [50, 10]",
-            "publishes counts of all cells with published values",
+            "rules.business.pq",
             "q must be above p and at most 100",
         ),
-        ("p_percent = 12", "dominance = [0, 50]", "dominance", "n is a whole number"),
+        (
+            "p_percent = 12",
+            "dominance = [0, 50]",
+            "dominance",
+            "n must be a whole number of at least",
+        ),
         ("p_percent = 12", "request = { percent = 1 }", "rules.business.request", "where"),
         (
             "p_percent = 12",
@@ -90,13 +100,13 @@ def mistakes(folder: Path, text: str) -> list[str]:
             "defaults.rules",
             "a rule applies to holdings, but holdings is missing",
         ),
-        ('rules = "business"', 'rules = "busines"', "defaults.rules", "no rules 'busines'"),
+        ('rules = "business"', 'rules = "busines"', "defaults.rules", "rules 'busines' not found"),
         ('rules = "business"', "", "tables.T1.rules", "rules is missing"),
         ('value = "turnover"', 'value = "turnovr"', "tables.T1.value", "no column 'turnovr'"),
         ('value = "turnover"', 'value = "size"', "tables.T1.value", "not a number"),
         ('value = "turnover"', 'value = ["wages", "wages"]', "T1.value", "named twice"),
         ('value = "turnover"', 'value = "weight"', "T1.value", "cannot be called 'weight'"),
-        ('value = "turnover"', 'marks = "no.hst"', "tables.T1.marks[0]", "no file 'no.hst'"),
+        ('value = "turnover"', 'marks = "no.hst"', "tables.T1.marks[0]", "file 'no.hst' not found"),
         (
             'value = "turnover"',
             'marks = [{ cells = { size = "s" }, status = "unsafe" }]',
@@ -107,7 +117,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
             'value = "turnover"',
             'marks = [{ cells = { branch = "a" } }]',
             "tables.T1.marks[0]",
-            "says nothing",
+            "the mark lacks a status or a cost",
         ),
         (
             'value = "turnover"',
@@ -116,7 +126,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
             "a mark needs a file or cells",
         ),
         ('value = "turnover"', "marks = [3]", "tables.T1.marks[0]", "table of keys"),
-        ('value = "turnover"', 'official = "region == 1"', "official", '"noise" only'),
+        ('value = "turnover"', 'official = "region == 1"', "official", 'protect = "noise"'),
         (
             'value = "turnover"',
             'shadow = "wages"',
@@ -129,13 +139,18 @@ def mistakes(folder: Path, text: str) -> list[str]:
             'value = "turnover"',
             'figures = { a = { kind = "count" } }',
             "tables.T1.figures",
-            '"noise", "rounding" or "sample" only',
+            '"noise", "rounding" or "sample"',
         ),
-        ('method = "fast"', 'method = "magic"', "suppression.method", "not known"),
+        ('method = "fast"', 'method = "magic"', "suppression.method", "unknown value"),
         ('method = "fast"', "time_limit = 0", "suppression.time_limit", "above 0"),
         ('method = "fast"', 'cost = { of = "value", power = -1 }', "cost.power", "at least 0"),
         ('method = "fast"', "bounds = { below = -1 }", "suppression.bounds.below", "at least 0"),
-        ('method = "fast"', 'earlier = "nowhere"', "suppression.earlier", "no file 'nowhere'"),
+        (
+            'method = "fast"',
+            'earlier = "nowhere"',
+            "suppression.earlier",
+            "file 'nowhere' not found",
+        ),
         ('method = "fast"', 'earlier = "."', "suppression.earlier", "no release in this folder"),
         ('unit = { en = "EUR 1,000", de = "1 000 EUR" }', "decimals = 12", "values", "at most 9"),
     ],
@@ -331,7 +346,7 @@ def test_what_is_rounded_or_unjudged_is_said(tmp_path: Path) -> None:
     lifted = HEAD + "round_to = 10\n" + both + "round_to = 1\n"
     assert not any("counts" in text for text in said(tmp_path, lifted))
     unjudged = said(tmp_path, lifted.replace("minimum_frequency = 3\n", ""))
-    assert any("no rule of [rules.business] looks at counts" in text for text in unjudged)
+    assert any("no rule of [rules.business] applies to counts" in text for text in unjudged)
 
 
 def said(folder: Path, text: str) -> tuple[str, ...]:

@@ -165,7 +165,7 @@ def test_other_records_with_equal_values_are_other_cells(tmp_path: Path) -> None
     assert caught.value.code == "earlier"
     stated = programme(table, earlier=f"{BEFORE}\nearlier_change = 0.25")
     warnings = later_release(tmp_path, stated, lambda frame: frame)
-    assert any("not taken for the cells of the same names" in text for text in warnings)
+    assert any("treated as different cells" in text for text in warnings)
 
 
 def test_rows_without_identifier_are_told_apart_by_their_codes(tmp_path: Path) -> None:
