@@ -62,8 +62,8 @@ def read_hst(
 def _separator(line: str, path: str) -> str:
     found = [sign for sign in _SEPARATORS if sign in line]
     if not found:
-        message = "the separator cannot be told from the first line"
-        hint = 'name it, such as separator=";"'
+        message = "the separator is not clear from the first line"
+        hint = 'state it, such as separator=";"'
         raise SuppressionError(message, code="argus-file", where=path, hint=hint)
     return found[0]
 
@@ -72,7 +72,7 @@ def _mark(row: Sequence[str], variables: Sequence[str], where: str) -> Mark | Pr
     """The mark of one line, or what is wrong with it."""
     codes, rest = row[: len(variables)], [field for field in row[len(variables) :] if field]
     if not rest:
-        message = f"{len(variables)} codes and a command are needed"
+        message = f"expected {len(variables)} codes and a command"
         return Problem(message, where, f"codes of: {', '.join(variables)}")
     command = rest[0].lower()
     cells = dict(zip(variables, codes, strict=True))
@@ -80,7 +80,7 @@ def _mark(row: Sequence[str], variables: Sequence[str], where: str) -> Mark | Pr
         return Mark(cells=cells, status=_STATUS[command], where=where)  # type: ignore[arg-type]
     if command not in {*_STATUS, *_NUMBERS}:
         known = ", ".join([*_STATUS, *_NUMBERS])
-        return Problem(f"the command {rest[0]!r} is not known", where, f"known: {known}")
+        return Problem(f"unknown command {rest[0]!r}", where, f"known: {known}")
     wanted = _NUMBERS.get(command, ())
     numbers = [parsed_number(field) for field in rest[1:]]
     if len(numbers) != len(wanted) or None in numbers:
@@ -101,12 +101,12 @@ def write_hst(
     for at, mark in enumerate(listed, 1):
         where = mark.where or f"mark {at}"
         if set(mark.cells) != set(variables):
-            hint = "give a code of every variable, that of the total for totals"
-            problems.append(Problem("the mark is not about a single cell", where, hint))
+            hint = "give a code of every variable; for totals, the code of the total"
+            problems.append(Problem("the mark does not name a single cell", where, hint))
             continue
         codes = [mark.cells[name] for name in variables]
         if any('"' in code or "\n" in code for code in codes) or mark.sliding is not None:
-            message = "quotes in codes, and sliding levels, have no place in this format"
+            message = "the format has no quotes in codes and no sliding levels"
             problems.append(Problem(message, where))
             continue
         head = [f'"{code}"' for code in codes]

@@ -225,19 +225,19 @@ class _BatchReader(LineReader):
         if command in _NOT_NEEDED:
             self.not_needed.append(" ".join(words))
         elif command not in takers:
-            self.wrong(f"the command {words[0]} is not known", f"known: {', '.join(takers)}")
+            self.wrong(f"unknown command {words[0]}", f"known: {', '.join(takers)}")
         else:
             takers[command](command, rest)
 
     def _open(self, command: str, rest: list[str]) -> None:
         if not rest:
-            self.wrong(f"{command} names no file")
+            self.wrong(f"{command} lacks a file")
             return
         if command != "<OPENMETADATA>":
             self.of = "records" if command == "<OPENMICRODATA>" else "cells"
             command = "data"
         if command in self.files:
-            self.wrong("a batch opens one file of data and one of metadata", "split the batch")
+            self.wrong("a batch needs one data file and one metadata file", "split the batch")
         self.files[command] = rest[0]
 
     def _table(self, _: str, rest: list[str]) -> None:
@@ -253,7 +253,7 @@ class _BatchReader(LineReader):
         of = "value" if name == response else _COSTS.get(name, name)
         power = parsed_number(words[1]) if len(words) > 1 else 1.0
         if power is None or not 0 <= power <= 4:
-            self.wrong("the exponent of costs lies between 0 and 4")
+            self.wrong("the exponent of costs must be between 0 and 4")
             power = 1.0
         if response is None and of == "value":
             of = "count"
@@ -264,7 +264,7 @@ class _BatchReader(LineReader):
 
     def _rules(self, _: str, rest: list[str]) -> None:
         if not self.tables:
-            self.wrong("rules stand before any table")
+            self.wrong("rules before any table")
             return
         rules: list[BatchRule] = []
         for part in _cut(rest, "|"):
@@ -272,12 +272,12 @@ class _BatchReader(LineReader):
                 continue
             name, numbers = part[0].upper(), _arguments(part)
             if name not in _RULES or numbers is None:
-                self.wrong(f"the rule {part[0]} is not known or not complete", ", ".join(_RULES))
+                self.wrong(f"rule {part[0]} is unknown or incomplete", ", ".join(_RULES))
                 continue
             fewest, most = _RULES[name]
             if not fewest <= len(numbers) <= most:
                 wanted = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-                self.wrong(f"{wanted} numbers belong to the rule {name}")
+                self.wrong(f"rule {name} needs {wanted} numbers")
                 continue
             before = sum(rule.name == name for rule in rules)
             per: Per = "holding" if before >= (2 if name in ("P", "NK") else 1) else "record"
@@ -305,7 +305,7 @@ class _BatchReader(LineReader):
         words = [word for word in rest if word != ","]
         at = self._numbered(words[0] if words else "")
         if at is None or len(words) != 3:
-            self.wrong("a recode names a table, a variable, and a file or level")
+            self.wrong("a recode needs a table, a variable, and a file or level")
             return
         known = self.tables[at]
         self.tables[at] = replace(known, recodes=(*known.recodes, (words[1], words[2])))
@@ -317,7 +317,7 @@ class _BatchReader(LineReader):
             words = [*words[:2], ",", *words[4:]]
         at = self._numbered(words[1] if len(words) > 1 else "")
         if at is None or len(words) < 3:
-            self.wrong("marks are given by a file, a table and a separator", '"f.hst",1,";"')
+            self.wrong("marks need a file, a table and a separator", '"f.hst",1,";"')
             return
         marks = BatchApriori(
             path=words[0],
@@ -333,14 +333,14 @@ class _BatchReader(LineReader):
         numbers = _arguments(rest) if rest else None
         if method is None or not numbers:
             known = f"known: {', '.join(_METHODS)}"
-            self.wrong("the method is not known, or names no table", known)
+            self.wrong("unknown method, or table missing", known)
             return
         if method not in _RUN:
-            self.wrong(f"{rest[0]} is no method of cell suppression")
+            self.wrong(f"{rest[0]} is not a method of cell suppression")
             return
         table = int(numbers[0])
         if not 0 <= table <= len(self.tables):
-            self.wrong(f"there is no table {table}")
+            self.wrong(f"table {table} not found")
         self.protections.append(BatchMethod(method=method, table=table, numbers=tuple(numbers[1:])))
 
     def _write(self, _: str, rest: list[str]) -> None:
@@ -348,7 +348,7 @@ class _BatchReader(LineReader):
         at = self._numbered(parts[0] if parts else "")
         form = _FORMS.get(int(parts[1])) if len(parts) > 1 and parts[1].isdigit() else None
         if at is None or form is None or len(parts) != 4:
-            self.wrong("an output names a table, a form from 1 to 7, options and a file")
+            self.wrong("an output needs a table, a form from 1 to 7, options and a file")
             return
         self.outputs.append(BatchOutput(table=at + 1, form=form, options=parts[2], path=parts[3]))
 
@@ -362,9 +362,9 @@ class _BatchReader(LineReader):
             if name not in self.files:
                 self.wrong(f"{command} is missing")
         if not self.tables:
-            self.wrong("no table is specified", "<SPECIFYTABLE>")
+            self.wrong("no table given", "<SPECIFYTABLE>")
         if self.asked is None and not self.problems:
-            self.wrong("the data are never read", "<READMICRODATA> or <READTABLE>")
+            self.wrong("the batch does not read the data", "<READMICRODATA> or <READTABLE>")
         refuse_lines(self.text, self.problems)
         assert self.asked is not None
         return Batch(

@@ -47,7 +47,7 @@ def judged_tables(plan: Batch) -> list[BatchCells]:
     """The tables of a batch with their sensitive cells, or one error with all that is wrong."""
     metadata = read_rda(plan.file(plan.metadata), of=plan.of)
     raise_all(
-        SuppressionError, _wrong(plan, metadata), code="batch", many="{} things cannot be done"
+        SuppressionError, _wrong(plan, metadata), code="batch", many="{} commands are not supported"
     )
     return _of_cells(plan, metadata) if plan.of == "cells" else _of_records(plan, metadata)
 
@@ -66,22 +66,22 @@ def _wrong(plan: Batch, metadata: ArgusMetadata) -> Iterator[Problem]:
         }
         for role, (wanted, what, mark) in needs.items():
             if wanted and plan.of == "cells":
-                yield Problem(f"files of cells are judged without {what}", where)
+                yield Problem(f"{what} are not available for files of cells", where)
             elif wanted and len(metadata.role(role)) != 1:
                 hint = f"describe one variable with {mark}"
                 yield Problem(f"{what} need a variable, which the metadata lack", where, hint)
         if holdings and "WGT" in names:
-            yield Problem("holdings of a weighted table cannot be told apart", where)
+            yield Problem("holdings cannot be identified in a weighted table", where)
         if table.recodes and plan.of == "cells":
-            yield Problem("files of cells are not recoded", where, "recode the records")
+            yield Problem("files of cells cannot be recoded", where, "recode the records")
         for name, _ in table.recodes:
             if name not in table.variables:
-                yield Problem(f"{name!r} is recoded and does not span the table", where)
+                yield Problem(f"{name!r} is recoded but is not a spanning variable", where)
     yield from _wrong_outputs(plan)
     if any(step.table == 0 for step in plan.protections):
         yield from _wrong_links(plan)
     if plan.of == "cells" and len(plan.tables) != 1:
-        yield Problem("a file of cells holds one table", plan.data)
+        yield Problem("a file of cells contains one table", plan.data)
 
 
 def _wrong_links(plan: Batch) -> Iterator[Problem]:
@@ -107,7 +107,7 @@ def _wrong_outputs(plan: Batch) -> Iterator[Problem]:
     for output in plan.outputs:
         if output.form not in _WRITTEN:
             hint = f"forms: {', '.join(_WRITTEN)}"
-            yield Problem(f"the form {output.form!r} is not written", output.path, hint)
+            yield Problem(f"unsupported form {output.form!r}", output.path, hint)
         if not {0, output.table} & protected:
             hint = f"add <SUPPRESS> MOD({output.table}) before <WRITETABLE>"
             yield Problem("the table is written, but not protected", output.path, hint)
@@ -120,8 +120,8 @@ def _of_cells(plan: Batch, metadata: ArgusMetadata) -> list[BatchCells]:
     cells = read_tab(plan.file(plan.data), metadata, totals="add" if again else "given")
     names = tuple(dimension.name for dimension in cells.table.dimensions)
     if names != table.variables or table.response != cells.value:
-        message = "the batch asks for another table than the file of cells has"
-        hint = f"it has {', '.join(names)} | {cells.value}"
+        message = "the batch and the file of cells have different tables"
+        hint = f"the file has {', '.join(names)} | {cells.value}"
         raise SuppressionError(message, code="batch", where=plan.data, hint=hint)
     found = cells.primary
     if table.primary_rules or table.apriori or found is None:
@@ -322,8 +322,8 @@ class GroupRecode:
         """The new code; the old one where no group holds it."""
         found = [new for new, ranges in self.groups if any(item.holds(code) for item in ranges)]
         if len(set(found)) > 1:
-            message = f"code {code!r} falls into several groups: {', '.join(found)}"
-            raise SuppressionError(message, code="recode", hint="let the ranges not overlap")
+            message = f"code {code!r} is in several groups: {', '.join(found)}"
+            raise SuppressionError(message, code="recode", hint="use ranges that do not overlap")
         return found[0] if found else code
 
 
@@ -338,7 +338,7 @@ def read_grc(path: Path) -> GroupRecode | tuple[str, ...]:
         reader.line = line
         reader.read_line(words)
     if not reader.groups and not reader.problems:
-        reader.problems.append(Problem("there is no group of codes", str(path), "new:old,old-old"))
+        reader.problems.append(Problem("no group of codes given", str(path), "new:old,old-old"))
     refuse_lines(text, reader.problems)
     return GroupRecode(groups=tuple(reader.groups), missing=tuple(reader.missing))
 
@@ -356,7 +356,7 @@ class _RecodeReader(LineProblems):
             self.missing += [word.strip('"') for word in bare.split()[1:]]
         elif bare.startswith("<") or not bare:
             if bare and not bare.upper().startswith("<CODELIST>"):
-                self.wrong(f"{bare.split()[0]} is not known", "<MISSING>, <CODELIST>")
+                self.wrong(f"unknown {bare.split()[0]}", "<MISSING>, <CODELIST>")
         else:
             self._group(bare)
 
@@ -364,7 +364,7 @@ class _RecodeReader(LineProblems):
         new, colon, rest = line.partition(":")
         parts = [part.strip() for part in rest.split(",")]
         if not colon or not new.strip() or not all(parts):
-            self.wrong("this is no group of codes", "new:old,old-old")
+            self.wrong("not a group of codes", "new:old,old-old")
             return
         self.groups.append((new.strip().strip('"'), tuple(map(_range, parts))))
 
@@ -413,7 +413,7 @@ def _folded(
     """The tree folded at a level or at codes; blanks around codes do not matter."""
     if isinstance(how, int):
         if how < 1:
-            message = "a recode keeps one level at least"
+            message = "a recode must keep at least one level"
             raise SuppressionError(message, code="recode", where=name)
         coarser, code_of = levels_folded(tree, how) if how < tree.depth else (tree, {})
         return coarser, dict(code_of)

@@ -56,8 +56,8 @@ def with_missing_totals(
     place = np.flatnonzero(found >= 0)
     given = found[place]
     if len(place) < len(index[0]):
-        message = f"{len(index[0]) - len(place):,} totals have no finest cell below them"
-        hint = 'hand in their parts, or take totals as given (totals="given")'
+        message = f"{len(index[0]) - len(place):,} totals lack interior cells"
+        hint = 'add their parts, or use totals="given"'
         raise SuppressionError(message, code="additivity", hint=hint)
     for level in (*metadata.role("lower"), *metadata.role("upper")):
         summed[level.name] = np.zeros(len(first))
@@ -199,9 +199,9 @@ def _described(
     if metadata.form != "table":
         problems.append(Problem("the metadata describe records, not cells", str(text.path)))
     if not spanning:
-        problems.append(Problem("no variable spans the table", str(text.path), "<RECODEABLE>"))
+        problems.append(Problem("no spanning variable", str(text.path), "<RECODEABLE>"))
     if len(plain) != 1:
-        message = f"a file of cells has one value column, {len(plain)} are described"
+        message = f"a file of cells needs one value column, got {len(plain)}"
         problems.append(Problem(message, str(text.path), "<NUMERIC> without another role"))
     refuse_lines(text, problems)
     return spanning, plain[0]
@@ -250,7 +250,7 @@ class _CellLines:
             self._wrong(np.isnan(column), f"{variable.name} is not a number")
             if variable.role == "frequency":
                 bad = (column < 0) | ((column != np.floor(column)) & ~np.isnan(column))
-                self._wrong(bad, f"{variable.name} is a whole number of at least 0")
+                self._wrong(bad, f"{variable.name} must be a whole number of at least 0")
             found[variable.name] = column
         return found
 
@@ -271,7 +271,7 @@ class _CellLines:
         letters = self.columns[listed[0].name]
         known = ", ".join(letter for letter in meaning if letter)
         self.problems += [
-            Problem(f"the status {letter!r} is not known", self._text.place(row), f"known: {known}")
+            Problem(f"unknown status {letter!r}", self._text.place(row), f"known: {known}")
             for row, letter in zip(self._rows, letters, strict=True)
             if letter not in meaning
         ]
@@ -285,7 +285,7 @@ class _CellLines:
         again = np.ones(len(numbers), dtype=np.bool_)
         again[np.unique(numbers, return_index=True)[1]] = False
         names = ", ".join(dimension.name for dimension in dimensions)
-        self._wrong(again, f"a cell with the same codes of {names} stands above")
+        self._wrong(again, f"a cell with the same codes of {names} precedes it")
         refuse_lines(self._text, self.problems)
 
 
@@ -302,7 +302,9 @@ def _cell_file(
     frequency = metadata.role("frequency")
     empty = np.zeros(len(value), np.bool_) if status is None else status == -1
     if (empty & (value != 0)).any():
-        message = f"{int((empty & (value != 0)).sum()):,} cells are called empty and have a value"
+        message = (
+            f"{int((empty & (value != 0)).sum()):,} cells are marked as empty but have a value"
+        )
         raise SuppressionError(message, code="argus-file", where=text.path.name)
     count = numbers[frequency[0].name] if frequency else np.where(empty, 0, 1)
     roles = {role: metadata.role(role) for role in ("shadow", "cost", "top", "lower", "upper")}
@@ -405,7 +407,7 @@ def write_tab(
     """
     place = Path(path)
     if any(len(dimension.classifications) > 1 for dimension in table.dimensions):
-        message = "classifications that do not nest have no place in this format"
+        message = "the format needs nested classifications"
         hint = "write a table for each"
         raise SuppressionError(message, code="argus-file", where=table.name, hint=hint)
     variables = [_spanning(dimension, place) for dimension in table.dimensions]

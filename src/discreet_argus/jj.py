@@ -76,7 +76,7 @@ def _lines(place: Path) -> list[str]:
 
 
 def _wrong(place: Path, what: str, problems: list[Problem] | None = None) -> SuppressionError:
-    hint = "a .jj file holds a 0, the number of cells, the cells, the number of sums, the sums"
+    hint = "a .jj file contains a 0, the number of cells, the cells, the number of sums, the sums"
     listed = shortened(problems, _SHOWN) if problems else ()
     return SuppressionError(what, code="jj-file", where=str(place), hint=hint, problems=listed)
 
@@ -93,15 +93,15 @@ def _malformed(cells: list[list[str]]) -> list[Problem]:
     for at, fields in enumerate(cells):
         where = f"line {at + 3}"
         if len(fields) != _FIELDS:
-            message = f"a cell has {_FIELDS} fields, this one has {len(fields)}"
+            message = f"expected {_FIELDS} fields per cell, got {len(fields)}"
             problems.append(Problem(message, where))
         elif fields[0] != str(at):
             problems.append(Problem("cells are not numbered from 0 upwards", where))
         elif fields[2].startswith("-") and _number(fields[2]) != 0:
             message = f"the cost of cell {fields[0]} is negative"
-            problems.append(Problem(message, where, "costs are at least 0"))
+            problems.append(Problem(message, where, "costs must be at least 0"))
         elif fields[3] not in _STATES:
-            problems.append(Problem("this status is not known", where, "known: s, u, z, m"))
+            problems.append(Problem("unknown status", where, "known: s, u, z, m"))
     return problems
 
 
@@ -121,7 +121,7 @@ def _problem(cells: list[list[str]], rows: list[str], place: Path) -> Suppressio
     except (InvalidOperation, ValueError, OverflowError):
         finite = False
     if not finite:
-        raise _wrong(place, "a cell holds something that is not a number")
+        raise _wrong(place, "a cell has a field that is not a number")
     digits = max((_digits(number) for numbers in table for number in numbers), default=0)
     units = 10 ** min(digits, _MOST_DECIMALS)
     names = ("value", "low", "high", "lower", "upper", "sliding")
@@ -282,7 +282,7 @@ def _named(problem: SuppressionProblem, rows: IntArray) -> IntArray:
 
 
 def _refused(problem: SuppressionProblem, what: str, cells: IntArray) -> SuppressionError:
-    hint = "correct the cells: adding up anew does not help"
+    hint = "correct the cells; recalculated totals do not help"
     problems = [Problem(what, problem.name(int(at)), hint) for at in cells]
     return SuppressionError(
         what if len(problems) == 1 else f"{len(problems):,} cells: {what}",

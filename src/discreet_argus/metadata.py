@@ -101,7 +101,7 @@ class ArgusMetadata:
             if variable.name.casefold() == name.casefold():
                 return variable
         hint = f"found: {', '.join(variable.name for variable in self.variables)}"
-        raise SuppressionError(f"there is no variable {name!r}", code="argus-variable", hint=hint)
+        raise SuppressionError(f"variable {name!r} not found", code="argus-variable", hint=hint)
 
     def role(self, role: str) -> list[ArgusVariable]:
         """The variables with a role, in their order."""
@@ -156,7 +156,7 @@ def read_rda(
     discreet.errors.SuppressionError: [argus-file] none.rda: the file cannot be read
     """
     if of not in ("records", "cells"):
-        raise SuppressionError("a metadata file is of records or of cells", code="option")
+        raise SuppressionError("a metadata file describes records or cells", code="option")
     text = open_text(path, encoding)
     reader = _MetadataReader(text, of)
     reader.read()
@@ -182,11 +182,11 @@ class _MetadataReader(LineReader):
                 self.form = "free"
         elif mark == "<SPSS>":
             hint = "save the records as text, or read them with read_microdata"
-            self.wrong("records of SPSS are not read by their .rda file", hint)
+            self.wrong(".rda files of SPSS records are not supported", hint)
         elif mark in _LETTERS and values:
             self.letters[_LETTERS[mark]] = values[0]
         elif not self.variables:
-            self.wrong(f"{words[0]} stands before any variable")
+            self.wrong(f"{words[0]} precedes any variable")
         else:
             self._property(mark, values)
             following = [word.upper() for word in words[1:] if word.startswith("<")]
@@ -198,7 +198,7 @@ class _MetadataReader(LineReader):
         places, missing = words[1 : numbers + 1], words[numbers + 1 :]
         if len(places) < numbers or not all(place.isdigit() for place in places):
             form = {"fixed": "name start length", "free": "name length", "table": "name"}
-            self.wrong("this is no variable", f"write: {form[self.form]}")
+            self.wrong("not a variable", f"write: {form[self.form]}")
             places = ["0"] * numbers
         name = words[0]
         if any(str(known["name"]).casefold() == name.casefold() for known in self.variables):
@@ -238,7 +238,7 @@ class _MetadataReader(LineReader):
             assert isinstance(kept, tuple)
             variable["others"] = (*kept, " ".join([mark, *values]))
         else:
-            self.wrong(f"{mark} is not known, or what follows it does not fit")
+            self.wrong(f"{mark} is unknown, or has wrong values")
 
     def finished(self) -> ArgusMetadata:
         for variable in self.variables:
@@ -249,7 +249,7 @@ class _MetadataReader(LineReader):
                 self.line = line
                 self.wrong(f"{variable['name']!r} is hierarchical without a hierarchy", hint)
         if not self.variables:
-            self.problems.append(Problem("there are no variables", str(self.text.path)))
+            self.problems.append(Problem("no variables", str(self.text.path)))
         refuse_lines(self.text, self.problems)
         return ArgusMetadata(
             form=self.form,
@@ -350,7 +350,7 @@ def _fixed(text: ArgusText, metadata: ArgusMetadata) -> dict[str, pl.Series]:
     short = (lines.str.len_chars() < needed).to_numpy()
     message = f"the record is shorter than {needed} positions"
     lacking = np.flatnonzero(short).tolist()
-    hint = "is the line cut off, and are the places right that describe it?"
+    hint = "check that the line is complete and the positions are right"
     refuse_lines(text, [Problem(message, text.place(text.lines[at][0]), hint) for at in lacking])
     return {
         variable.name: lines.str.slice(variable.start - 1, variable.length).str.strip_chars_end()

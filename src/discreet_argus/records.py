@@ -24,10 +24,10 @@ def description_of(path: Path, options: ReadingOptions) -> Path:
         if bare.with_suffix(suffix).is_file():
             return bare.with_suffix(suffix)
     raise MicrodataError(
-        "there is no file that says which columns stand where",
+        "the description of the columns is missing",
         code="file-missing",
         where=str(path),
-        hint=f'put {bare.stem}.rda beside it, or name it: metadata = "columns.rda"',
+        hint=f'put {bare.stem}.rda next to it, or add metadata = "columns.rda"',
     )
 
 

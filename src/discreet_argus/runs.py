@@ -99,7 +99,8 @@ def _warn_of_tables_apart(plan: Batch) -> None:
     if len(set(responses)) < len(responses):
         numbers = ", ".join(str(number) for number in apart)
         message = (
-            f"tables {numbers} are protected apart, and may open each other: use table 0 for all"
+            f"tables {numbers} are protected separately and may disclose each other: use table "
+            "0 for all"
         )
         warnings.warn(message, DiscreetWarning, stacklevel=3)
 
@@ -144,16 +145,16 @@ def carry_out_batch(
     done = run_batch(path, write=publish, progress=progress)
     notes = list(dict.fromkeys(note for result in done for note in result.notes))
     if not done:
-        notes.append("the batch asks for no suppression: it has no <SUPPRESS>")
+        notes.append("the batch has no <SUPPRESS>")
     if not outputs:
-        notes.append("the batch asks for no output, and nothing is written: no <WRITETABLE>")
+        notes.append("the batch has no <WRITETABLE>: nothing is written")
     described: dict[str, Any] = {
         "batch": path.name,
         "steps": [{"method": one.pattern.method, "tables": len(one.tables)} for one in done],
         "notes": notes,
         "out": [str(place) for _, place in outputs],
     }
-    lines = [f"{path} is carried out.", *(f"Note: {note}." for note in notes)]
+    lines = [f"{path} is done.", *(f"Note: {note}." for note in notes)]
     for form, place in outputs:
         secret = " (CONFIDENTIAL: true values)" if form in CONFIDENTIAL_FORMS else ""
         lines.append(f"Written: {place}{secret}")
@@ -205,26 +206,26 @@ def suppress_file(
     lines.append(f"Written: {target}")
     if changed:
         told["repaired"] = changed
-        lines.insert(0, f"{changed:,} totals were added up anew.")
+        lines.insert(0, f"{changed:,} totals were recalculated.")
     return "\n".join(lines), {"table": place.name, **told, "out": str(target)}
 
 
 def _warn_of_nothing(place: Path, sensitive: BoolArray) -> None:
     if not sensitive.any():
-        message = f"no cell of {place.name} is sensitive, so that none is hidden for one"
+        message = f"no cell of {place.name} is sensitive; no cell is suppressed"
         warnings.warn(message, DiscreetWarning, stacklevel=3)
 
 
 def _check_kinds(place: Path, target: Path, *, of_problems: bool) -> None:
     """Refuse files and options that do not go together."""
     if not _is_jj(place) and of_problems:
-        message = "only problems (.jj) list differences and have secondaries to forget"
-        hint = "leave out --differences and --anew"
+        message = "only problems (.jj) have differences and secondary suppressions"
+        hint = "remove --differences and --anew"
         raise SuppressionError(message, code="option", where=str(place), hint=hint)
     if _is_jj(place) and (not _is_jj(target) or target.suffix == ".gz"):
-        message = "a problem has no codes: its pattern is written as a .jj file"
+        message = "a problem has no codes: write its suppression pattern as a .jj file"
         raise SuppressionError(
-            message, code="output-file", where=str(target), hint="name it NAME.jj"
+            message, code="output-file", where=str(target), hint="use the suffix .jj"
         )
 
 
@@ -273,12 +274,12 @@ def _is_jj(place: Path) -> bool:
 
 def _cells(place: Path, metadata: str | os.PathLike[str] | None) -> CellFile:
     if metadata is None:
-        message = "a file of cells needs its description"
-        hint = "name the .rda file, or hand in a .jj file"
+        message = ".tab files require --metadata FILE.rda"
+        hint = "add --metadata FILE.rda, or use a .jj file"
         raise SuppressionError(message, code="metadata", where=str(place), hint=hint)
     cells = read_tab(place, read_rda(metadata, of="cells"))
     if cells.primary is None:
-        message = "the file does not say which cells are sensitive"
+        message = "the file does not mark sensitive cells"
         hint = "describe its column of status with <STATUS>"
         raise SuppressionError(message, code="status", where=str(place), hint=hint)
     return cells

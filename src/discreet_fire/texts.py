@@ -141,7 +141,7 @@ def read_source(path: str | os.PathLike[str]) -> SourceText:
     if not place.exists():
         raise _error("the file does not exist", place)
     if not place.is_file():
-        raise _error("this is not an ordinary file", place)
+        raise _error("not an ordinary file", place)
     try:
         data = place.read_bytes()
     except OSError as error:

@@ -33,7 +33,9 @@ _type = ProblemType
 PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "invalid-query": _type(422, "The query is not valid", "Die Anfrage ist fehlerhaft"),
     "invalid-body": _type(422, "The body cannot be read", "Der Inhalt ist nicht lesbar"),
-    "invalid-cells": _type(422, "The cells cannot be used", "Die Zellen sind nicht verwendbar"),
+    "invalid-cells": _type(
+        422, "The cells cannot be used", "Die Tabellenfelder sind nicht verwendbar"
+    ),
     "invalid-input": _type(422, "The input cannot be used", "Die Eingabe ist nicht verwendbar"),
     "unknown-dataset": _type(404, "Data set not found", "Datensatz nicht gefunden"),
     "unknown-variable": _type(404, "Variable not found", "Merkmal nicht gefunden"),
@@ -43,7 +45,7 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "method-not-allowed": _type(405, "Method not allowed", "Das ist hier nicht möglich"),
     "invalid-selection": _type(400, "The selection is not valid", "Die Auswahl ist fehlerhaft"),
     "too-many-selected": _type(
-        403, "Too many cells are selected", "Es sind zu viele Zellen ausgewählt"
+        403, "Too many cells are selected", "Es sind zu viele Tabellenfelder ausgewählt"
     ),
     "refused-by-policy": _type(
         403, "A protection rule refuses this query", "Eine Geheimhaltungsregel verbietet dies"
@@ -60,7 +62,7 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "unsupported-media-type": _type(
         415, "Media type not supported", "Inhalte dieses Typs werden nicht gelesen"
     ),
-    "too-many-cells": _type(413, "Too many cells", "Zu viele Zellen"),
+    "too-many-cells": _type(413, "Too many cells", "Zu viele Tabellenfelder"),
     "too-large": _type(413, "The body is too large", "Der Inhalt ist zu groß"),
     "no-such-range": _type(416, "Range not satisfiable", "So lang ist der Inhalt nicht"),
     "rate-limited": _type(429, "Too many requests", "Zu viele Anfragen"),

@@ -81,9 +81,9 @@ def test_metadata_are_written_as_they_were_read(
         ("Region 12\n", "this is no variable"),
         ("Region 12 2\n<HIERARCHICAL>\n", "hierarchical without a hierarchy"),
         ("Region 12 2\n<COLOUR> red\n", "<COLOUR> is not known"),
-        ("<RECODEABLE>\n", "stands before any variable"),
+        ("<RECODEABLE>\n", "precedes any variable"),
         ("Region 1 2\nregion 3 2\n", "described twice"),
-        ("<SPSS>\nRegion 1 2\n", "records of SPSS"),
+        ("<SPSS>\nRegion 1 2\n", ".rda files of SPSS records are not supported"),
         ("// nothing\n", "no variables"),
     ],
 )
@@ -176,8 +176,8 @@ STATUS = ArgusVariable(name="status", role="status")
         ("a;1;1\n", "3 fields, 4 are described"),
         ("a;x;1;S\n", "value is not a number"),
         ("a;1;1.5;S\n", "n is a whole number"),
-        ("a;1;1;Q\n", "the status 'Q' is not known"),
-        ("a;1;1;E\n", "1 cells are called empty and have a value"),
+        ("a;1;1;Q\n", "unknown status 'Q'"),
+        ("a;1;1;E\n", "1 cells are marked as empty but have a value"),
     ],
 )
 def test_cells_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
@@ -194,7 +194,7 @@ def test_totals_without_finest_cells_cannot_be_added(tmp_path: Path) -> None:
         form="table", separator=";", variables=(region, VALUE), folder=tmp_path
     )
     (tmp_path / "some.tab").write_text("N1;1\nN2;2\nS;4 // no comment is read\nTotal;7")
-    with pytest.raises(SuppressionError, match="1 totals have no finest cell below"):
+    with pytest.raises(SuppressionError, match="1 totals lack interior cells"):
         read_tab(tmp_path / "some.tab", metadata, totals="add")
     (tmp_path / "some.tab").write_text("N1;1\nN2;2\nS1;4")
     cells = read_tab(tmp_path / "some.tab", metadata, totals="add")
@@ -261,7 +261,7 @@ def test_marks_reach_the_problem(tmp_path: Path) -> None:
         ("a;b\n", "2 codes and a command"),
         ("a;b;c\n", "1 numbers follow the command c"),
         ("a;b;pl;1;q\n", "2 numbers follow the command pl"),
-        ("a b u\n", "separator cannot be told"),
+        ("a b u\n", "the separator is not clear from the first line"),
     ],
 )
 def test_marks_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
@@ -282,5 +282,5 @@ def test_marks_are_read_as_they_were_written(tmp_path: Path) -> None:
     again = list(read_hst(tmp_path / "some.hst", ["region", "size"]))
     assert [dict(mark.cells) for mark in again] == [cells, cells, *[marks.marks[1].cells] * 2]
     assert (again[1].lower, again[2].cost, again[3].low, again[3].high) == (0.1, 3, -1, 7.5)
-    with pytest.raises(SuppressionError, match="not about a single cell"):
+    with pytest.raises(SuppressionError, match="the mark does not name a single cell"):
         write_hst([Mark(cells={"size": "a"}, cost=1)], tmp_path / "x.hst", ["region", "size"])

@@ -209,8 +209,8 @@ def test_a_batch_that_asks_for_nothing_says_so(folder: Path) -> None:
     lines = [line for line in path.read_text().splitlines() if not any(a in line for a in asked)]
     path.write_text("\n".join(lines))
     told = " ".join(CliRunner().invoke(app, ["suppress", str(path)]).output.split())
-    assert "the batch asks for no suppression" in told
-    assert "the batch asks for no output" in told
+    assert "the batch has no <SUPPRESS>" in told
+    assert "the batch has no <WRITETABLE>: nothing is written" in told
 
 
 # -- holdings, requests, weights, consent, recodes ------------------------------
@@ -392,7 +392,9 @@ def test_tables_that_share_cells_and_are_protected_apart_are_worth_a_warning(ful
     path = full / "linked.arb"
     text = LINKED.format(recodes="").replace("MOD(0,5)", "MOD(1,5)\n<SUPPRESS> MOD(2,5)")
     path.write_text(text)
-    with pytest.warns(DiscreetWarning, match="tables 1, 2 are protected apart"):
+    with pytest.warns(
+        DiscreetWarning, match="tables 1, 2 are protected separately and may disclose each"
+    ):
         run_batch(path, write=write)
 
 

@@ -158,7 +158,7 @@ def test_suppressed_and_official_cells_are_not_assessed(
     quality = actual_quality(small(), safe)
     assert (quality.cells, quality.left_out) == (1, 3)
     assert quality.bias == 1
-    assert "Not assessed: 3 suppressed or official cells" in quality.text("en")
+    assert "Not assessed: 3 suppressed or exempt cells." in quality.text("en")
 
 
 def test_a_count_changed_to_zero_is_assessed(

@@ -210,7 +210,7 @@ def test_columns_that_determine_another_together_are_a_gap(number: int, size: in
     by: list[Spec] = [([*names, "sex"], None), (["odd", "sex"], None)]
     system = CellSystem(Partitions(people, tabulated(people, by)), tabulated(people, by))
     gaps = [(gap.name, gap.size()) for gap in system.unexamined]
-    listed = f"what columns determine together ({', '.join(names)}: odd)"
+    listed = f"joint information of columns ({', '.join(names)}: odd)"
     assert gaps == [(listed, f"{number} columns together")]
     few = people.head(6)
     assert not Partitions(few, tabulated(few, by)).unexamined
@@ -299,11 +299,11 @@ def test_doubts_are_struck_out_by_name() -> None:
     assert CellSystem(Partitions(few, tables), tables).rows
     assert not CellSystem(struck, tables).rows
     assert [(doubt.text, doubt.assumed) for doubt in struck.doubts] == [(name, False)]
-    assert struck.doubt_lines() == [f"Taken as chance, which readers do not know: {name}."]
+    assert struck.doubt_lines() == [f"Treated as chance, unknown to readers: {name}."]
     assert struck.doubt_lines("de") == [f"Gilt als Zufall, den Leser nicht kennen: {name}."]
     certain = Partitions(many, tabulated(many, by), None, [name])
     assert certain.determines("town", "land")
-    assert certain.doubt_lines() == [f'coincidences: there is no doubt called "{name}".']
+    assert certain.doubt_lines() == [f'coincidences: unknown entry "{name}".']
 
 
 def test_other_records() -> None:

@@ -62,7 +62,7 @@ def test_descriptions_can_be_named(file: Path, tmp_path: Path) -> None:
         dc.read_microdata(file)
     assert rows(file, metadata=other).height == 4
     other.write_text("region one 2\n")
-    with pytest.raises(MicrodataError, match="this is no variable"):
+    with pytest.raises(MicrodataError, match="not a variable"):
         dc.read_microdata(file, metadata=other)
 
 

@@ -177,7 +177,7 @@ def test_suppressed_parts_are_named_in_a_note(mean_rents, rents):
     )
     (note,) = [n for n in printed_notes(wider) if n.kind == "suppressed-parts"]
     assert note.text("en") == (
-        "Suppressed table parts: grand total (Average rent, Vacancy rate, Surplus); "
+        "Suppressed subtables: grand total (Average rent, Vacancy rate, Surplus); "
         "Region, level 1 × Year built."
     )
     said = Note("suppressed-parts", {"en": "Said already."})
@@ -236,7 +236,7 @@ def test_a_report_on_a_large_table_shows_all_figures(rents, tmp_path):
         cell_notes=(),
     )
     raw = write_report([table], tmp_path / "i.html", title="x").read_text()
-    assert "Shown here: totals and the first levels" in raw
+    assert "This page shows totals and the first levels. The files contain" in raw
     for title in ("Rented dwellings", "Average rent (EUR)", "Vacancy rate (%)", "Surplus"):
         assert title in raw
     assert "job 899" not in raw

@@ -180,7 +180,7 @@ def test_a_run_that_was_interrupted_is_taken_up(folder, monkeypatch) -> None:
         ('source = "people.parquet"', 'source = "persons.parquet"', "not found"),
         ('secret_file = "secret.key"\n', "", "swap needs a secret"),
         ('id = "id"\n', "", "pram needs the identifier of a record"),
-        ('id = "id"', 'id = "ids"', "there is no column 'ids'"),
+        ('id = "id"', 'id = "ids"', "column 'ids' not found"),
         ('drop = ["id"]', "", "the column identifies records: drop or keep it"),
         (
             'drop = ["id"]',

@@ -367,7 +367,7 @@ def _numbers(text: str) -> list[int | float]:
 
 #: What warnings name that stands in programmes → the words of the line.
 _ADVICE = {
-    "state them under [variables]": "state them with --codes or a code tree",
+    "state them under [variables]": "add --codes or a hierarchy",
     'set found_codes = "hide"': "use --found-codes hide",
 }
 

@@ -221,7 +221,7 @@ def undecided(
     for name in ids:
         if name not in names:
             hint = nearest(name, sorted(names))
-            yield Problem(f"there is no column {name!r}", place(("keys", "id")), hint)
+            yield Problem(f"column {name!r} not found", place(("keys", "id")), hint)
         elif name not in decided and json.dumps(name) not in stated:
             yield Problem(f"{name} {_IDENTIFIES}", place(("output",)), _KEEP)
 

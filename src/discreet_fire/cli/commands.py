@@ -22,44 +22,45 @@ if TYPE_CHECKING:
 
 #: Where figures for officers go.
 Confidential = Annotated[
-    Path | None, typer.Option(help="Where to list broken rules with figures. CONFIDENTIAL.")
+    Path | None, typer.Option(help="File for the list of broken rules with values. CONFIDENTIAL.")
 ]
 Key = Annotated[
     Path | None,
-    typer.Option(
-        help="Secret key file of your office, which signs logs of runs. Default: a key of your "
-        "account."
-    ),
+    typer.Option(help="Secret key file that signs logs of runs (default: a key of your account)."),
 ]
 OutputLanguage = Annotated[
     Literal["en", "de"] | None,
-    typer.Option("--language", help="Language of what is written and told; else of the rules."),
+    typer.Option(
+        "--language", help="Language of logs and messages (default: the language of the rules)."
+    ),
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
+    bool, typer.Option("--strict", help="Exit with code 1 if anything needs review.")
 ]
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="The do-file.")],
+    file: Annotated[Path, typer.Argument(help="Do-file.")],
     data: Annotated[
         list[Path] | None,
-        typer.Option(help="Microdata: .dta, .csv or .parquet; can be given again. CONFIDENTIAL."),
+        typer.Option(help="Microdata: .dta, .csv or .parquet; repeatable. CONFIDENTIAL."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the log; else beside it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the log (default: the folder of the do-file).")
+    ] = None,
     limits: Annotated[
-        Path | None, typer.Option(help="The rules: a TOML file that only the server reads.")
+        Path | None, typer.Option(help="TOML file of rules, readable by the server only.")
     ] = None,
     entity: Annotated[
-        str | None, typer.Option(help="Variable that says which person or firm it is about.")
+        str | None, typer.Option(help="Identifier variable of the person or firm.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Where random numbers start.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random numbers.")] = 0,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.001, help="Seconds that it may take.")
+        float | None, typer.Option(min=0.001, help="Time limit in seconds.")
     ] = None,
     confidential: Confidential = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a log that this program did not make.")
+        bool, typer.Option("--overwrite", help="Replace a log written by another program.")
     ] = False,
     key: Key = None,
     language: OutputLanguage = None,
@@ -113,12 +114,12 @@ def _told(result: RunResult) -> str:
 
     shown = [one for one in result.findings if one.severity is not Severity.INFO]
     withheld = len(result.findings) - len(shown)
-    lines = [f"  {len(result.outputs)} outputs, {withheld} rules broken and held back"]
+    lines = [f"  {len(result.outputs)} outputs, {withheld} withheld because of broken rules"]
     lines += [f"  line {one.line} {one.severity.value} [{one.rule}] {one.what}" for one in shown]
     return "\n".join(lines)
 
 
-app = group("Output checking: safe commands into do-files, unsafe figures out of logs.")
+app = group("Check outputs: replace unsafe commands, clean logs, review submissions.")
 
 PolicyFile = Annotated[
     Path | None,
@@ -136,11 +137,9 @@ SpssPolicy = Annotated[
 SasPolicy = Annotated[
     Path | None, typer.Option("--sas-policy", help="Your additions for SAS programs (TOML).")
 ]
-Language = Annotated[
-    Literal["en", "de"], typer.Option(help="Language of what is written and told.")
-]
+Language = Annotated[Literal["en", "de"], typer.Option(help="Language of files and messages.")]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace files that this program did not make.")
+    bool, typer.Option("--overwrite", help="Replace files written by other programs.")
 ]
 
 
@@ -160,7 +159,7 @@ def pre(
     strict: Strict = False,
     as_json: Json = False,
 ) -> None:
-    """Rewrite do-files and scripts so that safe commands run in place of unsafe ones."""
+    """Rewrite do-files and scripts with safe commands instead of unsafe ones."""
     from discreet_fire.catalogue import Policy
     from discreet_fire.rewriting import described, policies_of, report, rewrite_files
 
@@ -178,10 +177,10 @@ def pre(
 
 @command(app, "undo", example="discreet fire undo analysis_FiRe.json")
 def undo(
-    manifest: Annotated[Path, typer.Argument(help="The manifest beside the rewritten file.")],
+    manifest: Annotated[Path, typer.Argument(help="Manifest next to the rewritten file.")],
     as_json: Json = False,
 ) -> None:
-    """Restore the original of a rewritten do-file or script, byte by byte."""
+    """Restore the original of a rewritten do-file or script."""
     from discreet_fire.rewriting import undo as restore
 
     original = restore(manifest)
@@ -191,15 +190,13 @@ def undo(
 @command(app, "policy", example="discreet fire policy --command tabulate")
 def policy_rules(
     policy: PolicyFile = None,
-    name: Annotated[
-        str | None, typer.Option("--command", help="Say what becomes of this command.")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--command", help="Command to look up.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the rules for the server, which fdzrun.ado reads.")
+        Path | None, typer.Option(help="File for the rules of the server, read by fdzrun.ado.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what the policy makes of commands, or write it for the server."""
+    """Look up commands in the policy, or write the policy for the server."""
     from discreet.files import write_text
     from discreet_fire.catalogue import Policy
     from discreet_fire.rewriting import policy_report
@@ -207,7 +204,7 @@ def policy_rules(
     rules = Policy.default() if policy is None else Policy.read(policy)
     if out is not None:
         if out.is_dir():
-            raise typer.BadParameter("this is a folder; name a file in it", param_hint="--out")
+            raise typer.BadParameter("not a file but a folder", param_hint="--out")
         write_text(out, "".join(f"{line}\n" for line in rules.run_time_lines()))
         show(f"The rules for the server are in {out}.", {"out": str(out)}, as_json=as_json)
         return
@@ -226,17 +223,17 @@ def post(
     ],
     rules: Annotated[
         list[Path] | None,
-        typer.Option(help="Your own rules: a TOML file, or postFire.txt; can be given again."),
+        typer.Option(help="Your own rules: TOML file, or postFire.txt; repeatable."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where a single cleaned log goes. Default: NAME_FiRe.log.")
+        Path | None, typer.Option(help="File for a single cleaned log (default: NAME_FiRe.log).")
     ] = None,
     confidential: Annotated[
         Path | None,
-        typer.Option(help="Where to list what was removed from a single log. CONFIDENTIAL."),
+        typer.Option(help="File for the list of removed text of a single log. CONFIDENTIAL."),
     ] = None,
     own_first: Annotated[
-        bool, typer.Option("--own-first", help="Your own texts come before all other rules.")
+        bool, typer.Option("--own-first", help="Apply your own texts before all other rules.")
     ] = False,
     key: Key = None,
     language: OutputLanguage = None,
@@ -244,7 +241,7 @@ def post(
     strict: Strict = False,
     as_json: Json = False,
 ) -> None:
-    """Take out of logs and listings what tells about single cases."""
+    """Remove disclosive text from logs and listings."""
     from discreet_fire.logs import CleaningRules, clean_log_file, clean_log_files, signing_key
 
     secret = signing_key(key)
@@ -253,7 +250,7 @@ def post(
     if out is None and confidential is None:
         done = clean_log_files(files, rules=own, overwrite=overwrite, key=secret)
     elif len(files) > 1:
-        raise typer.BadParameter("--out and --confidential are for a single log")
+        raise typer.BadParameter("--out and --confidential need a single log")
     else:
         one = clean_log_file(
             files[0], rules=own, out=out, confidential=confidential, overwrite=overwrite, key=secret
@@ -267,7 +264,7 @@ def post(
 
 @command(app, "runners", example="discreet fire runners")
 def list_runners(as_json: Json = False) -> None:
-    """Say which programs run here, and what limits them."""
+    """List available runners and their limits."""
     from discreet_fire.runners import control_folder, runners
 
     rows, lines = [], []

@@ -16,38 +16,43 @@ if TYPE_CHECKING:
     from discreet_fire.queue import QueueView
     from discreet_fire.statistics import SafeLimits
 
-app = group("The review queue: submissions, decisions, releases. CONFIDENTIAL.")
+app = group("Manage the review queue: submissions, decisions, releases. CONFIDENTIAL.")
 
-Folder = Annotated[Path, typer.Option("--queue", help="Folder of the queue.")]
+Folder = Annotated[Path, typer.Option("--queue", help="Folder of the review queue.")]
 Number = Annotated[int, typer.Argument(help="Number of the submission.", min=1)]
-Person = Annotated[str, typer.Option(help="Who decides; one of the persons of the queue.")]
-Reason = Annotated[str, typer.Option(help="Why. It is kept in the record.")]
+Person = Annotated[str, typer.Option(help="Reviewer, one of the persons of the queue.")]
+Reason = Annotated[str, typer.Option(help="Reason (logged).")]
 Language = Annotated[
     Literal["en", "de"] | None,
-    typer.Option(help="Language of what is written into the log; else of the rules."),
+    typer.Option(help="Language of the log (default: the language of the rules)."),
 ]
-Told = Annotated[Literal["en", "de"], typer.Option("--language", help="Language of what is told.")]
-Version = Annotated[
-    int, typer.Option(help="The version that you looked at, as `show` gives it.", min=1)
-]
+Told = Annotated[Literal["en", "de"], typer.Option("--language", help="Language of messages.")]
+Version = Annotated[int, typer.Option(help="Version of the submission, as shown by `show`.", min=1)]
 
 
 @command(app, "init", example="discreet fire queue init q --person Anna --person Ben --four-eyes")
 def init(
-    folder: Annotated[Path, typer.Argument(help="The new folder.")],
-    person: Annotated[list[str], typer.Option(help="Who may decide; can be given again.")],
+    folder: Annotated[Path, typer.Argument(help="New folder.")],
+    person: Annotated[list[str], typer.Option(help="Reviewer; repeatable.")],
     four_eyes: Annotated[
-        bool, typer.Option("--four-eyes", help="Two persons must approve before release.")
+        bool, typer.Option("--four-eyes", help="Require two approvals for release.")
     ] = False,
     clean_approvals: Annotated[
         int | None,
-        typer.Option(min=0, max=2, help="Approvals that clean outputs need, unless drawn."),
+        typer.Option(
+            min=0,
+            max=2,
+            help="Number of approvals of clean outputs that are not drawn for control.",
+        ),
     ] = None,
     rate: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of clean outputs drawn for control.")
     ] = 0.1,
     minimum: Annotated[
-        int, typer.Option(help="Fewest units behind a figure, and by which two may differ.")
+        int,
+        typer.Option(
+            help="Smallest number of units behind a value, and of a difference of two values."
+        ),
     ] = 3,
     as_json: Json = False,
 ) -> None:
@@ -63,7 +68,7 @@ def init(
         minimum=minimum,
     )
     Queue.create(folder, settings).close()
-    text = f"A new queue is in {folder}. Keep it safe, and back it up."
+    text = f"The new queue is in {folder}. Protect it and back it up."
     show(text, {"queue": str(folder), **settings.to_dict()}, as_json=as_json)
 
 
@@ -82,35 +87,34 @@ def _read_rules(
 
 
 def submit(
-    program: Annotated[Path, typer.Argument(help="The do-file, or a folder with it.")],
+    program: Annotated[Path, typer.Argument(help="Do-file, or folder with it.")],
     queue: Folder,
-    researcher: Annotated[str, typer.Option(help="Who hands it in.")],
-    project: Annotated[str, typer.Option(help="What for.")] = "",
-    main: Annotated[str | None, typer.Option(help="Which do-file of a folder is run.")] = None,
+    researcher: Annotated[str, typer.Option(help="Researcher.")],
+    project: Annotated[str, typer.Option(help="Project.")] = "",
+    main: Annotated[str | None, typer.Option(help="Main do-file of a folder.")] = None,
     data: Annotated[
-        list[Path] | None, typer.Option(help="Microdata to run it on. CONFIDENTIAL.")
+        list[Path] | None, typer.Option(help="Microdata of the run. CONFIDENTIAL.")
     ] = None,
-    log: Annotated[
-        Path | None, typer.Option(help="The log, if it ran elsewhere. CONFIDENTIAL.")
-    ] = None,
+    log: Annotated[Path | None, typer.Option(help="Log of a run elsewhere. CONFIDENTIAL.")] = None,
     entity: Annotated[
-        str | None, typer.Option("--entity", "--unit", help="Variable of the person or firm.")
+        str | None,
+        typer.Option("--entity", "--unit", help="Identifier variable of the person or firm."),
     ] = None,
     universe: Annotated[
         list[Path] | None,
-        typer.Option(help="Identifiers of whom an output is about: .csv, .parquet. CONFIDENTIAL."),
+        typer.Option(help="Identifiers of the units of an output: .csv, .parquet. CONFIDENTIAL."),
     ] = None,
     policy: Annotated[Path | None, typer.Option(help="Your additions to the policy.")] = None,
-    limits: Annotated[Path | None, typer.Option(help="The rules: a TOML file.")] = None,
+    limits: Annotated[Path | None, typer.Option(help="TOML file of rules.")] = None,
     rules: Annotated[
-        list[Path] | None, typer.Option(help="Your own rules on logs; can be given again.")
+        list[Path] | None, typer.Option(help="Your own rules for logs; repeatable.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.001, help="Seconds that the program may take.")
+        float | None, typer.Option(min=0.001, help="Time limit of the program in seconds.")
     ] = None,
     language: Language = None,
     replaces: Annotated[
-        int | None, typer.Option(min=1, help="Number of the submission that it replaces.")
+        int | None, typer.Option(min=1, help="Number of the replaced submission.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -156,7 +160,7 @@ command(app, "submit", example="discreet fire queue submit a.do --log a.log --re
 @command(app, "list", example="discreet fire queue list --queue q")
 def list_submissions(
     queue: Folder,
-    every: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include closed submissions.")] = False,
     language: Told = "en",
     as_json: Json = False,
 ) -> None:
@@ -167,7 +171,7 @@ def list_submissions(
 @command(app, "sample", example="discreet fire queue sample --queue q")
 def sample(
     queue: Folder,
-    every: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include closed submissions.")] = False,
     language: Told = "en",
     as_json: Json = False,
 ) -> None:
@@ -273,25 +277,23 @@ def decide_outputs(
     queue: Folder,
     person: Person,
     version: Version,
-    accept: Annotated[
-        list[int] | None, typer.Option(help="An output that is accepted; can be given again.")
-    ] = None,
+    accept: Annotated[list[int] | None, typer.Option(help="Accepted output; repeatable.")] = None,
     hold: Annotated[
         list[str] | None,
-        typer.Option(help="OUTPUT=COMMENT: it is not released; can be given again."),
+        typer.Option(help="OUTPUT=COMMENT of a withheld output; repeatable."),
     ] = None,
     exception: Annotated[
         list[str] | None,
-        typer.Option(help="OUTPUT=COMMENT: accepted all the same; can be given again."),
+        typer.Option(help="OUTPUT=COMMENT of an accepted exception; repeatable."),
     ] = None,
     rest: Annotated[
-        bool, typer.Option("--accept-rest", help="Accept all outputs nobody has decided on.")
+        bool, typer.Option("--accept-rest", help="Accept all undecided outputs.")
     ] = False,
     reason: Reason = "decided output by output",
     language: Told = "en",
     as_json: Json = False,
 ) -> None:
-    """Decide on single outputs; approvals of before no longer count."""
+    """Decide on outputs. Resets earlier approvals."""
     from discreet_fire.queue import OutputDecision, PartVerdict, decide, open_queue, view
 
     chosen = {at: OutputDecision(verdict=PartVerdict.accept) for at in accept or ()}
@@ -301,7 +303,7 @@ def decide_outputs(
             if not at.strip().isdecimal():
                 raise typer.BadParameter(f"write OUTPUT=COMMENT, not {text!r}")
             if int(at) in chosen:
-                raise typer.BadParameter(f"output {int(at)} is named twice")
+                raise typer.BadParameter(f"output {int(at)} is given twice")
             chosen[int(at)] = OutputDecision(verdict=verdict, comment=comment)
     with open_queue(queue) as opened:
         if rest:
@@ -323,7 +325,7 @@ def approve_submission(
     reason: Reason,
     version: Version,
     despite_conflicts: Annotated[
-        bool, typer.Option("--despite-conflicts", help="Accept differences to other tables.")
+        bool, typer.Option("--despite-conflicts", help="Accept differences from other tables.")
     ] = False,
     language: Told = "en",
     as_json: Json = False,
@@ -368,14 +370,16 @@ def _add_decision(name: str, decide: str, reason: str, doc: str) -> None:
 
 
 _add_decision("reject", "reject", "no", "Reject a submission.")
-_add_decision("change", "ask_for_change", "group ages", "Send a submission back to be changed.")
+_add_decision("change", "ask_for_change", "group ages", "Return a submission for changes.")
 _add_decision(
-    "subject", "approve_subject", "join two classes", "Approve a submission subject to a change."
+    "subject", "approve_subject", "join two classes", "Approve a submission conditionally."
 )
 
-_add_decision("permit", "permit", "read it", "Let a program run that was not; hand it in again.")
+_add_decision(
+    "permit", "permit", "read it", "Permit the run of a program; the researcher submits it again."
+)
 
-Words = Annotated[str, typer.Option("--text", help="What is said. It is kept in the record.")]
+Words = Annotated[str, typer.Option("--text", help="Text (logged).")]
 
 
 def _add_remark(name: str, text: str, doc: str) -> None:
@@ -400,7 +404,7 @@ def _add_remark(name: str, text: str, doc: str) -> None:
     command(app, name, example=example)(said)
 
 
-_add_remark("ask", "why?", "Ask the researcher; until it is answered nobody approves.")
+_add_remark("ask", "why?", "Send a question to the researcher. Blocks approvals until answered.")
 
 
 @command(
@@ -409,7 +413,7 @@ _add_remark("ask", "why?", "Ask the researcher; until it is answered nobody appr
 def answer_question(
     number: Number,
     queue: Folder,
-    researcher: Annotated[str, typer.Option(help="Who handed it in.")],
+    researcher: Annotated[str, typer.Option(help="Researcher of the submission.")],
     text: Words,
     language: Told = "en",
     as_json: Json = False,
@@ -422,7 +426,7 @@ def answer_question(
     _show_standing(number, standing, language, as_json=as_json)
 
 
-_add_remark("say", "seen", "Note something for the others who decide.")
+_add_remark("say", "seen", "Add a note for other reviewers.")
 
 
 def _show_standing(number: int, standing: Any, language: str, *, as_json: bool) -> None:
@@ -449,7 +453,7 @@ def release_submission(
     person: Person,
     reason: Reason,
     version: Version,
-    out: Annotated[Path | None, typer.Option(help="Where the new folder appears.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Parent folder of the release.")] = None,
     language: Told = "en",
     as_json: Json = False,
 ) -> None:
@@ -464,9 +468,9 @@ def release_submission(
 
 @command(app, "person", example='discreet fire queue person Cem --by Anna --reason "new colleague"')
 def person_added(
-    name: Annotated[str, typer.Argument(help="Who may decide, too.")],
+    name: Annotated[str, typer.Argument(help="New reviewer.")],
     queue: Folder,
-    by: Annotated[str, typer.Option(help="A person of the queue.")],
+    by: Annotated[str, typer.Option(help="Existing reviewer of the queue.")],
     reason: Reason,
     as_json: Json = False,
 ) -> None:
@@ -483,7 +487,7 @@ def person_added(
 def verify_queue(
     queue: Folder,
     head: Annotated[
-        str | None, typer.Option(help="A digest noted earlier; the record must still hold it.")
+        str | None, typer.Option(help="Fingerprint noted earlier, which the log must contain.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -492,7 +496,7 @@ def verify_queue(
 
     with open_queue(queue) as opened:
         problems, last = verify(opened, known_head=head), head_of(opened)
-    text = "\n".join(problems) or f"All is as it was written. Last entry: {last}"
+    text = "\n".join(problems) or f"The log is complete and unchanged. Last entry: {last}"
     show(text, {"problems": problems, "head": last}, as_json=as_json)
     if problems:
         raise typer.Exit(FAILURE)
@@ -501,20 +505,20 @@ def verify_queue(
 def review(
     number: Number,
     queue: Folder,
-    html: Annotated[Path, typer.Option("--html", help="Where the page goes. CONFIDENTIAL.")],
+    html: Annotated[Path, typer.Option("--html", help="File for the page. CONFIDENTIAL.")],
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+        bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
     language: Told = "en",
     as_json: Json = False,
 ) -> None:
-    """Write a submission as one page: program, outputs, findings, differences, checksums."""
+    """Write a review page of a submission: program, outputs, findings, differences, checksums."""
     from discreet.files import write_text
     from discreet_fire.queue import open_queue
     from discreet_fire.review_report import review_page
 
     if html.is_dir() or (html.exists() and not overwrite):
-        raise typer.BadParameter("there is something here; add --overwrite", param_hint="--html")
+        raise typer.BadParameter("the file exists already; add --overwrite", param_hint="--html")
     with open_queue(queue) as opened:
         text = review_page(opened, number, language=language)
     write_text(html, text, private=True)

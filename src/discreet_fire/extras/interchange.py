@@ -312,7 +312,7 @@ def _placed(files: Mapping[str, bytes], folder: Path) -> Path:
 
 
 def _there(folder: Path) -> OutputCheckError:
-    return queue_error("there is something here", "crate", str(folder), "name a new folder")
+    return queue_error("the place is already in use", "crate", str(folder), "name a new folder")
 
 
 def add_commands(_: typer.Typer, queue: typer.Typer) -> None:

@@ -22,7 +22,7 @@ Microdata = Annotated[Path, typer.Option(help="Original microdata. CONFIDENTIAL.
 
 @command(app, "init", example="discreet fire quality init desk --answer 1 --each 10 --everyone 50")
 def init(
-    folder: Annotated[Path, typer.Argument(help="The new folder.")],
+    folder: Annotated[Path, typer.Argument(help="New folder.")],
     answer: Annotated[float, typer.Option(help="Epsilon of one answer.")] = 1.0,
     each: Annotated[float, typer.Option(help="Epsilon for each researcher and data set.")] = 10.0,
     everyone: Annotated[float, typer.Option(help="Epsilon for each data set.")] = 50.0,
@@ -106,8 +106,10 @@ def ask(
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Arguments: NAME=VALUE; lists with commas.")
     ] = None,
-    limits: Annotated[Path | None, typer.Option(help="The rules: a TOML file.")] = None,
-    entity: Annotated[str | None, typer.Option(help="Variable of the person or firm.")] = None,
+    limits: Annotated[Path | None, typer.Option(help="TOML file of rules.")] = None,
+    entity: Annotated[
+        str | None, typer.Option(help="Identifier variable of the person or firm.")
+    ] = None,
     read: Read = None,
     show_values: ShowValues = False,
     as_json: Json = False,

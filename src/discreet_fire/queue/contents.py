@@ -65,10 +65,10 @@ def content_digest(connection: sqlite3.Connection, number: int) -> str:
 def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
     """What of a submission is not what was handed in."""
     if not own or own[0].kind != "submitted":
-        return ["the record does not say that it was handed in"]
+        return ["the log lacks the submission"]
     problems = []
     if own[0].facts.get("content") != content_digest(queue.connection, number):
-        problems.append("what belongs to it was changed")
+        problems.append("its files or data changed")
     token = queue.told(number, "token")
     query = "SELECT role, name, sha256 FROM files WHERE submission = ?"
     rows = queue.connection.execute(query, (number,)).fetchall()
@@ -82,7 +82,7 @@ def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
     if sealed is not None and token is not None:
         path = queue.store(token) / TABLES
         if not path.is_file() or digest_of(path) != sealed:
-            problems.append("what its tables show was changed")
+            problems.append("its table data changed")
     return problems
 
 
@@ -93,10 +93,10 @@ def check_contents(queue: Queue, number: int) -> None:
         own = list(events(queue.connection, number))
         problems = content_problems(queue, number, own)
         if any(seal(queue.record_key, event) != event.digest for event in own):
-            problems.append("an entry of the record was changed or added")
+            problems.append("an entry of the log was changed or added")
     if problems:
-        message = f"it is not what was handed in: {'; '.join(problems[:5])}"
-        hint = "do not decide on it; look at: discreet fire queue verify"
+        message = f"the submission changed: {'; '.join(problems[:5])}"
+        hint = "do not decide on it; run: discreet fire queue verify"
         raise queue_error(message, "queue-damaged", where, hint)
 
 

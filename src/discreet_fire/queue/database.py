@@ -43,8 +43,8 @@ def intact(where: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, KeyError):
-        hint = "look at: discreet fire queue verify"
-        raise queue_error("the record was changed", "queue-damaged", where, hint) from None
+        hint = "run: discreet fire queue verify"
+        raise queue_error("the log was changed", "queue-damaged", where, hint) from None
 
 
 def _database_error(error: sqlite3.Error, where: str) -> OutputCheckError:
@@ -53,20 +53,20 @@ def _database_error(error: sqlite3.Error, where: str) -> OutputCheckError:
         return _full(where)
     if "locked" in text or "busy" in text:
         hint = "try again; nothing was changed"
-        return queue_error("others are writing to the queue just now", "queue-busy", where, hint)
+        return queue_error("another process is writing to the queue", "queue-busy", where, hint)
     if "readonly" in text or "unable to open" in text:
         hint = "check the permissions of the folder and its files"
         return queue_error("the queue cannot be written", "queue-folder", where, hint)
     if "never changed" in text:
-        return queue_error("the record of the queue is never changed", "queue-record", where)
+        return queue_error("the log of the queue cannot be changed", "queue-record", where)
     if isinstance(error, sqlite3.IntegrityError):
-        return queue_error("the record of the queue does not fit", "queue-record", where)
-    hint = "keep the file as it is, and restore the last backup beside it"
+        return queue_error("the log of the queue is inconsistent", "queue-record", where)
+    hint = "keep the file, and restore the last backup next to it"
     return queue_error("the database of the queue is damaged", "queue-damaged", where, hint)
 
 
 def _full(where: str) -> OutputCheckError:
-    hint = "make room, and do it again; nothing was decided"
+    hint = "free disk space, and decide again; no decision was saved"
     return queue_error("the disk is full", "disk-full", where, hint)
 
 
@@ -107,10 +107,10 @@ def connect(path: Path) -> sqlite3.Connection:
         return connection
     connection.close()
     if application != _APPLICATION:
-        hint = "make a queue with: discreet fire queue init"
-        raise queue_error("this is no queue", "queue-damaged", str(path), hint)
-    hint = "use the version of discreet that made it"
-    message = f"the queue has form {version}; this program knows form {VERSION}"
+        hint = "create a queue with: discreet fire queue init"
+        raise queue_error("not a queue", "queue-damaged", str(path), hint)
+    hint = "use the version of discreet that created it"
+    message = f"the queue has format version {version}; this program needs version {VERSION}"
     raise queue_error(message, "queue-version", str(path), hint)
 
 

@@ -64,16 +64,16 @@ def _checked(
     """Decisions as they are written down; an error if one is about nothing, or says no reason."""
     known = {one.number for one in current.parts}
     if not decisions:
-        raise queue_error("no output is named", "decision", where, "name outputs by their number")
+        raise queue_error("no outputs given", "decision", where, "give the numbers of outputs")
     unknown = sorted(set(decisions) - known)
     if unknown:
         hint = "see: discreet fire queue show" if known else "decide on it as a whole"
-        raise queue_error(f"there is no output {unknown[0]}", "decision", where, hint)
+        raise queue_error(f"output {unknown[0]} not found", "decision", where, hint)
     chosen = {}
     for at, one in sorted(decisions.items()):
         comment = plain_text(one.comment, "comment")
         if one.verdict is not PartVerdict.accept and not comment:
-            message = "what is held back, or accepted as an exception, needs a comment"
+            message = "withheld outputs and exceptions need a comment"
             raise queue_error(message, "reason", f"{where}, output {at}", "say why")
         chosen[str(at)] = [one.verdict.value, comment]
     return chosen
@@ -84,11 +84,11 @@ def check_decided(queue: Queue, number: int, found: Standing) -> None:
     where = f"submission {number}"
     if found.undecided:
         open_ones = ", ".join(str(one.number) for one in found.undecided[:20])
-        message = f"nobody decided on these outputs yet: {open_ones}"
+        message = f"undecided outputs: {open_ones}"
         raise queue_error(message, "undecided", where, "decide on each output")
     if found.decisions and not found.shown:
-        hint = "reject the submission, or send it back"
-        raise queue_error("all outputs are held back", "no-output", where, hint)
+        hint = "reject or return the submission"
+        raise queue_error("all outputs are withheld", "no-output", where, hint)
     check_links(queue, number, found)
 
 
@@ -111,11 +111,11 @@ def approve(
         current = standing_of(queue, number)
         if current.question:
             message = f"the researcher has not answered yet: {current.question}"
-            raise queue_error(message, "asked", f"submission {number}", "wait, or send it back")
+            raise queue_error(message, "asked", f"submission {number}", "wait, or return it")
         check_decided(queue, number, current)
         conflicts = conflict_sentences(queue, number)
         if conflicts and not despite_conflicts:
-            hint = "reject it, or approve with --despite-conflicts and say why"
+            hint = "reject it, or approve it with --despite-conflicts and a reason"
             message = "; ".join(conflicts[:5])
             raise queue_error(message, "conflict", f"submission {number}", hint)
         payload: dict[str, object] = {"conflicts": conflicts, "decided": current.decided}
@@ -149,7 +149,7 @@ def permit(queue: Queue, number: int, *, person: str, reason: str, version: int)
     standing_of(queue, number)
     check_contents(queue, number)
     if not {NOT_RUN, LOG_HELD} & set(queue.rules(number)):
-        message = "nothing kept its program from being run, or its log back"
+        message = "the program needs no permission"
         raise queue_error(message, "permit", f"submission {number}", "decide on its outputs")
     return _end(queue, number, "permitted", person, reason, version)
 
@@ -165,10 +165,10 @@ def answer(queue: Queue, number: int, *, researcher: str, text: str) -> Standing
     with queue.writing():
         current = standing_of(queue, number)
         if not same_person(queue.told(number, "researcher"), researcher):
-            message = "only who handed it in answers"
+            message = "only the researcher of the submission can answer"
             raise queue_error(message, "unknown-person", plain_name(researcher))
         if not current.question:
-            raise queue_error("nothing was asked", "asked", f"submission {number}")
+            raise queue_error("no open question", "asked", f"submission {number}")
         return _talk(queue, number, ANSWERED, plain_name(researcher), text)
 
 
@@ -209,7 +209,7 @@ def standing_of(queue: Queue, number: int) -> Standing:
     history = list(events(queue.connection, number)) if known else []
     if not history:
         hint = "see: discreet fire queue list"
-        raise queue_error("there is no such submission", "submission", str(number), hint)
+        raise queue_error("submission not found", "submission", str(number), hint)
     with intact(f"submission {number}"):
         return standing(history)
 
@@ -217,8 +217,8 @@ def standing_of(queue: Queue, number: int) -> Standing:
 def check_version(found: Standing, number: int, version: int) -> None:
     """Refuse to act on what has changed since it was seen."""
     if found.version != version:
-        message = "the submission has changed since you looked at it"
-        hint = f"look again: discreet fire queue show {number}"
+        message = "the submission changed since your last view"
+        hint = f"run again: discreet fire queue show {number}"
         raise queue_error(message, "changed", f"submission {number}", hint)
 
 
@@ -237,4 +237,4 @@ def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
 def check_not_own(queue: Queue, number: int, person: str) -> None:
     """Refuse to let somebody decide on, or release, what they handed in."""
     if same_person(queue.told(number, "researcher"), person):
-        raise queue_error("nobody decides on what they handed in", "own-submission", person)
+        raise queue_error("you cannot decide on your own submission", "own-submission", person)

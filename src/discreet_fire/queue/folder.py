@@ -61,7 +61,7 @@ class Queue:
             new = not place.exists() or (place.is_dir() and not any(place.iterdir()))
             if place.is_symlink() or not new:
                 hint = "name a new folder"
-                raise queue_error("there is something here", "queue-exists", str(place), hint)
+                raise queue_error("the folder exists already", "queue-exists", str(place), hint)
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             place.chmod(0o700)
             for name in ("store", "released"):
@@ -70,7 +70,7 @@ class Queue:
             secret.write(place / "queue.key")
             database.lay_out(place / "queue.sqlite")
             queue = cls(place, database.connect(place / "queue.sqlite"), secret)
-        why, facts = "the queue was made", settings.to_dict()
+        why, facts = "the queue was created", settings.to_dict()
         with queue.writing():
             queue.append("settings", person=settings.persons[0], reason=why, payload=facts)
         return queue
@@ -81,8 +81,8 @@ class Queue:
         place = Path(folder)
         path = place / "queue.sqlite"
         if not path.is_file():
-            hint = "make one with: discreet fire queue init"
-            raise queue_error("there is no queue here", "queue-missing", str(place), hint)
+            hint = "create one with: discreet fire queue init"
+            raise queue_error("no queue in this folder", "queue-missing", str(place), hint)
         with translated(str(path)), intact(str(path)):
             secret = Secret.from_file(place / "queue.key")
             queue = cls(place, database.connect(path), secret)
@@ -117,7 +117,7 @@ class Queue:
             with suppress(ValueError, TypeError, KeyError):
                 return QueueSettings.from_dict(last.facts)
         message = "the settings of the queue cannot be read"
-        hint = "is queue.key the key that the queue was made with?"
+        hint = "is queue.key the key that the queue was created with?"
         raise queue_error(message, "queue-damaged", str(self.folder), hint)
 
     def add_person(self, name: str, *, by: str, reason: str) -> None:
@@ -126,7 +126,7 @@ class Queue:
             now = self.settings
             person = now.person(by)
             if any(same_person(name, other) for other in now.persons):
-                message = "there is a person whose name is the same or looks so"
+                message = "a person with the same or a similar name exists"
                 raise queue_error(message, "queue-settings", plain_name(name))
             facts = {**now.to_dict(), "persons": [*now.persons, plain_name(name)]}
             self.append("settings", person=person, reason=reason, payload=facts)
@@ -175,7 +175,7 @@ class Queue:
     ) -> str:
         """Add an entry to the record, within `writing`; its digest."""
         if not reason.strip():
-            raise queue_error("a reason is needed", "reason", "", "say why, with --reason")
+            raise queue_error("a reason is required", "reason", "", "add --reason")
         last, previous = head(self.connection)
         event = Event(
             seq=last + 1,

@@ -56,7 +56,9 @@ def release(
     parent = queue.folder / "released" if out is None else Path(out)
     check_writable(parent)
     if parent.resolve().is_relative_to((queue.folder / "store").resolve()):
-        raise queue_error("nothing is released into the store", "release-folder", str(parent))
+        raise queue_error(
+            "the release folder cannot be inside the queue", "release-folder", str(parent)
+        )
     target = parent.resolve() / f"release-{number:06d}"
     with queue.at_work():
         with queue.writing():
@@ -78,8 +80,8 @@ def _complete(queue: Queue, number: int, reason: str, target: Path) -> None:
             current = standing_of(queue, number)
             queue.append("released", person=current.releaser, reason=reason, submission=number)
     except OutputCheckError as error:
-        message = f"the folder is released, but the record is not complete yet ({error.what})"
-        hint = "the next command completes it; make room, or wait for others"
+        message = f"the folder is released, but the log is incomplete ({error.what})"
+        hint = "the next command completes it; free disk space, or wait for other processes"
         raise queue_error(message, error.code, str(target), hint) from None
 
 
@@ -91,7 +93,7 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
     check_not_own(queue, number, who)
     where = f"submission {number}"
     if current.state is not State.approved:
-        message = f"only approved submissions are released; this one is {current.state.value}"
+        message = f"only approved submissions can be released; this one is {current.state.value}"
         count = f"{len(current.approvals)} of {current.needed} persons approved"
         raise queue_error(message, "not-approved", where, count)
     if current.question:
@@ -99,9 +101,9 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
         raise queue_error(message, "asked", where, "wait for the answer")
     outputs = queue.outputs(number)
     if not outputs:
-        raise queue_error("there is no output to release", "no-output", where)
+        raise queue_error("no outputs to release", "no-output", where)
     if target.exists():
-        raise queue_error("there is something here", "release-folder", str(target))
+        raise queue_error("the folder exists already", "release-folder", str(target))
     check_contents(queue, number)
     check_decided(queue, number, current)
     _check_conflicts(queue, number, current)
@@ -186,7 +188,7 @@ def _make(queue: Queue, number: int, record: str, target: Path) -> None:
         else:
             copy.write_bytes(cut)
         if digest_of(copy) != digest:
-            message = "an output is not what was approved"
+            message = "an output changed since its approval"
             raise queue_error(message, "queue-damaged", f"submission {number}: {name}")
     manifest = {
         "made_by": f"discreet {__version__}",
@@ -232,11 +234,11 @@ def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
     except (OSError, ValueError, RecursionError):
         return "files are missing or cannot be read"
     if not isinstance(manifest, dict) or manifest.get("record") != record:
-        return "the manifest is not that of the record"
+        return "the manifest differs from the log"
     if digests != sums:
         return "files and checksums differ"
     outputs = {name: digest for name, digest in digests.items() if name != MANIFEST}
-    return "" if outputs == intent["outputs"] else "the outputs are not those that were approved"
+    return "" if outputs == intent["outputs"] else "the outputs differ from the approved ones"
 
 
 def open_queue(folder: str | os.PathLike[str]) -> Queue:
@@ -290,7 +292,7 @@ def _settled(queue: Queue, number: int) -> bool:
             clear(target)
             kind, reason = "withdrawn", "interrupted; nothing was released"
         else:
-            kind, reason = "released", "interrupted; the folder was there, and was taken away"
+            kind, reason = "released", "interrupted; the folder was removed"
         queue.append(kind, person=current.releaser, reason=reason, submission=number)
     shutil.rmtree(pending, ignore_errors=True)
     return True
@@ -327,16 +329,14 @@ def _record_problems(queue: Queue, entries: list[Event], known_head: str | None)
     record_problems, previous = [], START
     for at, event in enumerate(entries, 1):
         if event.seq != at or event.previous != previous:
-            record_problems.append(
-                f"record: entries before number {event.seq} are missing or were added"
-            )
+            record_problems.append(f"log: entries before number {event.seq} are missing or added")
             break
         if seal(queue.record_key, event) != event.digest:
-            record_problems.append(f"record: entry {event.seq} was changed")
+            record_problems.append(f"log: entry {event.seq} was changed")
             break
         previous = event.digest
     if known_head is not None and all(event.digest != known_head for event in entries):
-        record_problems.append("record: it does not hold the entry that was noted")
+        record_problems.append("log: the noted entry is missing")
     return record_problems
 
 
@@ -352,5 +352,5 @@ def _submission_problems(queue: Queue, number: int, own: list[Event]) -> list[st
         if problem:
             submission_problems.append(f"{where}: released folder: {problem}")
     elif now.state is State.releasing:
-        submission_problems.append(f"{where}: a release was begun and not ended")
+        submission_problems.append(f"{where}: an unfinished release")
     return submission_problems

@@ -51,7 +51,7 @@ def take_in(work: SubmissionWork) -> None:
     if handed.project != work.submission.project:
         message = f"the session is of the project {handed.project!a}"
         work.note(
-            "session", "project", Severity.REVIEW, message, "is it the project handed in for?"
+            "session", "project", Severity.REVIEW, message, "is it the project submitted for?"
         )
     for one in handed.outputs:
         for name in one.files:
@@ -95,7 +95,7 @@ def repeat(work: SubmissionWork) -> None:
     handed = read_manifest(work.folder / "program")
     data = work.submission.data
     if not data:
-        message = "nobody repeated the session; its outputs are what the researcher handed in"
+        message = "nobody repeated the session; its outputs are what the researcher submitted"
         hint = "hand it in with --data to have every output made again"
         work.note("session", "not-repeated", Severity.REVIEW, message, hint)
         return

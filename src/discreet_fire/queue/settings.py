@@ -33,20 +33,22 @@ class QueueSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "persons", tuple(plain_name(name) for name in self.persons))
         if not self.persons:
-            raise _wrong("nobody is named who may decide", "name them with --person")
+            raise _wrong("no reviewers given", "add them with --person")
         for at, name in enumerate(self.persons):
             if any(same_person(name, other) for other in self.persons[:at]):
-                raise _wrong("a person is named twice", "", name)
+                raise _wrong("a person is given twice", "", name)
         if not 1 <= self.approvals <= 2:
             raise _wrong("one or two persons must approve", "", "approvals")
         if not 0 <= self.clean_approvals <= self.approvals:
-            raise _wrong("clean outputs need no more approvals than others", "", "clean approvals")
+            raise _wrong(
+                "clean outputs cannot need more approvals than others", "", "clean approvals"
+            )
         if not 0 <= self.rate <= 1:
-            raise _wrong("the share that is drawn lies between 0 and 1", "", "rate")
+            raise _wrong("the drawn share must be between 0 and 1", "", "rate")
         if not 2 <= self.minimum <= MOST:
-            raise _wrong(f"the minimum lies between 2 and {MOST}", "", "minimum")
+            raise _wrong(f"the minimum must be between 2 and {MOST}", "", "minimum")
         if self.approvals > len(self.persons):
-            raise _wrong("four eyes need two persons", "name them with --person")
+            raise _wrong("four eyes need two persons", "add them with --person")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -62,7 +64,7 @@ class QueueSettings:
         person = plain_name(name)
         if person not in self.persons:
             hint = "known: " + ", ".join(self.persons)
-            raise queue_error("nobody of this name decides here", "unknown-person", person, hint)
+            raise queue_error("unknown reviewer", "unknown-person", person, hint)
         return person
 
 

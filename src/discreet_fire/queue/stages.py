@@ -63,7 +63,7 @@ def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
         The copy of the do-file.
     """
     if source.is_symlink():
-        raise _refused([_problem(source.name, "links are not taken")])
+        raise _refused([_problem(source.name, "links are not allowed")])
     if not source.exists():
         raise queue_error("the file does not exist", "submission", str(source))
     target.mkdir(mode=0o700)
@@ -72,8 +72,8 @@ def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
     if runner_for(source) is None and source.suffix.lower() not in PACKAGES:
         _check_runner(source)
         suffixes = sorted(suffix for one in runners() for suffix in one.suffixes)
-        hint = f"hand in a file that ends in {' or '.join(suffixes)}, or a folder"
-        raise queue_error("this is not a do-file", "submission", str(source), hint)
+        hint = f"submit a file with suffix {' or '.join(suffixes)}, or a folder"
+        raise queue_error("not a do-file", "submission", str(source), hint)
     return file_copy(source, target / source.name)
 
 
@@ -101,8 +101,8 @@ def file_copy(source: Path, target: Path) -> Path:
         while stat.S_ISREG(status.st_mode) and left >= 0 and (data := opened.read(_PIECE)):
             left -= copy.write(data)
         if not stat.S_ISREG(status.st_mode) or left < 0:
-            message = "the file was changed while it was taken"
-            raise queue_error(message, "submission", source.name, "hand it in again")
+            message = "the file changed during the submission"
+            raise queue_error(message, "submission", source.name, "submit it again")
         copy.flush()
         os.fsync(copy.fileno())
     return target
@@ -118,8 +118,8 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
         files += [here / name for name in sorted(names)]
         seen += len(inside)
         if seen > MOST_FILES:
-            message = f"the folder holds more than {MOST_FILES} files"
-            raise queue_error(message, "submission", str(source), "hand in programs only")
+            message = f"the folder has more than {MOST_FILES} files"
+            raise queue_error(message, "submission", str(source), "submit programs only")
     if problems:
         raise _refused(problems)
     handed = manifest_of(source)
@@ -133,10 +133,10 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
         ]
     if main is not None and Path(main) not in programs:
         _check_runner(source / main)
-        raise queue_error("there is no such do-file in the folder", "submission", main)
+        raise queue_error("do-file not found in the folder", "submission", main)
     if main is None and len(programs) != 1:
-        message = "the folder holds several do-files" if programs else "the folder holds no do-file"
-        hint = "say which is to be run, with --main" if programs else ""
+        message = "several do-files in the folder" if programs else "no do-file in the folder"
+        hint = "select one with --main" if programs else ""
         raise queue_error(message, "submission", str(source), hint)
     for path in files:
         copy = target / path.relative_to(source)
@@ -148,28 +148,28 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
 def _wrong(path: Path, root: Path) -> Problem | None:
     """What speaks against taking a file or folder."""
     if not path.name.isprintable() or "\\" in path.name:
-        return Problem("the name holds characters that hide or mislead", path.name.__repr__())
+        return Problem("the name contains invisible or misleading characters", path.name.__repr__())
     name = str(path.relative_to(root))
     try:
         status = path.lstat()
     except OSError as error:
         return _problem(name, f"the file cannot be read ({error.strerror})")
     if stat.S_ISLNK(status.st_mode):
-        return _problem(name, "links are not taken")
+        return _problem(name, "links are not allowed")
     if stat.S_ISDIR(status.st_mode):
         return None
     if not stat.S_ISREG(status.st_mode):
-        return _problem(name, "this is not an ordinary file")
+        return _problem(name, "not an ordinary file")
     large = status.st_size > LARGEST_FILE
     return _problem(name, "the file is too large for a program or a log") if large else None
 
 
 def _problem(name: str, what: str) -> Problem:
-    return Problem(what, name, "hand in ordinary files, and data with --data")
+    return Problem(what, name, "submit ordinary files, and add data with --data")
 
 
 def _refused(problems: list[Problem]) -> OutputCheckError:
-    return OutputCheckError.of(problems, "files that are not taken", code="submission")
+    return OutputCheckError.of(problems, "files that are not allowed", code="submission")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,14 +194,14 @@ class Submission:
 
     def __post_init__(self) -> None:
         if self.log is not None and self.data:
-            hint = "give the data to run it here, or the log of a run elsewhere"
-            raise queue_error("both a log and data were named", "submission", "", hint)
+            hint = "give either the data of the run, or the log of a run elsewhere"
+            raise queue_error("both a log and data given", "submission", "", hint)
         if self.log is None and not self.data and manifest_of(self.program) is None:
-            hint = "name the data with --data, or the log of a run elsewhere with --log"
-            raise queue_error("neither data nor a log were named", "submission", "", hint)
+            hint = "add the data with --data, or the log of a run elsewhere with --log"
+            raise queue_error("no data and no log given", "submission", "", hint)
         for path in (*self.data, *self.universes, *([] if self.log is None else [self.log])):
             if not path.is_file():
-                raise queue_error("there is no such file", "submission", str(path))
+                raise queue_error("file not found", "submission", str(path))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,8 +244,8 @@ def _printable(text: str) -> str:
 class SubmissionWork:
     """A submission on its way (confidential)."""
 
-    submission: Submission  # what was handed in
-    folder: Path  # where its files are; ``program`` holds the copy of what was handed in
+    submission: Submission  # what was submitted
+    folder: Path  # where its files are; ``program`` holds the copy of what was submitted
     program: Path  # the do-file, its rewritten form once there is one
     key: UnitKey  # what digests of units are made with
     log: Path | None = None  # the log, once there is one
@@ -274,7 +274,7 @@ Stage = Callable[[SubmissionWork], None]
 class SubmissionOutcome:
     """What the stages gave (confidential until it is released)."""
 
-    program: Path  # the copy of the do-file as it was handed in
+    program: Path  # the copy of the do-file as it was submitted
     outputs: tuple[Path, ...]  # files for release
     findings: tuple[StageFinding, ...]  # what an officer must know
     parts: tuple[OutputPart, ...]  # the single outputs in these files
@@ -307,7 +307,7 @@ def run(work: SubmissionWork) -> None:
         copying = any(one.rule in COPYING for one in work.findings)
         if copying and work.program.suffix.lower() in PACKAGES and not _permitted(work):
             message = "its log is kept back: statistic on values that were copied from few units"
-            hint = "read it and permit it (discreet fire queue permit), then hand it in again"
+            hint = "read it and permit it (discreet fire queue permit), then submit it again"
             work.note("run", LOG_HELD, Severity.ERROR, message, hint)
             work.stopped = True
             return
@@ -324,7 +324,7 @@ def run(work: SubmissionWork) -> None:
         raise queue_error("no runner takes this program", "submission", work.program.name)
     if not getattr(runner, "own_commands", False) and _waits(work):
         message = "it was not run: nobody has looked at what no rule knows in it"
-        hint = "read it and permit it (discreet fire queue permit), then hand it in again"
+        hint = "read it and permit it (discreet fire queue permit), then submit it again"
         work.note("run", NOT_RUN, Severity.ERROR, message, hint)
         work.stopped = True
         return
@@ -435,7 +435,7 @@ def process(
         place.touch(mode=0o600)
         place.write_bytes(work.tables.written(key, data))
     if not work.outputs:
-        message = "there is no output that could be released"
+        message = "no output can be released"
         work.note("queue", "no-output", Severity.ERROR, message, "look at the other findings")
     return SubmissionOutcome(
         program=copy,

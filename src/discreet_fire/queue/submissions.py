@@ -118,7 +118,7 @@ def _came_meanwhile(
         return []
     message = f"its tables were not held against submission {', '.join(map(str, more))}"
     fields = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
-    return [StageFinding.of("ledger", outcome.program.name, {**fields, "hint": "hand it in again"})]
+    return [StageFinding.of("ledger", outcome.program.name, {**fields, "hint": "submit it again"})]
 
 
 def _submissions(queue: Queue) -> set[int]:
@@ -163,7 +163,7 @@ def _enter(
     facts["replaces"] = submission.replaces
     if (folder / TABLES).is_file():
         facts["tables"] = digest_of(folder / TABLES)
-    why = "handed in"
+    why = "submitted"
     queue.append("submitted", person=researcher, reason=why, submission=number, payload=facts)
     return int(number)
 
@@ -177,7 +177,7 @@ def _replaced(
         return []
     before, where = standing_of(queue, number), f"submission {number}"
     if not same_person(queue.told(number, "researcher"), submission.researcher):
-        raise queue_error("another researcher handed that in", "replaces", where)
+        raise queue_error("another researcher made that submission", "replaces", where)
     if not before.state.replaceable:
         message = f"what is {before.state.value} is not replaced"
         raise queue_error(message, "replaces", where, "wait until it was decided on")
@@ -208,7 +208,7 @@ def _check_names(outputs: Sequence[Path]) -> None:
     for name in (path.name for path in outputs):
         plain = name.isprintable() and "\\" not in name and name == name.strip()
         if name.casefold() in RESERVED or name.startswith(".") or not plain:
-            hint = "rename the log, and hand it in again"
+            hint = "rename the log, and submit it again"
             message = "an output of this name cannot be released"
             raise queue_error(message, "submission", ascii(name), hint)
 
@@ -217,8 +217,8 @@ def _check_new(queue: Queue, fingerprint: str) -> None:
     query = "SELECT id FROM submissions WHERE fingerprint = ?"
     for (number,) in queue.connection.execute(query, (fingerprint,)).fetchall():
         if not standing_of(queue, number).state.replaceable:
-            message, where = "the same was handed in before", f"submission {number}"
-            raise queue_error(message, "duplicate", where, "see there")
+            message, where = "the same was submitted before", f"submission {number}"
+            raise queue_error(message, "duplicate", where, "see that submission")
 
 
 def _figures(outputs: Sequence[Path]) -> str:

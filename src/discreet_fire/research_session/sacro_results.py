@@ -190,8 +190,8 @@ def write_sacro(
 ) -> Path:
     """Write outputs as acro does: tables as CSV, `results.json`, a checksum for each file."""
     if folder.exists() or folder.is_symlink():
-        raise OutputCheckError("there is something here", code="sacro-folder", where=str(folder),
-                               hint="name a new folder")  # fmt: skip
+        message, hint = "the place is already in use", "name a new folder"
+        raise OutputCheckError(message, code="sacro-folder", where=str(folder), hint=hint)
     files: dict[str, str] = {}
     results = {}
     for one in outputs:

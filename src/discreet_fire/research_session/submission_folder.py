@@ -148,7 +148,7 @@ def write_folder(
     """Write the folder, in one step."""
     if folder.exists() or folder.is_symlink():
         hint = "name a new folder"
-        raise OutputCheckError("there is something here", code="session-folder",
+        raise OutputCheckError("the place is already in use", code="session-folder",
                                where=str(folder), hint=hint)  # fmt: skip
     check_writable(folder.parent)
     files = {f"{OUTPUTS}/{name}": text for one in outputs for name, text in files_of(one).items()}

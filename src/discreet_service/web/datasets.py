@@ -107,7 +107,9 @@ def list_codes(
     visit: _Reader,
     version: _Version = None,
     unit: _Unit = None,
-    level: Annotated[str | None, Query(max_length=200, description="Of this level only")] = None,
+    level: Annotated[
+        str | None, Query(max_length=200, description="Filter: codes of this level")
+    ] = None,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     size: Annotated[int, Query(ge=1, le=MOST_CODES)] = MOST_CODES,
     language: LanguageParameter = None,

@@ -105,7 +105,7 @@ def _add_operation(operation: Operation) -> None:
         "name": _ASKED,
         "in": "query",
         "required": False,
-        "description": f"Where the body is no JSON: all but the {layout.rows}, as JSON",
+        "description": f"For bodies other than JSON: all but the {layout.rows}, as JSON",
         "schema": {"type": "string"},
     }
     described = {"parameters": [asked], **_body(request_model(operation), layout.rows)}

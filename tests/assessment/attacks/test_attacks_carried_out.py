@@ -221,7 +221,7 @@ def test_other_keys_are_seen_as_contradictions(noise: PerturbationTable) -> None
         ptable=noise,
     )
     assert report.rates()["contradictions"] > 20
-    assert "Release tables of one universe with the same record keys" in report.text()
+    assert "Use the same record keys for all tables of a population" in report.text()
 
 
 def test_parameters_are_found_from_sums(noise: PerturbationTable) -> None:

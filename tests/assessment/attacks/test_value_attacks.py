@@ -150,7 +150,7 @@ def test_figures_that_tell_by_themselves_are_counted():
     region, branch, figure = (part.tolist() for part in safe.index)
     rows = set(zip(region, branch, figure, strict=True))
     assert hidden.rates()["uncounted"] == sum((*at[:2], 0) in rows for at in rows if at[2] == 1)
-    assert "Figures beside a hidden count: " in hidden.text()
+    assert "Values next to a suppressed count: " in hidden.text()
 
 
 def test_both_pages_hold_what_sums_tell():

@@ -94,7 +94,7 @@ def test_a_python_script_goes_the_whole_way(place: Path, monkeypatch: pytest.Mon
 
 
 def test_without_a_runner_it_is_said_what_is_missing(place: Path) -> None:
-    """It was said that this is not a do-file."""
+    """It was said that not a do-file."""
     result = invoke(*submitted(place))
     assert result.exit_code != 0
     said = " ".join(result.output.split())

@@ -138,6 +138,6 @@ def test_the_commands_of_the_readme_end_well_in_an_empty_folder(tmp_path, monkey
     assert [words[0] for words in commands] == ["pre", "run", "post"]
     told = [fire(*words) for words in commands]
     assert "0 to review, 0 errors" in told[0]
-    assert "0 rules broken" in told[1]
+    assert "outputs, 0 withheld because of broken rules" in told[1]
     assert "analysis_FiRe_clean.log: 0 changes" in told[2]
     assert not any(" review " in text for text in told)

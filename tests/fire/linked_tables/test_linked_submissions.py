@@ -54,7 +54,7 @@ def told(queue: Queue, number: int, rule: str = "linked-tables") -> list[str]:
 
 
 def sign(queue: Queue, number: int, **more: Any) -> None:
-    words: dict[str, Any] = {"reason": "looked at it"}
+    words: dict[str, Any] = {"reason": "the submission changed since your last view"}
     for person in ("Anna", "Ben"):
         if not view(queue, number).row.standing.approvals.get(person):
             now = version(queue, number)
@@ -121,7 +121,7 @@ def test_changed_tables_are_told(queue: Queue, tmp_path: Path) -> None:
     assert b"sex" not in path.name.encode()
     assert oct(path.stat().st_mode & 0o777) == "0o600"
     path.write_bytes(b"other")
-    assert any("what its tables show was changed" in one for one in verify(queue))
+    assert any("its table data changed" in one for one in verify(queue))
 
 
 def test_a_session_is_held_against_programs(queue: Queue, tmp_path: Path) -> None:

@@ -72,7 +72,9 @@ def test_one_person_is_not_two_by_another_spelling(tmp_path: Path, other: str) -
     with pytest.raises(OutputCheckError, match="named twice"):
         QueueSettings(persons=("Anna", other), approvals=2)
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
-        with pytest.raises(OutputCheckError, match="the same or looks so"):
+        with pytest.raises(
+            OutputCheckError, match="a person with the same or a similar name exists"
+        ):
             queue.add_person(other, by="Ben", reason="new")
         number = hand_in(queue, tmp_path, researcher=other)
         with pytest.raises(OutputCheckError, match="what they handed in"):
@@ -252,7 +254,9 @@ def test_a_record_that_is_full_after_the_folder_appeared_is_completed_later(
 
         with monkeypatch.context() as patch:
             patch.setattr(releases, "_make", made)
-            with pytest.raises(OutputCheckError, match="released, but the record is not") as caught:
+            with pytest.raises(
+                OutputCheckError, match="the folder is released, but the log is incomplete"
+            ) as caught:
                 release(queue, number, version=now, **WORDS)
         assert "the next command completes it" in caught.value.hint
     with open_queue(tmp_path / "q") as queue:

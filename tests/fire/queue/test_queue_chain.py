@@ -156,7 +156,7 @@ def test_from_submission_to_release_on_the_command_line(tmp_path: Path) -> None:
         assert private not in whole
     done = run("fire", "queue", "verify", *queue)
     assert done.exit_code == 0
-    assert "All is as it was written" in done.output
+    assert "The log is complete and unchanged. Last entry" in done.output
     assert run("fire", "queue", "sample", "--all", *queue).exit_code == 0
     assert "approved by Ben: seen" in run("fire", "queue", "show", 1, *queue).output
     (folder / "a.log").write_text("changed")
@@ -201,10 +201,10 @@ def test_files_that_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         refused(tmp_path / "none.do", "does not exist")
         refused(tmp_path / "the.log", "not a do-file")
         (tmp_path / "link.do").symlink_to(tmp_path / "secret.do")
-        refused(tmp_path / "link.do", "links are not taken")
+        refused(tmp_path / "link.do", "links are not allowed")
         (hand / "data").symlink_to(tmp_path)
         (hand / "x.do").symlink_to("/etc/passwd")
-        refused(hand, "x.do: links are not taken")
+        refused(hand, "x.do: links are not allowed")
         (hand / "data").unlink()
         (hand / "x.do").unlink()
         os.mkfifo(hand / "pipe.do")
@@ -215,7 +215,7 @@ def test_files_that_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (hand / "b\x1b[2J.do").unlink()
         (hand / "b.do").write_text("count\n")
         refused(hand, "several do-files")
-        refused(hand, "no such do-file", main="../secret.do")
+        refused(hand, "do-file not found in the folder", main="../secret.do")
         with monkeypatch.context() as patch:
             patch.setattr(intake_module, "LARGEST_FILE", 3)
             refused(hand / "a.do", "too large")
@@ -264,7 +264,7 @@ def test_a_program_that_cannot_be_rewritten_waits_without_output(tmp_path: Path)
         assert "no-output" in {one.rule for one in found.findings}
         words = {"person": "Anna", "reason": "ok"}
         now = approve(queue, number, version=found.row.standing.version, **words)
-        with pytest.raises(OutputCheckError, match="no output to release"):
+        with pytest.raises(OutputCheckError, match="no outputs to release"):
             release_now(queue, number, version=now.version, **words)
 
 

@@ -81,7 +81,7 @@ def test_a_file_that_grows_while_it_is_taken_is_not_taken(
 
     monkeypatch.setattr(stages, "LARGEST_FILE", 4000)
     monkeypatch.setattr(os, "open", growing)
-    with pytest.raises(OutputCheckError, match="changed while it was taken"):
+    with pytest.raises(OutputCheckError, match="the file changed during the submission"):
         stages.file_copy(source, tmp_path / "copy.do")
 
 

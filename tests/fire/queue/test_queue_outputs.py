@@ -272,7 +272,7 @@ def test_submissions_of_before_are_decided_on_as_a_whole(
     monkeypatch.setattr("discreet_fire.queue.stages.parts_of", lambda *_: ())
     with new_queue(tmp_path) as queue:
         number = hand_in(queue, tmp_path)
-        with pytest.raises(OutputCheckError, match="there is no output 1"):
+        with pytest.raises(OutputCheckError, match="output 1 not found"):
             decided(queue, number, HOLD)
         approved(queue, number, "Anna")
         assert (released(queue, number) / "a.log").read_text() == LOG

@@ -68,10 +68,13 @@ def test_notes_decide_nothing(queue: Queue) -> None:
 @pytest.mark.parametrize(
     ("talk", "what"),
     [
-        (lambda q: ask(q, 1, person="Weber", text="?"), "nobody of this name"),
-        (lambda q: answer(q, 1, researcher="Weber", text="!"), "nothing was asked"),
-        (lambda q: answer(q, 1, researcher="Anna", text="!"), "only who handed it in"),
-        (lambda q: ask(q, 9, person="Anna", text="?"), "no such submission"),
+        (lambda q: ask(q, 1, person="Weber", text="?"), "unknown reviewer"),
+        (lambda q: answer(q, 1, researcher="Weber", text="!"), "no open question"),
+        (
+            lambda q: answer(q, 1, researcher="Anna", text="!"),
+            "only the researcher of the submission can answer",
+        ),
+        (lambda q: ask(q, 9, person="Anna", text="?"), "submission not found"),
         (lambda q: ask(q, 1, person="Anna", text="  "), "a reason is required"),
         (lambda q: say(q, 1, person="Anna", text="a\u202eb"), "hide or mislead"),
     ],
@@ -86,7 +89,7 @@ def test_nobody_asks_themselves(tmp_path: Path) -> None:
     with new_queue(tmp_path) as queue:
         hand_in(queue, tmp_path, researcher="Anna")
         for talk in (ask, say):
-            with pytest.raises(OutputCheckError, match="nobody decides on what they handed in"):
+            with pytest.raises(OutputCheckError, match="you cannot decide on your own submission"):
                 talk(queue, 1, person="Anna", text="?")
 
 
@@ -128,7 +131,7 @@ def test_what_can_be_replaced(queue: Queue, tmp_path: Path) -> None:
     for number, researcher, what in (
         (1, "Weber", "what is waiting is not replaced"),
         (1, "Meier", "another researcher"),
-        (7, "Weber", "no such submission"),
+        (7, "Weber", "submission not found"),
     ):
         handed = Submission(**{**given, "researcher": researcher, "replaces": number})
         with pytest.raises(OutputCheckError, match=what):

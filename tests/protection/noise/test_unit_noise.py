@@ -346,7 +346,7 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
     assert (own.dominated, own.published) == (dominated, gate["near"])
     assert own.chance == gate["chance"]
     assert attacked.rates()["values"] == max(item.published or 0 for item in attacked.values)
-    assert f"Dominated sums: {dominated}; Found from the figure: " in attacked.text()
+    assert f"Dominated sums: {dominated}; Detected from the value: " in attacked.text()
     line = ["attack", str(out), "--truth", str(tmp_path / "programme.toml")]
     page = tmp_path / "attack.html"
     failed = CliRunner().invoke(app, [*line, "--out", str(page), "--fail-over", "values=0.2"])

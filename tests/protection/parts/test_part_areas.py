@@ -101,7 +101,7 @@ def test_a_small_area_is_hidden_beside_the_smallest_that_has_people() -> None:
     assert decided.areas is not None
     assert set(decided.areas.hidden) == {"N1a", "N1b"}
     assert decided.areas.hidden["N1a"] == decided.areas.hidden["N1b"]
-    assert decided.text().endswith("Parts are suppressed for 2 areas besides.")
+    assert decided.text().endswith("Subtables are also suppressed for 2 areas.")
 
 
 def test_nothing_is_hidden_where_every_area_passes() -> None:

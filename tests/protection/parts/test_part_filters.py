@@ -137,7 +137,7 @@ def test_a_filter_that_leaves_few_out_is_refused_for_the_difference() -> None:
     table = count(people, ["place"], "sex == 'm'", pl.col("sex") == "m")
     decisions = check_parts(table, rules, universe=count(people, ["place"]))
     assert {reason.of for reason in decisions.parts[0].reasons} == {"difference"}
-    assert "among the records that the filter leaves out: too many cells" in decisions.text()
+    assert "among the records that the filter excludes: too many cells" in decisions.text()
     waived = check_parts(table, rules, universe="none")
     assert waived.outcome == "complete"
     assert waived.universe == "none"

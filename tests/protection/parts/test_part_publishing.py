@@ -74,7 +74,7 @@ def test_zeros_on_suppressed_parts_are_suppressed_too() -> None:
 def test_a_note_names_the_suppressed_parts() -> None:
     (note,) = [note for note in thinned().notes if note.kind == "suppressed-parts"]
     assert note.text("en") == (
-        "Suppressed parts of the table, shown as “.”: region (level 2) × sex; region (level 2)."
+        "Suppressed subtables, shown as “.”: region (level 2) × sex; region (level 2)."
     )
     assert note.text("de") == (
         "Gesperrte Tabellenteile, als „.“ ausgewiesen: region (Ebene 2) × sex; region (Ebene 2)."
@@ -88,7 +88,7 @@ def test_many_suppressed_parts_are_named_by_the_coarsest() -> None:
     of = table((deep, SEX), cells)
     safe = suppress_parts(protected(of), check_parts(of, PartRules(min_average_size=9)))
     assert safe.notes[-1].text() == (
-        "Suppressed parts of the table, shown as “.”: grand total (each with all finer parts)."
+        "Suppressed subtables, shown as “.”: grand total (each with all finer subtables)."
     )
 
 

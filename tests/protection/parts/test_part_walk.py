@@ -83,9 +83,9 @@ def test_the_walk_through_the_four_parts_is_told_in_both_languages() -> None:
         "It would pass without building type.",
     ]
     assert decisions.text("de").splitlines() == [
-        "Tabelle buildings wird in Teilen veröffentlicht.",
-        "1. Gebäudetyp × Art des Gebäudes: gesperrt (zu viele sehr kleine Zellen)",
-        "2. Gebäudetyp: gesperrt (zu viele sehr kleine Zellen)",
+        "Tabelle buildings wird teilweise veröffentlicht.",
+        "1. Gebäudetyp × Art des Gebäudes: gesperrt (zu viele sehr kleine Felder)",
+        "2. Gebäudetyp: gesperrt (zu viele sehr kleine Felder)",
         "3. Art des Gebäudes: wird veröffentlicht",
         "4. Gesamtsumme: wird ohne Prüfung veröffentlicht, als Summe eines veröffentlichten Teils",
         "Sie bestünde ohne Gebäudetyp.",

@@ -108,7 +108,7 @@ def test_browsers_without_scripts_get_a_table(squares, tmp_path):
     assert re.findall(r"<td>(.*?)</td>", plain) == ["41", ".", "15", "9"]
     assert '<html lang="de">' in text
     assert "Bevölkerung nach Quadrat und Geschlecht" in text
-    assert "Dasselbe als Tabelle" in text
+    assert "Datentabelle" in text
 
 
 def test_several_tables_share_their_shapes(squares, tmp_path):
@@ -155,7 +155,7 @@ def test_an_atlas_in_a_browser(tmp_path, width, scheme):
         page.on("request", lambda request: asked.append(request.url))
         page.goto(path.as_uri())
         said = page.locator("#said")
-        assert said.inner_text() == "No area is chosen."
+        assert said.inner_text() == "No area selected."
         page.focus("#map")
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("ArrowLeft")
@@ -164,7 +164,7 @@ def test_an_atlas_in_a_browser(tmp_path, width, scheme):
         page.keyboard.press("ArrowUp")
         assert said.inner_text().splitlines() == ["CRS3035RES1000mN2685000E4334000", "15"]
         page.keyboard.press("Escape")
-        assert said.inner_text() == "No area is chosen."
+        assert said.inner_text() == "No area selected."
         box = page.locator("#map").bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2 + 30, box["y"] + box["height"] / 2 + 30)
         assert said.inner_text().splitlines()[1] == "."

@@ -130,7 +130,7 @@ def test_a_report_shows_small_tables_whole_and_links_files(mixed, tmp_path):
     assert len(page.all("table")) == 2
     assert "371" in page.texts
     assert "0.5" in page.texts
-    assert "How these figures were protected" in page.texts
+    assert "Protection of these figures" in page.texts
     assert any("its parts add up to 372 (Sex)" in text for text in page.texts)
 
 
@@ -151,7 +151,10 @@ def test_a_report_shows_the_top_of_large_tables(make_table, tmp_path):
     assert "440" in page.texts
     assert "77" not in page.texts
     assert "s1t7" not in page.texts
-    assert any(text.startswith("Hier gezeigt: Summen") for text in page.texts)
+    assert any(
+        text.startswith("Diese Seite zeigt Summen und oberste Ebenen. Die Dateien")
+        for text in page.texts
+    )
 
 
 def test_the_method_is_explained_only_where_it_was_used(tmp_path):
@@ -160,7 +163,7 @@ def test_the_method_is_explained_only_where_it_was_used(tmp_path):
     tables = [table, dataclasses.replace(table, provenance=other)]
     for number, explained in ((1, True), (2, False)):
         path = write_report(tables[:number], tmp_path / "index.html", title="x")
-        assert ("How these figures were protected" in read(path).texts) is explained
+        assert ("Protection of these figures" in read(path).texts) is explained
 
 
 def test_a_report_names_shared_provenance_once(tmp_path):

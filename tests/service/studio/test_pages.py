@@ -54,7 +54,7 @@ PAGES: dict[str, tuple[str, str, set[str]]] = {
     "/administration/trail": ("Audit trail", "Prüfpfad", AUDITOR),
     "/administration/log": ("Query log", "Abfrageprotokoll", AUDITOR),
     "/administration/overrides": ("Overrides of refusals", "Aufgehobene Ablehnungen", AUDITOR),
-    "/records": ("Methods on records", "Verfahren an Einzeldaten", PRODUCERS),
+    "/records": ("Methods on records", "Verfahren für Einzeldaten", PRODUCERS),
     "/rounding": ("Rounding", "Rundung", PRODUCERS),
     "/suppression": ("Suppression", "Sperrung", PRODUCERS),
 }  # fmt: skip

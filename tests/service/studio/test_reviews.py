@@ -436,7 +436,7 @@ def test_decisions_that_are_none(readers: Any) -> None:
         ({}, "nothing was decided"),
         ({"verdict-1": "maybe"}, "unknown decision"),
         ({"verdict-1": "hold"}, "needs a comment"),
-        ({"verdict-99": "accept"}, "there is no output 99"),
+        ({"verdict-99": "accept"}, "output 99 not found"),
         ({"verdict-1": "accept", "reason": " "}, "a reason is required"),
         ({"verdict-1": "hold", "comment-1": "x" * 2_001}, ""),
     ):

@@ -74,7 +74,7 @@ def test_page_tells_what_the_library_finds(readers: Any) -> None:
     assert hidden_rows(answer.text) == expected
     assert {row[1] for row in expected} == {"rule minimum frequency", "for others"}
     assert "Proven for the 3 interior cells and the 1 totals below: a reader" in answer.text
-    assert "How near to the lowest cost: no cheaper pattern is safe." in answer.text
+    assert "Distance to the lowest cost: no cheaper suppression pattern is safe." in answer.text
     # Hovered, focused and read aloud: a link that is described by the reason beside it.
     assert 'aria-describedby="w1"' in answer.text
     assert re.search(r'role="tooltip" id="w1">[^<]*between 1 and 300', answer.text)
@@ -86,8 +86,8 @@ def test_missing_totals_are_computed_protected_and_named(readers: Any) -> None:
     bare = CELLS.filter(pl.col("branch") != "Total").write_csv()
     page = send(readers, {**FIELDS, "cells": bare}).text
     assert hidden_rows(page) == hidden_rows(whole)
-    assert "1 totals were missing: they are computed" in page
-    assert "totals were missing" not in whole
+    assert "1 missing totals were computed. They are protected and part of" in page
+    assert "missing totals were computed. They are protected and part of" not in whole
     file = send(readers, {**FIELDS, "cells": bare, "act": "download"})
     assert pl.read_csv(io.BytesIO(file.content))["branch"].to_list() == ["Total", "A", "B", "C"]
 

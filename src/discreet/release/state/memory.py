@@ -250,9 +250,7 @@ class ReleaseState:
             or any(self.folder.glob("*.seal"))
             or any("seal" in memory for memory in self._memories.values())
         ):  # there is a release here, and no trace of a seal
-            message = (
-                "the release is not signed: it is from before releases were sealed, or lost it"
-            )
+            message = "the release is not signed: it is very old, or lost its signature"
             found.append(Problem(message, SEAL))
         else:
             found += self._broken(self.seals)

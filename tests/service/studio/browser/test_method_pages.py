@@ -25,7 +25,7 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
     page.wait_for_selector(".study [role=alert]")
     check_page(page)
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download the rounded table").click()
+        page.get_by_role("button", name="Download table").click()
     assert download.value.suggested_filename == "firms.csv"
     page.get_by_label("Base", exact=True).fill("")
     page.get_by_label("Spanning variables").fill("region")
@@ -45,18 +45,18 @@ def test_example_is_run_with_a_step_more(logged_in: Any, check_page: Any) -> Non
     page.get_by_label("Control tables *").fill("district, sex\nmarital_status")
     step = page.locator("fieldset.step").nth(2)
     step.get_by_label("Variables *").fill("district, sex, marital_status")
-    page.get_by_role("button", name="Show what changes").click()
+    page.get_by_role("button", name="Show changes").click()
     page.wait_for_selector("#outcome")
     check_page(page)
     assert page.get_by_text("(SAFE)").is_visible()
     assert page.locator(".both").count() == 2
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download the changed records").click()
+        page.get_by_role("button", name="Download file").click()
     assert download.value.suggested_filename == "persons.csv"
     page.get_by_role("button", name="Remove step 3").click()
     assert page.locator("fieldset.step").count() == 2
     page.get_by_label("Left out of the file").fill("household_id")
-    page.get_by_role("button", name="Show what changes").press("Enter")
+    page.get_by_role("button", name="Show changes").press("Enter")
     page.wait_for_selector("text=say whether it stays")
     check_page(page)
 
@@ -83,7 +83,7 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     page.wait_for_selector("text=Without your decisions")
     check_page(page)
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download the protected table").click()
+        page.get_by_role("button", name="Download table").click()
     assert download.value.suggested_filename == "turnover.csv"
 
 
@@ -92,7 +92,7 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     [
         ("/rounding?example=firms", "Runden", "Summen, die nicht aufgehen"),
         ("/suppression?example=firms", "Sperren", "Gesperrte Zellen"),
-        ("/records?example=persons", "Zeigen, was sich ändert", "Angaben für Nutzer"),
+        ("/records?example=persons", "Änderungen zeigen", "Angaben für Nutzer"),
     ],
 )
 def test_on_a_telephone_in_german_without_scripts(

@@ -462,7 +462,7 @@ def _insiders(
         return replace(found, share=share_of(wanted or "levels")), []
     if wanted is not None:
         message = "the table lacks the number of contributors of its cells"
-        hint = "hand in the number of records of each cell, or remove insiders"
+        hint = "add the number of records of each cell, or remove insiders"
         raise SuppressionError(message, code="insiders", where="suppress: insiders", hint=hint)
     return None, ["the number of contributors is unknown: protection against them was not examined"]
 
