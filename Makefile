@@ -53,7 +53,7 @@ endef
 .SUFFIXES:
 .PHONY: help demo serve test test-more test-all check bench bench-smoke mutate docs picture
 .PHONY: dist audit lock format clean distclean
-.PHONY: check-lint check-types check-imports check-sizes check-docs
+.PHONY: check-lint check-types check-imports check-sizes check-words check-docs
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
@@ -76,7 +76,7 @@ test-more: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark) ## run only th
 
 test-all: test test-more bench-smoke ## run every test: also Spark, R, PostgreSQL, Chromium, kills at every call, long searches, benchmarks
 
-check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
+check: check-lint check-types check-imports check-sizes check-words check-docs ## style, types, layers, sizes, words, documentation
 
 check-lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
@@ -91,6 +91,9 @@ check-imports: $(VENV)/.stamp-dev
 
 check-sizes: $(VENV)/.stamp-dev
 	$(BIN)/python scripts/check_sizes.py
+
+check-words: $(VENV)/.stamp-dev
+	$(BIN)/python scripts/check_words.py
 
 check-docs: $(VENV)/.stamp-dev
 	$(BIN)/python scripts/architecture_picture.py --check

@@ -1,8 +1,8 @@
 """Hold texts to plain words: ``check_words.py [--measure]``.
 
-In: the pages of documentation, the texts of the program (messages, hints, helps, ``words.toml``) and
-``words.toml`` beside this file: patterns, ceilings and exceptions with reasons. Out: one line per
-text that matches a pattern, and exit code 1 if a kind of text has more of them than its ceiling.
+In: the pages of documentation, the texts of the program (messages, hints, helps, ``words.toml``)
+and ``words.toml`` beside this file: patterns, ceilings and exceptions with reasons. Out: one line
+per text that matches a pattern, and exit code 1 if a kind of text has more than its ceiling.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def main(arguments: Sequence[str]) -> int:
         if text.kind in over:
             print(f"{text.path}:{text.line}: {name}: {text.text[:90]!r}: write {write}")
     names = vague_names()
-    most = {kind: limit for kind, limit in RULES["identifiers"]["most"].items()}
+    most = RULES["identifiers"]["most"]
     for package, (bad, whole) in names.items():
         limit = most.get(package, RULES["identifiers"]["share"] * whole)
         if bad > limit:

@@ -22,7 +22,7 @@ HOOKS: Mapping[str, str] = {
     "batch": "suffix: (path, language=, progress=) carries the file out; words and plain values",
     "suppress": "suffix, or `other`: (path, out, ...) hides cells of the file; words, plain values",
     "audit": "suffix, or `other`: (path, metadata=, intervals=) audits it; words and plain values",
-    "pattern": "suffix: (problem with hidden cells, path) writes the pattern, CONFIDENTIAL",
+    "pattern": "suffix: (problem with suppressed cells, path) writes the pattern, CONFIDENTIAL",
     "marks": "suffix: (path, spanning variables, separator=) reads what is decided about cells",
     "records": "a format of `discreet.microdata`: a module with `read_records_file` and "
     "`description_of`",

@@ -218,15 +218,18 @@ def test_a_rule_is_one_module(outcomes: dict[str, list[str]]) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('    key = "crowd"\n', "does not say its key"),
-        ('    bare = ("n",)\n', "does not say its bare"),
-        ("    filters = {}\n", "does not say its filters"),
-        ('    reason = Reason.declare(9, "crowd", en="too many", de="zu viele")\n', "its reason"),
+        ('    key = "crowd"\n', "lacks key"),
+        ('    bare = ("n",)\n', "lacks bare"),
+        ("    filters = {}\n", "lacks filters"),
+        (
+            '    reason = Reason.declare(9, "crowd", en="too many", de="zu viele")\n',
+            "rule Crowd lacks reason",
+        ),
         (', de="zu viele"', "'de'"),
-        ("    contributions = 1\n", "does not say its contributions"),
-        ("    of_counts = True\n", "does not say its of_counts"),
-        ('    per: Per = "record"\n', "does not say its per"),
-        (RULE[RULE.index("    def inference") :], "does not say its inference"),
+        ("    contributions = 1\n", "rule Crowd lacks contributions"),
+        ("    of_counts = True\n", "lacks of_counts"),
+        ('    per: Per = "record"\n', "lacks per"),
+        (RULE[RULE.index("    def inference") :], "lacks inference"),
     ],
 )
 def test_a_rule_that_forgets_something_is_an_error_at_import(

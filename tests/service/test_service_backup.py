@@ -152,5 +152,5 @@ def test_what_was_changed_is_refused_and_leaves_nothing(
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a").write_text("mine")
-    with pytest.raises(ServiceError, match="empty folder"):
+    with pytest.raises(ServiceError, match="the folder for a backup must be empty"):
         restore_backup(tmp_path / "none.tar", tmp_path / "full")

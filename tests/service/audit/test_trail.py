@@ -102,7 +102,7 @@ def test_the_database_refuses_changes(
     write(3)
     trail.sign_head(Ed25519PrivateKey.generate(), tmp_path, "anna")
     with (
-        pytest.raises(sa.exc.DBAPIError, match="never changed"),
+        pytest.raises(sa.exc.DBAPIError, match="logged entries cannot be changed"),
         service_database.writing() as connection,
     ):
         connection.exec_driver_sql(statement)
@@ -115,10 +115,10 @@ def test_replacing_is_changing(tmp_path: Path, laid_out_file: Path) -> None:
     columns = "1, 0, 'k', 'p', '', '{}', 'x', 'd'"
     with closing(sqlite3.connect(place)) as connection:
         connection.execute(f"INSERT INTO audit_entries VALUES ({columns})")
-        with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+        with pytest.raises(sqlite3.IntegrityError, match="logged entries cannot be changed"):
             connection.execute(f"INSERT OR REPLACE INTO audit_entries VALUES ({columns})")
         connection.execute("INSERT INTO audit_heads VALUES (1, 1, 'd', 0, 'k', 's')")
-        with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+        with pytest.raises(sqlite3.IntegrityError, match="logged entries cannot be changed"):
             connection.execute("REPLACE INTO audit_heads VALUES (1, 1, 'e', 0, 'k', 's')")
 
 

@@ -102,4 +102,4 @@ def test_keys_are_read_from_private_files_only(asked: tuple[str, Path], tmp_path
     open_to_all.write_text("dsc_x")
     open_to_all.chmod(0o644)
     said = ask((asked[0], open_to_all), "datasets", code=2)
-    assert "others on this computer can open" in re.sub(r"\s+", " ", said)
+    assert "other users of this computer can open" in re.sub(r"\s+", " ", said)

@@ -106,7 +106,9 @@ def test_one_writer_at_a_time(service_database: ServiceDatabase, service_url: st
 def test_a_newer_form_is_refused(service_database: ServiceDatabase, service_url: str) -> None:
     with service_database.writing() as connection:
         connection.execute(sa.update(SERVICE_SCHEMA).values(version=2))
-    with pytest.raises(ServiceError, match="form 2") as told:
+    with pytest.raises(
+        ServiceError, match="the database has schema version 2; this service needs"
+    ) as told:
         ServiceDatabase.open(service_url)
     assert told.value.code == "data-not-ready"
 

@@ -107,7 +107,7 @@ def test_old_packages_do_not_come_back(served: CellService) -> None:
             proposed(served, version)
         assert caught.value.code == "conflict"
     changed(served, "retire", "3")
-    with pytest.raises(ServiceError, match="there already"):
+    with pytest.raises(ServiceError, match="the version exists already"):
         proposed(served, "3")
     with pytest.raises(ServiceError, match="this set is already retired"):
         changed(served, "activate", "3")

@@ -153,7 +153,7 @@ def test_keys_are_made_in_person(people: PeopleOfService) -> None:
     anna, new = made(people)
     by_key = people.keys.principal(new.token)
     assert by_key is not None
-    with pytest.raises(ServiceError, match="makes no other keys"):
+    with pytest.raises(ServiceError, match="a key cannot create other keys"):
         people.keys.create(by_key, name="more", grants=[CENSUS])
     other = people.logged_in("otto", CENSUS)
     with pytest.raises(ServiceError, match="their owners, and by administrators for systems"):
@@ -170,7 +170,7 @@ def test_keys_are_made_in_person(people: PeopleOfService) -> None:
 
 @pytest.mark.parametrize("days", [0, -1, 731])
 def test_keys_last_some_time(people: PeopleOfService, days: int) -> None:
-    with pytest.raises(ServiceError, match="lasts"):
+    with pytest.raises(ServiceError, match="the validity of a key must be 1 to"):
         made(people, days=days)
 
 
@@ -200,7 +200,7 @@ def test_keys_are_replaced_without_a_gap(people: PeopleOfService) -> None:
     people.clock.later(hours=2)
     assert people.keys.principal(old.token) is None
     assert people.keys.principal(new.token) is not None
-    with pytest.raises(ServiceError, match="over"):
+    with pytest.raises(ServiceError, match="the key has expired or been replaced"):
         people.keys.rotate(anna, old.key.id)
 
 
@@ -209,9 +209,9 @@ def test_a_key_replaces_itself_and_no_other(people: PeopleOfService) -> None:
     other = people.keys.create(anna, name="another", grants=[CENSUS])
     by_key = people.keys.principal(mine.token)
     assert by_key is not None
-    with pytest.raises(ServiceError, match="unknown key"):
+    with pytest.raises(ServiceError, match="key not found"):
         people.keys.rotate(by_key, other.key.id)
-    with pytest.raises(ServiceError, match="unknown key"):
+    with pytest.raises(ServiceError, match="key not found"):
         people.keys.revoke(by_key, other.key.id)
     new = people.keys.rotate(by_key, mine.key.id)
     with pytest.raises(ServiceError, match="successor"):
@@ -225,11 +225,11 @@ def test_others_keys_are_not_there(people: PeopleOfService) -> None:
     _, new = made(people)
     otto = people.logged_in("otto", CENSUS)
     for number in (new.key.id, "0" * 12, "", "' OR 1=1", new.token):
-        with pytest.raises(ServiceError, match="unknown key") as found:
+        with pytest.raises(ServiceError, match="key not found") as found:
             people.keys.revoke(otto, number)
         assert found.value.code == "not-found"
     admin = people.logged_in("rosa", Grant("admin"))
-    with pytest.raises(ServiceError, match="unknown key"):
+    with pytest.raises(ServiceError, match="key not found"):
         people.keys.revoke(replace(admin, key="0" * 12), new.key.id)
     people.keys.revoke(admin, new.key.id)
     assert people.keys.principal(new.token) is None

@@ -92,7 +92,7 @@ def test_two_persons_agree_and_it_is_done(people: PeopleOfService, acts: Acts) -
     assert (decided.state, decided.decider, acts.done) == (ProposalState.approved, "otto", 1)
     assert notes(people) == 1
     assert people.acts()[-2:] == ["proposed", "approved"]
-    with pytest.raises(ServiceError, match="approved already"):
+    with pytest.raises(ServiceError, match="this proposal is already approved"):
         approve(people, waiting.id, otto)
     assert acts.done == 1
 
@@ -124,7 +124,10 @@ def test_nobody_agrees_with_themselves(people: PeopleOfService, acts: Acts) -> N
         with pytest.raises(ServiceError) as found:
             approve(people, waiting.id, other)
         assert found.value.code == "second-person"
-        with people.database.writing() as connection, pytest.raises(ServiceError, match="decides"):
+        with (
+            people.database.writing() as connection,
+            pytest.raises(ServiceError, match="you cannot decide on your own proposal"),
+        ):
             people.approvals.reject(connection, waiting.id, other, WHY)
     assert acts.done == 0
 
@@ -135,7 +138,7 @@ def test_what_was_proposed_by_a_key_is_its_owners(people: PeopleOfService, acts:
     by_key = people.keys.principal(key.token)
     assert by_key is not None
     waiting = proposed(people, by_key)
-    with pytest.raises(ServiceError, match="themselves"):
+    with pytest.raises(ServiceError, match="you cannot approve your own proposal"):
         approve(people, waiting.id, anna)
 
 
@@ -144,9 +147,9 @@ def test_nobody_in_particular_agrees_to_nothing(people: PeopleOfService, acts: A
     waiting = proposed(people, anna)
     for kind in ("local", "anonymous", "system"):
         nobody = Principal(name="x", kind=kind, grants=(Grant("custodian"),))
-        with pytest.raises(ServiceError, match="logged in"):
+        with pytest.raises(ServiceError, match="a login is required"):
             approve(people, waiting.id, nobody)
-        with pytest.raises(ServiceError, match="logged in"):
+        with pytest.raises(ServiceError, match="a login is required"):
             proposed(people, nobody, subject="other@1")
 
 
@@ -160,7 +163,7 @@ def test_the_content_agreed_on_is_the_one_proposed(people: PeopleOfService, acts
     assert acts.done == 0
     # Somebody put another content in its place: everything is undone.
     acts.digest = OTHER
-    with pytest.raises(ServiceError, match="no longer"):
+    with pytest.raises(ServiceError, match="the content changed since the proposal"):
         approve(people, waiting.id, otto)
     assert notes(people) == 0
     with people.database.reading() as connection:
@@ -310,7 +313,7 @@ def test_reasons_subjects_and_digests_have_their_form(
 def test_nothing_is_done_that_nobody_can_do(people: PeopleOfService) -> None:
     anna, otto = custodians(people)
     waiting = proposed(people, anna)
-    with pytest.raises(ServiceError, match="nothing is there"):
+    with pytest.raises(ServiceError, match="the action is not available"):
         approve(people, waiting.id, otto)
     with people.database.reading() as connection:
         assert people.approvals.proposal(connection, waiting.id).state is ProposalState.open

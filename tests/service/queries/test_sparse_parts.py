@@ -128,7 +128,7 @@ def test_a_note_names_them_in_both_languages(hiding: Answers) -> None:
     table = ask(hiding, [AGE, REGION])
     (note,) = [each for each in table.notes if each.kind == "suppressed-parts"]
     assert [note.text(language) for language in ("en", "de")] == [
-        "Suppressed parts of the table, shown as “.”: Age × Region (municipality).",
+        "Suppressed subtables, shown as “.”: Age × Region (municipality).",
         "Gesperrte Tabellenteile, als „.“ ausgewiesen: Alter × Region (municipality).",
     ]
     assert not [each for each in ask(hiding, ["sex"]).notes if each.kind == "suppressed-parts"]
@@ -148,13 +148,13 @@ def test_every_format_shows_that_they_are_hidden(hiding: Answers, name: str) -> 
     elif name == "xlsx":
         book = zipfile.ZipFile(io.BytesIO(content))
         text = "".join(book.read(each).decode() for each in book.namelist() if "xml" in each)
-        assert "Suppressed parts of the table" in text
+        assert "Suppressed subtables" in text
         assert len(re.findall(r"<t[^>]*>\.</t>", text)) >= 1
     else:
         text = content.decode("utf-8-sig" if name != "px" else "latin-1", "replace")
         sign = {"csv": ",suppressed", "sdmx-csv": ",Q,C", "px": '"."', "html": ">.<"}.get(name)
         assert sign is None or text.count(sign) >= hidden
-        assert name in ("csv", "sdmx-csv") or "Suppressed parts of the table" in text
+        assert name in ("csv", "sdmx-csv") or "Suppressed subtables" in text
 
 
 def spellings(answers: Answers) -> Iterator[tuple[list[Any], dict[str, Any], dict[str, str]]]:

@@ -288,7 +288,7 @@ figures.x = { kind = "mean" }
     told = {each["where"]: each for each in found["problems"]}
     assert told["line 4, tables.a.by[0]"]["hint"] == "closest match: 'region'"
     assert "line 4, tables.a.by[1]" in told
-    assert "identifies" in told["line 5, tables.a.where"]["message"]
+    assert "identifiers" in told["line 5, tables.a.where"]["message"]
     assert any(where.startswith("line 8, tables.b.from") for where in told)
     assert any(where.startswith("line 10, tables.b.formats") for where in told)
     assert any("tables.b.figures.x" in where for where in told)

@@ -206,7 +206,9 @@ def begin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = opened(folder)
     with monkeypatch.context() as patch:
         patch.setattr(publications, "switch", broken)
-        with pytest.raises(ServiceError, match="written down") as caught:
+        with pytest.raises(
+            ServiceError, match="the publication is logged, but the files cannot be moved"
+        ) as caught:
             published(service)
     assert caught.value.code == "data-not-ready"
     service.close()

@@ -34,7 +34,7 @@ def test_unknown_kind_is_refused(readers: Any) -> None:
 def test_trail_is_verified_and_that_is_written_down(readers: Any) -> None:
     answer = readers.browser("otto").submit("/administration/trail", "/administration/trail/verify")
     assert answer.status_code == 200
-    assert "The trail is as it was written." in text_of(answer.text, "verdict")
+    assert "The audit trail is complete and unchanged." in text_of(answer.text, "verdict")
     latest = readers.page("/administration/trail?kind=trail_verified", "otto")
     assert "otto" in text_of(latest, "rows")
 

@@ -230,12 +230,12 @@ def test_every_corner_of_the_form_is_drawn_fast(readers: Any) -> None:
         ({"a_never": "1; x"}, "expected whole numbers"),
         ({"a_never": "0"}, "values from 1 to 10 can be excluded"),
         ({"a_never": "11"}, "values from 1 to 10 can be excluded"),
-        ({"a_never": "1,2,3,4,5,6,7,8,9"}, "up to 8 figures"),
+        ({"a_never": "1,2,3,4,5,6,7,8,9"}, "up to 8 values"),
         ({"a_fixed": "yes", "a_stay": "0"}, "above 0 and at most 100"),
         ({"a_fixed": "yes", "a_stay": "101"}, "above 0 and at most 100"),
         ({"a_fixed": "yes", "a_stay": ""}, "must be a number"),
         ({"a_order": "upside down"}, "unknown order"),
-        ({"compared": "yes", "b_noise": "99"}, "the largest noise is a whole number"),
+        ({"compared": "yes", "b_noise": "99"}, "the largest noise must be a whole number"),
         ({"a_noise": "1", "a_never": "1,2"}, "This design is not possible"),
     ],
 )
@@ -415,7 +415,7 @@ def test_a_design_is_signed_and_activated_by_two_persons(readers: Any) -> None:
         ).status_code
         == 303
     )
-    assert "Waits for a second person" in readers.page("/designs/sets", MIRA)
+    assert "Needs a second person" in readers.page("/designs/sets", MIRA)
     seen = send(readers, "carl", f"{path}/look")
     assert seen.status_code == 200
     assert seen.headers["cache-control"] == "no-store"
@@ -570,7 +570,9 @@ def test_the_key_of_the_studio_signs_parameters_and_nothing_else(
     office.write_bytes((readers.folder / "office.key").read_bytes())
     office.chmod(0o600)
     office.with_suffix(".pub").write_bytes((readers.folder / "office.pub").read_bytes())
-    with pytest.raises(SettingsError, match="a key of its own"):
+    with pytest.raises(
+        SettingsError, match="the studio needs a separate key, not the key of policies or"
+    ):
         parameter_signers(settings.trusted_signers, office)
     office.with_suffix(".pub").write_bytes(studio.read_bytes())
     with pytest.raises(SettingsError, match=r"its \.pub file"):

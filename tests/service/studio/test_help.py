@@ -32,7 +32,7 @@ def test_help_explains_signs_and_words(readers: Any, language: str) -> None:
 
 def test_words_are_explained_in_place(readers: Any) -> None:
     text = readers.page("/tables/census?by=region:state&unit=person", "rita")
-    assert "By how many independent figures" in text
+    assert "Number of independent values" in text
     assert 'href="/help#exposure"' in text
 
 

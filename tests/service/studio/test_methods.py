@@ -103,7 +103,7 @@ def test_counts_that_can_be_worked_out_are_named(readers: Any) -> None:
     cells = "sex,n\nTotal,8\nm,4\nw,4\n"
     fields = {**FIELDS, "cells": cells, "by": "sex", "method": "conventional", "base": "3"}
     page = send(readers, fields).text
-    assert "3 of 3 counts can be worked out from sums" in page
+    assert "3 of 3 counts can be computed from sums" in page
     assert "<code>sex=m</code>" in page
     assert "1 of 1" in page
     wider = send(readers, {**fields, "base": "10"}).text
@@ -140,7 +140,10 @@ def test_cells_come_as_a_file_or_from_a_spreadsheet(readers: Any) -> None:
 
 
 #: Words of what comes of an example.
-OF_EXAMPLES = {"rounding": "0 of 55", "assess_records": "Who can be found by district, sex, age"}
+OF_EXAMPLES = {
+    "rounding": "0 of 55",
+    "assess_records": "Re-identification risk by district, sex, age",
+}
 
 
 @pytest.mark.parametrize("name", [name for name, row in OPERATIONS.items() if row.page])
@@ -195,7 +198,7 @@ def test_programs_get_the_same_figures(readers: Any, tmp_path: Path) -> None:
         ({"trees": "sex"}, "line 1 has another form"),
         ({"cells": "sex,age,n\nTotal,Total,x\n"}, "expected whole numbers"),
         ({"cells": "sex,age,n\nTotal,Total,-3\n"}, "below 0"),
-        ({"cells": "sex,age,n\nTotal,Total\nm,1,2,3\n"}, "cannot be read as csv"),
+        ({"cells": "sex,age,n\nTotal,Total\nm,1,2,3\n"}, "is not valid csv"),
         ({"format": "exe"}, "format not available"),
         ({"key_grid": "sand"}, ""),
         ({"name": "../../x"}, "name"),

@@ -126,7 +126,7 @@ def test_page_shows_tables_and_risk_before_and_after(readers: Any) -> None:
         )
         expected.append((after, before, after - before))
     assert [(int(a), int(b), int(c or 0)) for a, b, c in found] == expected
-    assert "Codes were made coarser: age." in page
+    assert "Codes were recoded to coarser ones: age." in page
     assert "Who can be found by" in page
     secret = secret_of_file(readers.service, "paul", "people")
     assert secret.derive("x").hex() not in page
@@ -152,7 +152,7 @@ def test_large_files_are_not_sent_back(readers: Any) -> None:
     fields = {**FIELDS, **sent_steps("recode"), "rows": ""}
     file = {"file": ("people.csv", more.encode(), "text/csv")}
     page = send(readers, fields, files=file).text
-    assert "choose it again for the next run" in page
+    assert "Choose it again for the next run" in page
     assert more.splitlines()[1_000] not in page
     assert len(page) < 60_000
 
@@ -168,7 +168,7 @@ def test_large_files_are_not_sent_back(readers: Any) -> None:
         ({"step0-intervals": ""}, ""),
         ({"id": "pid"}, "column 'pid' not found"),
         ({"drop": "person"}, ""),
-        ({"drop": "household"}, "say whether it stays"),
+        ({"drop": "household"}, "the column identifies records: drop or keep it"),
         ({"drop": "person, household, shoe"}, "column not found"),
         ({"keys": "shoe"}, "column not found"),
         ({"tables": "region, shoe"}, "column not found"),
@@ -176,7 +176,7 @@ def test_large_files_are_not_sent_back(readers: Any) -> None:
         ({"tables": "a, b, c, d"}, "tables"),
         ({"format": "exe"}, "format"),
         ({"name": "../x"}, "name"),
-        ({"rows": "a,b\n1\n2,3,4\n"}, "cannot be read as csv"),
+        ({"rows": "a,b\n1\n2,3,4\n"}, "the body is not valid csv"),
         ({"keys": "x" * 600}, "more than 500 characters"),
     ],
 )

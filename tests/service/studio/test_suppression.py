@@ -96,7 +96,7 @@ def test_a_code_that_is_the_sum_of_the_others_is_asked_about(readers: Any) -> No
     named = FIELDS["cells"].replace("Total", "All")
     answer = send(readers, {**FIELDS, "cells": named})
     assert answer.status_code == 422
-    assert "everywhere the sum of the other codes" in answer.text
+    assert "always the sum of the other codes" in answer.text
 
 
 def test_records_are_tabulated_and_judged(readers: Any) -> None:

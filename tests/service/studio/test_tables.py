@@ -167,7 +167,7 @@ def test_releases_are_searched(readers: Any) -> None:
     page = readers.page("/releases/census-2022?query=rents")
     assert "/releases/census-2022/rents" in page
     assert "/releases/census-2022/population" not in page
-    assert "No table has all of these words" in readers.page("/releases/census-2022?query=zzz")
+    assert "No table contains all of these words" in readers.page("/releases/census-2022?query=zzz")
 
 
 def test_downloads_are_those_of_the_interface(readers: Any) -> None:
@@ -210,7 +210,7 @@ def test_code_to_copy_asks_the_same(readers: Any) -> None:
 
 def test_who_may_only_read_is_led_to_the_login(readers: Any) -> None:
     page = readers.page("/tables/census?by=sex&unit=person")
-    assert "log in" in page
+    assert "Log in" in page
     assert 'id="cells"' not in page
     refused = readers.page(f"/tables/census/result?{ASKED}", status=401)
     assert 'href="/login?next=' in refused
@@ -220,7 +220,7 @@ def test_who_may_only_read_is_led_to_the_login(readers: Any) -> None:
 def test_large_table_becomes_a_job(readers: Any) -> None:
     rita = readers.browser("rita")
     asked = "unit=person&by=nationality:2,occupation:2,age5&totals=all"
-    assert "A large table" in readers.page(f"/tables/census/result?{asked}", "rita")
+    assert "Large table" in readers.page(f"/tables/census/result?{asked}", "rita")
     answer = rita.submit(f"/tables/census/result?{asked}", "/tables/census/job", format="csv")
     assert answer.status_code == 303, answer.text
     place = answer.headers["location"]

@@ -65,7 +65,7 @@ class UnitNoiseProtection(Protection):
     """Values change by a factor that their unit has in all tables."""
 
     name = "unit-noise"
-    manner = "noise of their units"
+    manner = "multiplicative noise"
     beside: Mapping[str, str] = MappingProxyType(
         {
             "noise": "two independent perturbations of one value narrow it down",

@@ -92,7 +92,7 @@ class SuppressionProtection(Protection):
     """Sensitive cells are hidden, and others with them so that nobody works them out."""
 
     name = "suppress"
-    manner = "hidden cells"
+    manner = "suppressed cells"
     beside: Mapping[str, str] = MappingProxyType({"noise": "true values disclose the noise"})
     table_keys = ("value", "shadow", "marks", "known", "ratios", "rules", "holdings")
     hints: Mapping[str, str] = MappingProxyType(
