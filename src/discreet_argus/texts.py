@@ -130,7 +130,7 @@ def split_rows(
     """The fields of lines by name; lines with more or fewer fields are refused."""
     rows = [split_fields(line, separator) for _, line in lines]
     problems = [
-        Problem(f"{len(row)} fields, but but {len(names)} are described", text.place(at))
+        Problem(f"{len(row)} fields, but {len(names)} are described", text.place(at))
         for (at, _), row in zip(lines, rows, strict=True)
         if len(row) != len(names)
     ]

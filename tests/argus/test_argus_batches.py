@@ -95,9 +95,9 @@ def test_a_frequency_table_has_no_response(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (HEAD + TABLE + TAIL + "<SUPPRESS> RND(1,5)", "is not a method of cell suppression"),
-        (HEAD + TABLE + TAIL + "<SUPPRESS> MOD(3)", "there is no table 3"),
+        (HEAD + TABLE + TAIL + "<SUPPRESS> MOD(3)", "table 3 not found"),
         (HEAD + TABLE + TAIL + "<SUPPRESS> FOO(1)", "unknown method, or table missing"),
-        (HEAD + TABLE + TAIL + "<FLY> high", "the command <FLY> is not known"),
+        (HEAD + TABLE + TAIL + "<FLY> high", "unknown command <FLY>"),
         (HEAD + TABLE + "<SAFETYRULE> Q(1)\n<READMICRODATA>", "rule Q is unknown or incomplete"),
         (HEAD + TABLE + "<SAFETYRULE> NK(2)\n<READMICRODATA>", "rule NK needs 2 numbers"),
         (HEAD + TABLE + "<SAFETYRULE> NK(2,850)\n<READMICRODATA>", "k must be a number"),

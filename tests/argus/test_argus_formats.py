@@ -78,9 +78,9 @@ def test_metadata_are_written_as_they_were_read(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Region 12\n", "this is no variable"),
+        ("Region 12\n", "not a variable"),
         ("Region 12 2\n<HIERARCHICAL>\n", "hierarchical without a hierarchy"),
-        ("Region 12 2\n<COLOUR> red\n", "<COLOUR> is not known"),
+        ("Region 12 2\n<COLOUR> red\n", "<COLOUR> is unknown, or has wrong values"),
         ("<RECODEABLE>\n", "precedes any variable"),
         ("Region 1 2\nregion 3 2\n", "described twice"),
         ("<SPSS>\nRegion 1 2\n", ".rda files of SPSS records are not supported"),
@@ -130,7 +130,7 @@ def test_records_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "some.csv").write_text("a;1\nb;x\nc\n")
     place = ArgusVariable(name="place", length=1, coded=True)
     value = ArgusVariable(name="value", length=1, numeric=True)
-    with pytest.raises(SuppressionError, match="line 3: 1 fields, 2 are described"):
+    with pytest.raises(SuppressionError, match="1 fields, but 2 are described"):
         read_records(tmp_path / "some.csv", described(place, value))
     (tmp_path / "some.csv").write_text("a;1\nb;x\n")
     with pytest.raises(SuppressionError, match="line 2: value is not a number"):
@@ -172,10 +172,10 @@ STATUS = ArgusVariable(name="status", role="status")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a;1;1;S\na;2;1;S\n", "line 2: a cell with the same codes of size stands above"),
-        ("a;1;1\n", "3 fields, 4 are described"),
+        ("a;1;1;S\na;2;1;S\n", "a cell with the same codes of size precedes it"),
+        ("a;1;1\n", "3 fields, but 4 are described"),
         ("a;x;1;S\n", "value is not a number"),
-        ("a;1;1.5;S\n", "n is a whole number"),
+        ("a;1;1.5;S\n", "n must be a whole number of at least 0"),
         ("a;1;1;Q\n", "unknown status 'Q'"),
         ("a;1;1;E\n", "1 cells are marked as empty but have a value"),
     ],
@@ -257,7 +257,7 @@ def test_marks_reach_the_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a;b;x\n", "the command 'x' is not known"),
+        ("a;b;x\n", "unknown command 'x'"),
         ("a;b\n", "2 codes and a command"),
         ("a;b;c\n", "1 numbers follow the command c"),
         ("a;b;pl;1;q\n", "2 numbers follow the command pl"),

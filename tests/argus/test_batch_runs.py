@@ -323,10 +323,10 @@ def test_recodes_make_tables_coarser(full: Path) -> None:
     ("recode", "message"),
     [
         ("A:P1-P4\nB:P4-P6\n", "several groups"),
-        ("A P1-P4\n", "no group of codes"),
+        ("A P1-P4\n", "not a group of codes"),
         ("<MISSING> 9\n", "no group"),
         ("<TREERECODE>\nX\n", "code 'X' not found"),
-        ("<OTHER> 1\n", "not known"),
+        ("<OTHER> 1\n", "unknown"),
     ],
 )
 def test_wrong_recodes_are_refused_before_anything_is_written(
@@ -343,7 +343,7 @@ def test_what_the_metadata_lack_is_named_at_once(folder: Path) -> None:
     with pytest.raises(SuppressionError) as caught:
         sensitive(folder, "P(10,1)|FREQ(0,0)|FREQ(3,30)|WGT(1)|REQ(1,2,3,4)")
     told = str(caught.value)
-    assert all(mark in told for mark in ("<HOLDING>", "<WEIGHT>", "<REQUEST>", "told apart"))
+    assert all(mark in told for mark in ("<HOLDING>", "<WEIGHT>", "<REQUEST>", "cannot be identified"))
 
 
 def test_the_command_carries_batches_out(folder: Path) -> None:

@@ -77,9 +77,9 @@ def test_what_is_never_published(reference: Path) -> None:
             [
                 "Noise is at most 5. Zero stays zero.",
                 "Never published: 1 and 2.",
-                "The counts up to 7 have rows of their own: 0 % to 39.4 % stay as they are, "
+                "Counts up to 7 have separate rows: 0 % to 39.4 % stay unchanged, "
                 "the variance is 3.",
-                "From count 8 on all counts are treated alike: 22.9 % stay as they are",
+                "From count 8 all counts are treated equally: 22.9 % stay unchanged",
                 "61.7 % change by at most 1, 14.5 % by 3 or more, 4.1 % by 4 or more",
             ],
         ),
@@ -113,7 +113,7 @@ def test_words_for_what_is_unusual() -> None:
     assert "For the key grid 256 only." in describe(on_keys)
     other = {-1: 0.5, 1: 0.5}
     block = PerturbationTable.from_rows({0: {0: 1}, 1: other, 2: {0: 1}}, beyond=(1, 2))
-    assert "a block of different rows" in describe(block)
+    assert "a repeated block of different rows" in describe(block)
     with pytest.raises(PerturbationError, match="use en or de"):
         describe(even, "fr")
 

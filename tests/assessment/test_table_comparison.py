@@ -86,7 +86,7 @@ def test_hidden_cells_have_no_published_number() -> None:
     hidden = compared.to_polars().filter(pl.col("status") == "suppressed")
     assert hidden["protected"].null_count() == hidden.height == compared.measures()["hidden"] == 2
     assert compared.measures()["unchanged"] == 1.0
-    assert "hidden cells with records: 2" in compared.text()
+    assert "suppressed cells with records: 2" in compared.text()
 
 
 def test_sums_are_compared_by_relative_deviation() -> None:

@@ -210,7 +210,7 @@ def test_columns_that_determine_another_together_are_a_gap(number: int, size: in
     by: list[Spec] = [([*names, "sex"], None), (["odd", "sex"], None)]
     system = CellSystem(Partitions(people, tabulated(people, by)), tabulated(people, by))
     gaps = [(gap.name, gap.size()) for gap in system.unexamined]
-    listed = f"joint information of columns ({', '.join(names)}: odd)"
+    listed = f"what columns determine together ({', '.join(names)}: odd)"
     assert gaps == [(listed, f"{number} columns together")]
     few = people.head(6)
     assert not Partitions(few, tabulated(few, by)).unexamined
@@ -285,7 +285,7 @@ def test_coincidences() -> None:
     found = Partitions(few.head(12), tabulated(few.head(12), [(["age"], None), (["sex"], None)]))
     assert [(doubt.text, doubt.assumed) for doubt in found.doubts] == [("age determines sex", True)]
     assert found.determines("age", "sex")
-    assert "Readers are taken to know it" in found.doubt_lines()[0]
+    assert "Readers are assumed to know it" in found.doubt_lines()[0]
 
 
 def test_doubts_are_struck_out_by_name() -> None:

@@ -401,7 +401,7 @@ def test_an_engine_is_one_module(outcomes: dict[str, list[str]]) -> None:
 @pytest.mark.parametrize("word", ["name", "rank", "takes", "cubes"])
 def test_an_engine_that_forgets_something_is_an_error_at_import(word: str) -> None:
     renamed = ENGINE.replace(f"    {word} =", "    other =").replace(f"def {word}(", "def other(")
-    with pytest.raises(TypeError, match=f"does not say its {word}"):
+    with pytest.raises(TypeError, match=f"lacks {word}"):
         exec(compile(renamed, "loop", "exec"), {"__name__": "loop"})
     assert "loop" not in [engine.name for engine in known_engines()]
 

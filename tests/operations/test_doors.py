@@ -197,7 +197,7 @@ def test_clients_know_settings_before_anything_is_sent() -> None:
     with pytest.raises(ServiceError) as caught:
         next(run("rounding", pl.DataFrame({"n": [1]}), base=1, method="controlled", margins=3))
     assert {each.where for each in caught.value.problems} == {"rounding.base", "rounding.margins"}
-    with pytest.raises(ServiceError, match="no such method"):
+    with pytest.raises(ServiceError, match="unknown method"):
         next(run("magic", pl.DataFrame({"n": [1]})))
 
 

@@ -68,8 +68,8 @@ def test_sparse_files_say_what_is_not_listed(rents, tmp_path):
     said = json.loads(write(rents, tmp_path / "r.json", complete=False).read_text())
     assert len(said["cells"]["value"]) == rents.stored
     assert said["unlisted"] == (
-        "Cells that are not listed: zero (Rented dwellings, Surplus); "
-        "without a figure (Average rent, Vacancy rate)."
+        "Cells not listed: zero (Rented dwellings, Surplus); "
+        "without a value (Average rent, Vacancy rate)."
     )
     assert said["cells"]["value"][0] == 12_345
     assert "figure" not in [variable["name"] for variable in said["variables"]]

@@ -23,7 +23,7 @@ def test_the_published_example_of_the_census():
     assert figures[2].tolist() == [197, 25, 25, 40, 45, 60]
     note = non_additivity(table)
     assert note is not None
-    english = "Total 371; its parts add up to 372 (Sex), 369 (Age class), 368 (inner cells)."
+    english = "Total 371; its parts add up to 372 (Sex), 369 (Age class), 368 (interior cells)."
     german = (
         "Insgesamt 371; die Teile ergeben zusammen 372 (Geschlecht), 369 (Altersklasse), "
         "368 (Innenfelder)."

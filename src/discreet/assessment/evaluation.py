@@ -82,10 +82,10 @@ def describe(ptable: PerturbationTable, language: str = "en") -> str:
     >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
     >>> print(describe(ptable))
     Noise is at most 1. Zero stays zero.
-    From count 1 on all counts are treated alike: 50 % stay as they are, the variance is 0.5.
+    From count 1 all counts are treated equally: 50 % stay unchanged, the variance is 0.5.
     The noise averages zero in every row.
-    Of the counts from 1 on, 100 % change by at most 1, 0 % by 3 or more, 0 % by 4 or more;
-    on average they change by 0.5.
+    Counts from 1 on: 100 % change by at most 1, 0 % by 3 or more, 0 % by 4 or more;
+    the mean change is 0.5.
     """
     words = words_of("description", language)
     chances, rows = NoiseChances.of(ptable), evaluate(ptable)

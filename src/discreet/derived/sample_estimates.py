@@ -211,7 +211,7 @@ def estimate_sample(
     >>> safe.get("Total"), safe.get("m")
     (80000, 40000)
     >>> safe.cell_notes[1].note.text()
-    'Class B of precision.'
+    'Precision class B.'
     """
     wanted = list(figures) or [KeyFigure(name="count", kind="count")]
     _check(wanted, round_to)

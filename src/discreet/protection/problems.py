@@ -173,7 +173,7 @@ def warnings_about(path: str | os.PathLike[str]) -> tuple[str, ...]:
     ...     before = warnings_about(file.name)
     ...     Path(file.name).chmod(0o644)
     ...     before, warnings_about(file.name)[0].partition(";")[0]
-    ((), 'others on this computer can read the perturbation table')
+    ((), 'other users of this computer can read the perturbation table')
     """
     place = Path(path)
     try:

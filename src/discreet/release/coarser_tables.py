@@ -139,8 +139,8 @@ def hide_less(
     >>> firms = pl.DataFrame({"branch": [*"aaaabbcc"], "sales": [5, 5, 6, 6, 3, 4, 4, 5]})
     >>> how = {"by": ["branch"], "values": ["sales"], "rules": rules_from(["n=3"])}
     >>> print(hide_less(RecordTable(records=firms, **how), method="fast").text())
-    As it is: 2 of 4 cells hidden (2 sensitive), 2 published.
-    1. branch: merge b and c: 0 of 3 cells hidden (0 sensitive), 3 published.
+    As it is: 2 of 4 cells suppressed (2 sensitive), 2 published.
+    1. branch: merge b and c: 0 of 3 cells suppressed (0 sensitive), 3 published.
     """
     records = collected(read_columns(table.records, []))
     whole = replace(table, records=records)

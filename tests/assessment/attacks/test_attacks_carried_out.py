@@ -323,7 +323,7 @@ def test_the_report_finds_every_leak_of_a_release_made_for_the_purpose(
     assert "homes | persons" in text or "persons | homes" in text
     assert "Publish these sums with noise" in text
     page = attack_page(report, internal=True)
-    for words in ("Keys of their own", "A variance of at least", "Publish these sums with noise"):
+    for words in ("Separate keys", "A variance of at least", "Publish these sums with noise"):
         assert words in page
 
 

@@ -40,7 +40,7 @@ def test_what_is_found_is_open_and_what_is_unknown_is_not_safe(report: AttackRep
     assert [gap.name for gap in report.judgement.gaps] == ["attack: Averaging succeeds"]
     bare = replace(report, bare=[replace(each, whole=3) for each in _bare()])
     assert bare.verdict == "open"
-    assert bare.judgement.opened == ("Shares of everything",)
+    assert bare.judgement.opened == ("Shares of 100 %",)
     for attack, rate, verdict in (
         ("average", 0.6, "safe"), ("average", 0.61, "open"), ("values", 0.01, "open"),
         ("values", None, "not examined"),
@@ -83,7 +83,7 @@ def test_limits_enter_the_verdict(
         assert (own.verdict == "safe") is kept
         assert ("within its limit" in own.line()) is kept
     strict = replace(limited, bare=[replace(each, whole=3) for each in _bare()])
-    assert "It is NOT safe against attacks without a limit: Shares of everything." in strict.text()
+    assert "It is NOT safe against attacks without a limit: Shares of 100 %." in strict.text()
     assert strict.verdict == "open"
     assert replace(strict, limits={**limits, "whole": 3}).verdict == limited.verdict
 
@@ -107,7 +107,7 @@ def test_what_names_do_not_tell_is_not_examined(report: AttackReport) -> None:
     assert dc.attack(tables, ptable=noise).gaps == ()
     apart = dc.attack(tables[:2], ptable=noise)
     assert [gap.name for gap in apart.gaps] == [
-        "shared information of variables with other names: a, c"
+        "what variables of other names share: a, c"
     ]
     assert apart.verdict != "safe"
     assert apart.gap_lines()[0] in apart.text()

@@ -75,7 +75,7 @@ def test_columns_with_one_key_are_found_and_those_with_keys_of_their_own_are_not
     (pair,) = report.alike
     assert {pair.first, pair.second} == {"turnover", "wages"}
     assert pair.alike > 0.6 * pair.sums
-    assert "blurred alike" in report.text()
+    assert "with the same noise" in report.text()
     assert report.exceeded({"alike": 0}) == ["alike is 1, above 0"]
     assert apart.alike == []
 

@@ -54,7 +54,7 @@ def test_thousands_of_codes_are_cut_and_it_is_said() -> None:
     assert "40 von 3" in picture.description["title"]["subtitle"][0]
     lines = hidden_by_code(flat(3_000))
     assert len(columns(lines)["share"]) == 60
-    assert "60 of 3,001 codes" in " ".join(lines.description["title"]["subtitle"])
+    assert "60 of 3,001 categories" in " ".join(lines.description["title"]["subtitle"])
 
 
 def test_one_cell_and_nothing_but_hidden_ones() -> None:
@@ -65,7 +65,7 @@ def test_one_cell_and_nothing_but_hidden_ones() -> None:
         method="cell-suppression",
         titles={"en": "All firms"},
     )
-    assert [each["kind"] for each in records(hidden_cells(alone), "row")] == ["hidden"]
+    assert [each["kind"] for each in records(hidden_cells(alone), "row")] == ["suppressed"]
     assert columns(hidden_by_part(alone))["share"] == ["100 %"]
     with pytest.raises(PublicationError, match="no spanning variable"):
         hidden_by_code(alone)
@@ -75,7 +75,7 @@ def test_parts_that_are_hidden_as_a_whole_are_hidden() -> None:
     tree = dc.Classification.flat("sex", ["m", "w"])
     table = protected_table([tree], [7], suppressed_parts=frozenset({(0,)}))
     assert list(kinds(hidden_cells(table)).values()) == ["shown", "hidden", "hidden"]
-    assert columns(hidden_by_part(table))["hidden"] == ["0", "2"]
+    assert columns(hidden_by_part(table))["suppressed"] == ["0", "2"]
 
 
 def test_margins_that_are_unknown_are_not_zero() -> None:

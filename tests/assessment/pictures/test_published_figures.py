@@ -81,7 +81,7 @@ def test_hidden_cells_have_a_sign_and_no_number_anywhere(kind: str) -> None:
     for number in ("24407", "24,407"):
         assert number not in text
     assert shown(picture)["1", "m"] == (None, "■")
-    assert "■ hidden" in json.dumps(picture.description["title"], ensure_ascii=False)
+    assert "■ suppressed" in json.dumps(picture.description["title"], ensure_ascii=False)
 
 
 def test_brackets_zeros_and_figures_without_a_value_are_told() -> None:

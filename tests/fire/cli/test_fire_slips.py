@@ -38,7 +38,7 @@ def test_the_policy_answers_for_a_command_with_its_second_word(asked: str, told:
 def test_the_rules_for_the_server_are_a_file(tmp_path: Path) -> None:
     answer = fire("policy", "--out", tmp_path)
     assert answer.exit_code == 2
-    assert "this is a folder" in answer.output
+    assert "not a file but a folder" in answer.output
     assert list(tmp_path.iterdir()) == []
 
 
@@ -57,7 +57,7 @@ def test_undo_of_no_manifest_is_a_clear_finding(
         undo(place)
     answer = fire("undo", place)
     assert answer.exit_code == 2
-    assert "manifest not found" in answer.output
+    assert "there is no manifest of this name" in answer.output
 
 
 @pytest.mark.parametrize("text", ['global S_ADO "x"', "gl S_ADO = 1", "global S_ADO: pwd"])
@@ -68,7 +68,7 @@ def test_the_folders_of_programs_are_not_changed_by_their_macro(text: str) -> No
 
 def test_the_list_for_logs_is_no_list_of_commands() -> None:
     known = Policy.default()
-    with pytest.raises(OutputCheckError, match="not a list of commands"):
+    with pytest.raises(OutputCheckError, match="this is no list of commands"):
         extended_by_list(known, "\ufeff##(1 real change made)\r\n##(…)\r\n", "preFire.txt")
     headed = extended_by_list(known, "## our list\nmycmd\n", "preFire.txt")
     assert headed.commands["mycmd"].action.value == "wrapped"

@@ -69,7 +69,7 @@ def approved(queue: Queue, folder: Path, text: str = LOG) -> tuple[int, int]:
     ],
 )
 def test_one_person_is_not_two_by_another_spelling(tmp_path: Path, other: str) -> None:
-    with pytest.raises(OutputCheckError, match="named twice"):
+    with pytest.raises(OutputCheckError, match="is given twice"):
         QueueSettings(persons=("Anna", other), approvals=2)
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
         with pytest.raises(
@@ -238,7 +238,7 @@ def test_a_folder_that_was_out_stays_released_even_if_it_was_taken_away(
     shutil.move(out / "release-000001", tmp_path / "fetched")
     with open_queue(tmp_path / "q") as queue:
         assert view(queue, number).row.standing.state is State.released
-        assert "taken away" in view(queue, number).history[-1].reason
+        assert "interrupted; the folder was removed" in view(queue, number).history[-1].reason
 
 
 def test_a_record_that_is_full_after_the_folder_appeared_is_completed_later(

@@ -211,7 +211,7 @@ def test_files_that_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         refused(hand, "not an ordinary file")
         (hand / "pipe.do").unlink()
         (hand / "b\x1b[2J.do").write_text("count\n")
-        refused(hand, "characters that hide")
+        refused(hand, "the name contains invisible or misleading characters")
         (hand / "b\x1b[2J.do").unlink()
         (hand / "b.do").write_text("count\n")
         refused(hand, "several do-files")

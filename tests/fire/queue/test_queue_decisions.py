@@ -110,7 +110,7 @@ def test_a_submission_that_does_not_exist_is_not_called_damaged(tmp_path: Path) 
 def test_nobody_decides_on_their_own_submission(tmp_path: Path) -> None:
     with new_queue(tmp_path) as queue:
         number = hand_in(queue, tmp_path, researcher="ANNA")
-        with pytest.raises(OutputCheckError, match="what they handed in"):
+        with pytest.raises(OutputCheckError, match="you cannot decide on your own submission"):
             approve(queue, number, person="Anna", reason="ok", version=version(queue, number))
 
 
@@ -119,7 +119,7 @@ def test_nobody_releases_their_own_submission(tmp_path: Path) -> None:
         number = hand_in(queue, tmp_path, researcher="Anna")
         words = {"reason": "ok", "version": version(queue, number)}
         assert view(queue, number).row.standing.state is State.approved
-        with pytest.raises(OutputCheckError, match="what they handed in"):
+        with pytest.raises(OutputCheckError, match="you cannot decide on your own submission"):
             release(queue, number, person="Anna", **words)
         assert release(queue, number, person="Ben", **words).is_dir()
 
@@ -175,7 +175,7 @@ def test_wrong_settings(changes: dict) -> None:
 def test_the_same_is_not_taken_twice_unless_it_was_sent_back(tmp_path: Path) -> None:
     with new_queue(tmp_path) as queue:
         number = hand_in(queue, tmp_path)
-        with pytest.raises(OutputCheckError, match="submission 1: already submitted"):
+        with pytest.raises(OutputCheckError, match="the same was submitted before"):
             hand_in(queue, tmp_path)
         assert len(list((queue.folder / "store").iterdir())) == 1
         words = {"person": "Anna", "reason": "group ages", "version": version(queue, number)}
@@ -271,7 +271,7 @@ def test_the_record_cannot_be_changed_and_tampering_is_found(tmp_path: Path) -> 
             "UPDATE submissions SET researcher = 'x'",
             "DELETE FROM files",
         ):
-            with pytest.raises(OutputCheckError, match="never changed"), queue.writing():
+            with pytest.raises(OutputCheckError, match="the log of the queue cannot be changed"), queue.writing():
                 queue.connection.execute(statement)
         assert verify(queue, known_head=noted) == []
     path = tmp_path / "q" / "queue.sqlite"
@@ -309,7 +309,7 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
     for path in (tmp_path / "q", *(tmp_path / "q").iterdir()):
         if path.name != "queue.lock":
             assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
-    with pytest.raises(OutputCheckError, match="already in use"):
+    with pytest.raises(OutputCheckError, match="the folder exists already"):
         new_queue(tmp_path)
     (tmp_path / "q" / "queue.key").chmod(0o644)
     with pytest.raises(DiscreetError, match="others on this computer"):
@@ -326,7 +326,7 @@ def test_damaged_databases_and_other_versions(tmp_path: Path) -> None:
     direct = sqlite3.connect(path)
     direct.execute("PRAGMA user_version = 99")
     direct.close()
-    with pytest.raises(OutputCheckError, match="form 99") as caught:
+    with pytest.raises(OutputCheckError, match="the queue has format version 99; this program needs version") as caught:
         open_queue(tmp_path / "q")
     assert code_of(caught) == "queue-version"
     rng = np.random.default_rng(3)
@@ -384,7 +384,7 @@ def test_a_queue_that_cannot_be_written_and_places_for_releases(tmp_path: Path) 
         with pytest.raises(OutputCheckError, match="the release folder cannot be inside the queue"):
             release(queue, number, out=queue.folder / "store", **words)
         (queue.folder / "released" / "release-000001").mkdir()
-        with pytest.raises(OutputCheckError, match="already in use"):
+        with pytest.raises(OutputCheckError, match="the folder exists already"):
             release(queue, number, **words)
         with pytest.raises(OutputCheckError, match="unknown reviewer"):
             release(queue, number, **{**words, "person": "Carl"})

@@ -150,7 +150,7 @@ def test_nothing_is_released_before_all_outputs_are_decided_on(tmp_path: Path, d
         number = hand(queue, tmp_path, data, APART)
         decided(queue, number, ACCEPT, ACCEPT)
         for act in (lambda: approved(queue, number, "Anna"), lambda: released(queue, number)):
-            with pytest.raises(OutputCheckError, match="yet: 3") as caught:
+            with pytest.raises(OutputCheckError, match="undecided outputs: 3") as caught:
                 act()
             assert caught.value.code in ("undecided", "not-approved")
         decided(queue, number, ACCEPT, ACCEPT, ACCEPT)

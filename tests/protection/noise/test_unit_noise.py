@@ -340,7 +340,7 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
     assert gate["chance"] > 0.7
     attacked = dc.attack(out)
     assert attacked.rates()["values"] is None
-    assert "sales in areas: Cells: 47; Exposure: 1; Within: 10 %" in attacked.text()
+    assert "sales in areas: Cells: 47; Independent estimates: 1; Within: 10 %" in attacked.text()
     attacked = dc.attack(out, truth=tmp_path / "programme.toml")
     own = next(item for item in attacked.values if item.figure.endswith("sales in areas"))
     assert (own.dominated, own.published) == (dominated, gate["near"])

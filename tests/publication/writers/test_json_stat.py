@@ -47,7 +47,7 @@ def test_a_reader_finds_the_stored_cells_of_a_sparse_file(rents, tmp_path):
     assert len(frame) == rents.grid_size
     assert frame["value"].notna().sum() == 8  # stored cells, one suppressed and one without
     assert len(said(path)["value"]) == rents.stored
-    assert said(path)["note"][-1].startswith("Cells that are not listed: zero (Rented dwellings")
+    assert said(path)["note"][-1].startswith("Cells not listed: zero (Rented dwellings")
 
 
 def test_states_stand_at_the_number_of_their_cell(rents, tmp_path):

@@ -127,7 +127,7 @@ def test_few_cells_support_no_statement(table: Table) -> None:
     assert Overall(log).noise().total < SUPPORT
     report = QualityReport(log=log, title=TITLE)
     assert report.public["statements"] == []
-    assert "too few cells" in report.html("en")
+    assert "Too few cells" in report.html("en")
 
 
 def test_small_releases_say_what_their_tables_show(table: Table) -> None:

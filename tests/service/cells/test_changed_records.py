@@ -152,8 +152,8 @@ def test_limits_of_records_hold(office: Office) -> None:
 
 WRONG = [
     ({"steps": []}, "steps", ""),
-    ({"steps": [{"method": "magic"}]}, "steps[0].method", "no method"),
-    ({"steps": [{"variable": "age"}]}, "steps[0].method", "missing"),
+    ({"steps": [{"method": "magic"}]}, "steps[0].method", "unknown method"),
+    ({"steps": [{"variable": "age"}]}, "steps[0].method", "not found"),
     ({"steps": [{"method": "recode", "variable": "age", "classification": "/etc/passwd",
                  "level": 1}]},
      "steps[0].classification", "files are not allowed here"),
@@ -164,15 +164,15 @@ WRONG = [
     ({"steps": [{"method": "permute", "variables": ["sex"], "share": 0.5, "secret": "x" * 30}]},
      "steps[0].secret", "unknown key"),
     ({"steps": [{"method": "top_code", "variable": "wealth", "above": 3}]},
-     "steps[0], top_code: wealth", "missing"),
+     "steps[0], top_code: wealth", "not found"),
     ({"steps": [{"method": "top_code", "variable": "age", "above": "old"}]},
      "steps[0].above", "number"),
-    ({"id": ["pid"]}, "keys.id", "no column"),
-    ({"drop": ["household"]}, "output", "say whether it stays"),
-    ({"drop": ["person", "household", "shoe"]}, "shoe", "no such column"),
-    ({"name": "../x"}, "name", "not in the form"),
+    ({"id": ["pid"]}, "keys.id", "not found"),
+    ({"drop": ["household"]}, "output", "drop or keep it"),
+    ({"drop": ["person", "household", "shoe"]}, "shoe", "not found"),
+    ({"name": "../x"}, "name", "wrong form"),
     ({"format": "dta"}, "format", ""),
-    ({"secret": "x"}, "", "not known here"),
+    ({"secret": "x"}, "", "unknown option"),
 ]  # fmt: skip
 
 

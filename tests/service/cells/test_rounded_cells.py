@@ -220,17 +220,17 @@ def test_large_tables_rounded_together_become_a_sealed_job(
     [
         ({"rounding": {"method": "keyed"}}, "cell_key", "the method needs cell keys"),
         ({"rounding": {"method": "controlled", "base": 1}}, "rounding.base", "at least 2"),
-        ({"rounding": {"method": "controlled", "margins": 10}}, "rounding.margins", "totals that"),
+        ({"rounding": {"method": "controlled", "margins": 10}}, "rounding.margins", "additive totals"),
         ({"rounding": {"method": "magic"}}, "rounding.method", "unknown value"),
         ({"rounding": {"method": "conventional", "seed": 5}}, "rounding.seed", "unknown key"),
         ({"rounding": {"method": "random", "unbiased": True}}, "rounding.unbiased", "controlled"),
         ({"cell_key": "n"}, "by", "two purposes"),
-        ({"count": "persons"}, "count", "no such column"),
-        ({"by": ["region", "age"]}, "by[1]", "no such column"),
+        ({"count": "persons"}, "count", "not found"),
+        ({"by": ["region", "age"]}, "by[1]", "not found"),
         ({"key_grid": "many", "cell_key": None}, "key_grid", ""),
-        ({"totals": {"age": "All"}}, "totals", "none of those"),
-        ({"name": "../x"}, "name", "not in the form"),
-        ({"seed": "1"}, "", "not known here"),
+        ({"totals": {"age": "All"}}, "totals", "not in by"),
+        ({"name": "../x"}, "name", "wrong form"),
+        ({"seed": "1"}, "", "unknown option"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(

@@ -214,7 +214,7 @@ def test_a_key_replaces_itself_and_no_other(people: PeopleOfService) -> None:
     with pytest.raises(ServiceError, match="key not found"):
         people.keys.revoke(by_key, other.key.id)
     new = people.keys.rotate(by_key, mine.key.id)
-    with pytest.raises(ServiceError, match="successor"):
+    with pytest.raises(ServiceError, match="the key has expired or been replaced"):
         people.keys.rotate(by_key, mine.key.id)
     # What a thief made of a stolen key ends with it.
     people.keys.revoke(anna, mine.key.id)

@@ -417,7 +417,7 @@ def test_reports_are_those_of_the_draft(office: Office) -> None:
     assert text_of(page, "average") == f"{100 * told['attacks']['average']:.0f} %"
     rows = [plain(each).split() for each in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
     assert ["Tables", "2", "1", "0"] in rows  # some mean rents come too near a single dwelling
-    assert ["Official", "sums", "of", "few", "parts", str(told["attacks"]["official"])] in rows
+    assert ["Exempt", "totals", "of", "few", "parts", str(told["attacks"]["official"])] in rows
     assert {"rates", "universes"}.isdisjoint(told["attacks"])
 
 
@@ -474,7 +474,7 @@ def test_of_two_who_publish_at_once_the_second_looks_again(office: Office) -> No
     second = office.browser(name).post(path, data=fields | why, headers=HTML)
     assert [first.status_code, second.status_code] == [303, 412]
     seal = service.releases.release("at-once").identity
-    assert "has changed since you looked" in plain(second.text)
+    assert "changed since your last view" in plain(second.text)
     assert seal in second.text
     # What is shown now is confirmed by the word that came with it.
     fields = form_of(second.text, path) | why

@@ -127,7 +127,7 @@ def test_page_shows_tables_and_risk_before_and_after(readers: Any) -> None:
         expected.append((after, before, after - before))
     assert [(int(a), int(b), int(c or 0)) for a, b, c in found] == expected
     assert "Codes were recoded to coarser ones: age." in page
-    assert "Who can be found by" in page
+    assert "Re-identification risk by" in page
     secret = secret_of_file(readers.service, "paul", "people")
     assert secret.derive("x").hex() not in page
 

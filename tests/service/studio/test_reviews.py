@@ -347,7 +347,7 @@ def test_many_outputs_are_decided_page_by_page(readers: Any) -> None:
         assert f'id="o{there}"' not in text
     answer = post(readers, "vera", number, "decide", 21, **{"verdict-21": "accept"})
     assert answer.headers["location"].endswith("?from=21")
-    assert "20" in told(readers.page(f"/reviews/{number}", "vera")).split("decided on these")[1]
+    assert "20" in told(readers.page(f"/reviews/{number}", "vera")).split("Undecided outputs")[1]
 
 
 def test_a_run_elsewhere_comes_with_its_log(readers: Any) -> None:

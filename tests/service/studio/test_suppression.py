@@ -111,7 +111,7 @@ def test_records_are_tabulated_and_judged(readers: Any) -> None:
     assert [row[0] for row in hidden_rows(page.text)] == hidden
     assert "C" in hidden
     consent = send(readers, {**fields, "waived": ['["C"]']}).text
-    assert hidden_rows(consent) == [["C", "not hidden", ""]]
+    assert hidden_rows(consent) == [["C", "not suppressed", ""]]
 
 
 def test_file_is_that_of_the_library(readers: Any, tmp_path: Any) -> None:
@@ -129,7 +129,7 @@ def test_file_is_that_of_the_library(readers: Any, tmp_path: Any) -> None:
 
 def test_consent_and_costs_change_what_is_hidden(readers: Any) -> None:
     consent = send(readers, {**FIELDS, "waived": ['["C"]']}).text
-    assert hidden_rows(consent) == [["C", "not hidden", ""]]
+    assert hidden_rows(consent) == [["C", "not suppressed", ""]]
     assert "Without your decisions" in consent
     rules = [MinimumFrequency(3), PPercent(10)]
     dear = {"priced": ['["B"]', '["C"]'], "prices": ["5000", ""]}
@@ -153,7 +153,7 @@ def test_both_rules_of_dominance(readers: Any) -> None:
     assert [row[0] for row in rows] == cells.filter(pl.col("status") == "suppressed")[
         "branch"
     ].to_list()
-    assert ["C", "rule dominance rule"] in [row[:2] for row in rows]
+    assert ["C", "primary dominance rule"] in [row[:2] for row in rows]
 
 
 @for_all_rows(

@@ -62,7 +62,7 @@ def test_estimate_is_that_of_the_interface(readers: Any, asked: str) -> None:
     found = told.json()
     assert text_of(page, "cells") == f"{found['cells']:,}"
     assert text_of(page, "exposure") == f"{found['exposure']:.2f}"
-    assert ("would be refused" in page) is not found["verdict"]["allowed"]
+    assert ("do not allow this table" in page) is not found["verdict"]["allowed"]
     for rule in found["verdict"]["rules"]:
         if rule["outcome"] == "refused":
             assert f"{rule['rule']}: {rule['text']}" in page

@@ -35,7 +35,7 @@ class AttackOutcome:
     """What one attack found.
 
     >>> AttackOutcome(attack="twins", reader="acquaintance", rate=2).line()
-    'Sets that differ by few persons (readers who know somebody): 2 – open'
+    'Sets that differ by few persons (readers who know a respondent): 2 – open'
     """
 
     attack: str  # the name of its rate

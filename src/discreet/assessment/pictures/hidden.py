@@ -289,7 +289,7 @@ def hidden_by_part(
 
     >>> from discreet.publication.examples import census_example
     >>> hidden_by_part(census_example()).title
-    'Hidden cells by table part'
+    'Suppressed cells by subtable'
     """
     words(language)
     looked = CellKinds.of(table, which, figure)

@@ -278,7 +278,7 @@ def suppress_parts(protected: ProtectedTable, decisions: PartDecisions) -> Prote
     >>> thinned.get("Total"), thinned.get("m")
     (9, None)
     >>> thinned.notes[-1].text()
-    'Suppressed parts of the table, shown as “.”: sex.'
+    'Suppressed subtables, shown as “.”: sex.'
     """
     _check(protected, decisions)
     if decisions.areas is not None and decisions.areas.hidden:

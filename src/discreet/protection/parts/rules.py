@@ -188,11 +188,11 @@ def check_parts(
     >>> table = Table.from_cells(cells, by=["type", "sex"], count="n", name="homes")
     >>> decisions = check_parts(table, PartRules(max_share_grouped=0.5))
     >>> print(decisions.text())
-    Table homes is released in parts.
-    1. type × sex: suppressed (too many groups whose records are all alike)
-    2. type: released
-    3. sex: released
-    4. grand total: released without a check, as the sum of a released part
+    Table homes is partly published.
+    1. type × sex: suppressed (too many groups with identical records)
+    2. type: published
+    3. sex: published
+    4. grand total: published without a check, as the sum of a published subtable
     It would pass without sex.
     It would pass without type.
     """

@@ -197,11 +197,13 @@ def report_on(suppression: Suppression, *, prices: bool = False) -> SuppressionR
     >>> table = Table.from_cells(cells, by=["sex"], count="n")
     >>> done = Suppression.of((table, table.count < 3), method="fast")
     >>> print(report_on(done).text())
-    Method fast:     1 sensitive cells and 1 other cells of 4 are suppressed.
-    Unprotected: 0. Cost 7; no cheaper pattern is safe.
-    ...
-      table, sex: 1 + 1 of 3 cells suppressed, 50.0% of the value
-    ...
+    Method fast: 1 sensitive cells and 1 other cells of 4 are suppressed.
+    Unprotected: 0. Cost 7; no cheaper suppression pattern is safe.
+    Proof f8fa9a679d20cf1b, 0.0 seconds.
+    Reasons: manual 1.
+    table, sex: 1 + 1 of 3 cells suppressed, 50.0% of the value
+    Note: attackers are taken to know of each value that it lies from 0 to 2 times the true value.
+    Note: readers are taken to know that hidden cells are not zero: zeros are shown.
     """
     hidden = suppression.pattern.hidden[: len(suppression.reason)]
     listed = suppression.members.listed(len(hidden))  # others stand between the tables
