@@ -98,6 +98,8 @@ class ServiceError(DiscreetError):
         self.kind = PROBLEM_TYPES[code]
         self.rule, self.limit, self.actual = rule, limit, actual
         self.retry_after = retry_after
+        # What would be answered in its place, as documents
+        self.nearest: Sequence[Mapping[str, Any]] = ()
 
 
 def refuse(
@@ -202,6 +204,7 @@ def problem_document(error: DiscreetError, request: str, language: str = "en") -
             "limit": error.limit,
             "actual": error.actual,
             "retry_after": error.retry_after,
+            "nearest": [*error.nearest] or None,
         }
         document |= {name: value for name, value in more.items() if value is not None}
     return document

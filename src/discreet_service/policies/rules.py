@@ -131,6 +131,9 @@ class RuleVerdict:
     text: Mapping[Language, str] = field(default_factory=dict)
     explanation: str = ""  # For staff that may see it: why. Never with true counts.
     retry_after: int | None = None  # Seconds after which it may say something else
+    # What the table has of what is limited, and the limit: of what no record tells
+    actual: int | None = None
+    limit: int | None = None
     # Universes, by their filters, from which it differs little
     near: tuple[tuple[str, ...], ...] = ()
 
@@ -174,7 +177,13 @@ def passed(rule: str, explanation: str = "") -> RuleVerdict:
 
 
 def refused(
-    rule: str, explanation: str, *, retry_after: int | None = None, **facts: str
+    rule: str,
+    explanation: str,
+    *,
+    retry_after: int | None = None,
+    actual: int | None = None,
+    limit: int | None = None,
+    **facts: str,
 ) -> RuleVerdict:
     """A rule refuses, in the words that it has for all.
 
@@ -182,7 +191,8 @@ def refused(
     True
     """
     return RuleVerdict(rule=rule, outcome=Outcome.refused, text=_words(rule, **facts),
-                       explanation=explanation, retry_after=retry_after)  # fmt: skip
+                       explanation=explanation, retry_after=retry_after, actual=actual,
+                       limit=limit)  # fmt: skip
 
 
 def failed(rule: str, explanation: str) -> RuleVerdict:

@@ -131,10 +131,12 @@ def size_rule(case: RuleCase) -> RuleVerdict:
     """P1: cells with totals, and codes of each variable."""
     size, cells = case.policy.size, cells_of(case.asked)
     if cells > size.cells_job:
-        return refused("P1", f"{cells:,} cells of {size.cells_job:,}")
+        said = f"{cells:,} cells of {size.cells_job:,}"
+        return refused("P1", said, actual=cells, limit=size.cells_job)
     for one in case.asked.by:
         if one.shown > size.categories:
-            return refused("P1", f"{one.name} has {one.shown:,} codes of {size.categories:,}")
+            said = f"{one.name} has {one.shown:,} codes of {size.categories:,}"
+            return refused("P1", said, actual=one.shown, limit=size.categories)
     return passed("P1", f"{cells:,} cells")
 
 
@@ -153,7 +155,8 @@ def variables_rule(case: RuleCase) -> RuleVerdict:
         return refused("P2", f"no depth for the level {', '.join(unknown)}")
     most = min([limits.most, *(limits.depth[level] for level in geography)])
     if len(names) > most:
-        return refused("P2", f"{len(names)} variables of {most}")
+        said = f"{len(names)} variables of {most}"
+        return refused("P2", said, actual=len(names), limit=most)
     return passed("P2", f"{len(names)} variables of {most}")
 
 
@@ -273,13 +276,14 @@ class Verdict:
             first.text[language],
             code=code,
             rule=_public_name(first),
-            limit=self.limit if code == "too-many-cells" else None,
+            limit=first.limit,
+            actual=first.actual,
             retry_after=first.retry_after,
         )
 
     def told(self, language: Language = "en") -> dict[str, Any]:
         """The verdict for callers: rules about people are one, alerts are for staff."""
-        found: dict[str, dict[str, str]] = {}
+        found: dict[str, dict[str, Any]] = {}
         for one in sorted(self.rules, key=lambda one: one.outcome not in REFUSING):
             outcome = "refused" if one.outcome in REFUSING else "passed"
             if one.outcome is Outcome.later:
@@ -287,6 +291,8 @@ class Verdict:
             told = {"rule": _public_name(one), "outcome": outcome}
             if one.text:
                 told["text"] = one.text[language]
+            if one.limit is not None and one.actual is not None:
+                told |= {"limit": one.limit, "actual": one.actual}
             found.setdefault(told["rule"], told)
         rules = [found[name] for name in sorted(found)]
         return {"allowed": self.allowed, "instant": self.instant, "rules": rules}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .grammar import TableQuery as TableQuery
     from .grammar import read_query as read_query
     from .grammar import refused as refused
+    from .near_tables import near_tables as near_tables
     from .presentation import said_in as said_in
     from .presentation import title_of as title_of
 

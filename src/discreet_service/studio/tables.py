@@ -24,6 +24,7 @@ from discreet_service.web import (
     NavigationEntry,
     Visit,
     address,
+    address_of,
     admitted,
     back_to,
     form_visit_with,
@@ -194,6 +195,12 @@ def _refused(visit: Visit, error: ServiceError, facts: Mapping[str, Any]) -> Res
         retry_after=error.retry_after,
         hint=error.hint,
         problems=error.problems if len(error.problems) > 1 else (),
+        limit=error.limit,
+        actual=error.actual,
+        nearest=[
+            (one["title"], one["cells"], address(visit.url.path, address_of(one["query"])))
+            for one in error.nearest
+        ],
         **facts,
     )
 

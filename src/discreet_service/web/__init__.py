@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .access import Visit as Visit
     from .access import check_allowed as check_allowed
     from .access import visit_with as visit_with
+    from .addresses import address_of as address_of
     from .addresses import read_address as read_address
     from .audit import AuditSearch as AuditSearch
     from .audit import LogSearch as LogSearch

@@ -4,7 +4,7 @@ Codes with commas in them are named one by one: where.age=A&where.age=B.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.errors import Problem, nearest
@@ -32,6 +32,40 @@ def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
     for name, values in grouped.items():
         reader.read(name, values)
     return read_query(reader.document())
+
+
+def address_of(query: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The parameters of a query that is stated as in a body, each list item by item.
+
+    >>> query = {"unit": "person", "measures": [{"mean": "rent"}],
+    ...          "by": [{"variable": "sex"}, {"variable": "region", "level": ["1"]}],
+    ...          "where": [{"variable": "age", "codes": ["a,b", "c"]}]}
+    >>> again = read_address(address_of(query))
+    >>> again == read_query(query)
+    True
+    """
+    found = [(name, str(query[name])) for name in _SINGLE if name in query]
+    asides = list[tuple[str, str]]()
+    for one in query.get("by", ()):
+        levels = [f":{level}" for level in one.get("level", ())] or [""]
+        found += [("by", one["variable"] + level) for level in levels]
+        asides += [
+            (f"{name}.{one['variable']}", code)
+            for name in ("codes", "within")
+            for code in one.get(name, ())
+        ]
+    asides += [
+        (f"where.{one['variable']}", code)
+        for one in query.get("where", ())
+        for code in one["codes"]
+    ]
+    for one in query.get("measures", ()):
+        ((kind, of),) = ((name, of) for name, of in one.items() if name != "over")
+        over = [":" + "+".join(one["over"])] if "over" in one else []
+        found.append(("measures", of if kind == "figure" else ":".join([kind, of]) + "".join(over)))
+    totals = query.get("totals", ())
+    found += [("totals", one) for one in ([totals] if isinstance(totals, str) else totals)]
+    return found + asides
 
 
 class _AddressReader:

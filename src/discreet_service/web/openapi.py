@@ -191,6 +191,11 @@ _SCHEMA: Mapping[str, Any] = {
         "retry_after": {"type": "integer"},
         "limit": {"type": "integer"},
         "actual": {"type": "integer"},
+        "nearest": {
+            "type": "array",
+            "description": "Tables near it that no rule refuses before anything is counted",
+            "items": {"type": "object"},
+        },
     },
 }
 #: Problems that many operations answer with: status → name, code, what is said, hint, where.

@@ -22,18 +22,22 @@ from discreet_service.queries import (
     TableQuery,
     asked_format,
     file_name_of,
+    near_tables,
     read_query,
     written_answer,
 )
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.addresses import read_address
+from discreet_service.web.addresses import address_of, read_address
 from discreet_service.web.etags import is_known
 from discreet_service.web.kept_answers import KeptAnswer, KeptAnswers
+from discreet_service.web.lists import address
 
 router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
 
 #: How long answers to the public are kept: of a version that is named, and of the latest one.
 _STAYS, _FRESH = "max-age=86400, immutable", "max-age=300"
+#: Rules that refuse a table for what it is; others refuse whoever asks.
+_ANSWERABLE = {"P1", "P2", "P3", "P6", "P4/P5/P7"}
 #: Codes of one list that the log keeps.
 _LOGGED_CODES = 200
 
@@ -66,7 +70,10 @@ def check_query(dataset: str, query: _Query, visit: _Checker) -> dict[str, Any]:
     language = query.language or visit.language
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
     note_query(visit, prepared, LogMode.check, outcome, start)
-    return {**prepared.plan.described(), "verdict": verdict.told(language)}
+    told = {**prepared.plan.described(), "verdict": verdict.told(language)}
+    if prepared.plan.kind == "refused" or set(verdict.names) & _ANSWERABLE:
+        told["nearest"] = _nearest(visit, prepared, language)
+    return told
 
 
 @router.post("/{dataset}/query", responses=_ANSWERS)
@@ -165,7 +172,19 @@ def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: f
     except ServiceError as error:
         rules = [error.rule or error.code]
         note_query(visit, prepared, LogMode.query, LogVerdict.refused, start, rules=rules)
+        if error.code in ("refused-by-policy", "too-many-cells"):
+            error.nearest = _nearest(visit, prepared, language)
         raise
+
+
+def _nearest(visit: Visit, prepared: PreparedQuery, language: Language) -> list[dict[str, Any]]:
+    """Tables near one that is refused, each with its address."""
+    path = f"/api/v1/datasets/{prepared.query.dataset}/data"
+    found = [
+        one.document(language)
+        for one in near_tables(visit.service.answers, prepared, visit.principal)
+    ]
+    return [{**one, "address": address(path, address_of(one["query"]))} for one in found]
 
 
 def note_query(

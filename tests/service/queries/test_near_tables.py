@@ -1,0 +1,187 @@
+"""What may be asked in place of a table that is refused: found without a look at the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet_service.application import RESOURCES
+from discreet_service.permissions import Grant
+from discreet_service.queries import read_query
+from discreet_service.queries.evidence import QueryEvidence
+from discreet_service.service import Service
+from tests.helpers.service_callers import KnownCaller, app_of_known
+from tests.helpers.service_data import OPEN_POLICY, census_service
+
+API = "/api/v1/datasets/census"
+#: Municipalities are shown by one variable at most, and tables have no more than 400 cells.
+POLICY = OPEN_POLICY.replace("municipality = 20", "municipality = 1").replace(
+    "cells_instant = 10_000, cells_job = 5_000_000", "cells_instant = 400, cells_job = 400"
+)
+
+
+@pytest.fixture(scope="module")
+def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with a narrow policy."""
+    found = census_service(census_data, tmp_path_factory.mktemp("service"), POLICY)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def app(service: Service) -> Any:
+    """Its application."""
+    return app_of_known(service, RESOURCES)
+
+
+@pytest.fixture
+def anna(app: Any) -> KnownCaller:
+    """Somebody who may ask."""
+    return KnownCaller(app, Grant("requester", "census"))
+
+
+def _place(service: Service, level: str) -> str:
+    region = service.datasets.version("census").units["person"].variables["region"]
+    return region.codes_of(region.level_numbers[level])[0]
+
+
+def _shown(told: dict[str, Any]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Variables and filters of the tables that are near."""
+    return [
+        (
+            tuple(one["variable"] for one in near["query"].get("by", ())),
+            tuple(one["variable"] for one in near["query"].get("where", ())),
+        )
+        for near in told["nearest"]
+    ]
+
+
+def test_the_limit_is_told_and_where_it_stands(service: Service, anna: KnownCaller) -> None:
+    place = _place(service, "municipality")
+    refused = anna.get(f"{API}/data?unit=person&by=sex,marital_status&where.region={place}")
+    assert refused.status_code == 403
+    told = refused.json()
+    assert (told["rule"], told["actual"], told["limit"]) == ("P2", 2, 1)
+    large = anna.get(f"{API}/data?unit=person&by=age5,education,marital_status").json()
+    assert (large["rule"], large["limit"]) == ("P1", 400)
+    assert large["actual"] > 400
+
+
+def test_each_table_that_is_named_is_answered(service: Service, anna: KnownCaller) -> None:
+    place = _place(service, "municipality")
+    addresses = (
+        f"{API}/data?unit=person&by=sex,marital_status&where.region={place}",
+        f"{API}/data?unit=person&by=age5,education,marital_status",
+        f"{API}/data?unit=person&by=sex&where.age5=0-4&where.age5=5-9",
+        f"{API}/data?unit=person&by=region:municipality,sex,marital_status&totals=sex",
+    )
+    for at, refused in enumerate(addresses):
+        told = anna.get(refused).json()
+        assert told.get("nearest"), (refused, told)
+        for near in told["nearest"]:
+            answer = anna.get(near["address"])
+            assert answer.status_code == 200, (near, answer.text)
+            body = anna.post(f"{API}/query", json=near["query"])
+            assert body.content == answer.content
+            assert near["title"].startswith("Persons")
+        if at == 0:
+            larger = told["nearest"][0]["query"]["where"][0]
+            assert larger["level"] == 2
+            assert place.startswith(larger["codes"][0])
+
+
+def test_larger_areas_come_first_then_levels_then_variables(
+    service: Service, anna: KnownCaller
+) -> None:
+    place = _place(service, "municipality")
+    told = anna.get(f"{API}/data?unit=person&by=sex,marital_status&where.region={place}").json()
+    assert _shown(told)[0] == (("marital_status", "sex"), ("region",))
+    told = anna.get(f"{API}/data?unit=person&by=region:municipality,sex,marital_status").json()
+    assert _shown(told)[0] == (("marital_status", "region", "sex"), ())
+    levels = {one["variable"]: one["level"] for one in told["nearest"][0]["query"]["by"]}
+    assert levels["region"] == [2]
+
+
+def test_a_check_names_them_too(service: Service, anna: KnownCaller) -> None:
+    place = _place(service, "municipality")
+    body = {"unit": "person", "by": ["sex", "marital_status"],
+            "where": [{"variable": "region", "codes": [place]}]}  # fmt: skip
+    told = anna.post(f"{API}/query:check", json=body).json()
+    assert not told["verdict"]["allowed"]
+    rule = next(one for one in told["verdict"]["rules"] if one["rule"] == "P2")
+    assert (rule["actual"], rule["limit"]) == (2, 1)
+    asked = anna.get(f"{API}/data?unit=person&by=sex,marital_status&where.region={place}").json()
+    assert told["nearest"] == asked["nearest"]
+    allowed = anna.post(f"{API}/query:check", json={"unit": "person", "by": ["sex"]}).json()
+    assert "nearest" not in allowed
+
+
+def test_the_page_links_to_them(service: Service, anna: KnownCaller) -> None:
+    place = _place(service, "municipality")
+    page = anna.get(
+        f"/tables/census/result?unit=person&by=sex,marital_status&where.region={place}",
+        headers={"Accept": "text/html"},
+    )
+    assert page.status_code == 403
+    start = page.text.index('<li><a href="/tables/census/result?') + len('<li><a href="')
+    near = page.text[start : page.text.index('"', start)].replace("&amp;", "&")
+    answer = anna.get(near, headers={"Accept": "text/html"}, follow_redirects=True)
+    assert answer.status_code == 200
+    assert "<table" in answer.text
+
+
+def test_no_record_is_looked_at(
+    service: Service, anna: KnownCaller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither counts nor sketches are asked for: what is named depends on policies alone."""
+
+    def looked(*_: Any) -> Any:
+        raise AssertionError("somebody looks at the records")
+
+    for name in ("universe_count", "universe_sketch", "published_counts", "universe_units"):
+        monkeypatch.setattr(QueryEvidence, name, looked)
+    monkeypatch.setattr(service.answers, "_found", looked)
+    place = _place(service, "municipality")
+    told = anna.get(f"{API}/data?unit=person&by=sex,marital_status&where.region={place}")
+    assert told.status_code == 403
+    assert told.json()["nearest"]
+
+
+def test_too_few_people_are_told_the_same_with_any_data(
+    service: Service, anna: KnownCaller, census_data: Path, tmp_path: Path
+) -> None:
+    """A refusal for few persons names tables by their form, whoever is in the data."""
+    small = POLICY.replace("least = 3 ", "least = 100_000 ")
+    hard = census_service(census_data, tmp_path, small)
+    caller = KnownCaller(app_of_known(hard, ("queries",)), Grant("requester", "census"))
+    place = _place(service, "municipality")
+    address = f"{API}/data?unit=person&by=sex&where.region={place}"
+    refused = caller.get(address)
+    told = refused.json()
+    assert (refused.status_code, told["rule"]) == (403, "P4/P5/P7")
+    assert "limit" not in told
+    assert "actual" not in told
+    verdict = hard.answers.verdict(
+        hard.answers.prepared("census", read_query(told["nearest"][0]["query"])),
+        caller._caller,
+    )
+    assert verdict.allowed
+    hard.close()
+
+
+def test_rates_name_no_tables(census_data: Path, tmp_path: Path) -> None:
+    start = OPEN_POLICY.index("[rates]")
+    rates = OPEN_POLICY[start : OPEN_POLICY.index("[", start + 1)]
+    slow = (
+        "[rates]\nper_second = 0.01\nburst = 1\ncells_per_day = 1_000\ndataset_alarm = 10_000\n\n"
+    )
+    service = census_service(census_data, tmp_path, OPEN_POLICY.replace(rates, slow))
+    caller = KnownCaller(app_of_known(service, ("queries",)), Grant("requester", "census"))
+    assert caller.get(f"{API}/data?unit=person&by=sex").status_code == 200
+    refused = caller.get(f"{API}/data?unit=person&by=age5")
+    assert refused.status_code == 429
+    assert "nearest" not in refused.json()
+    service.close()
