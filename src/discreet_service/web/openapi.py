@@ -194,7 +194,7 @@ _SCHEMA: Mapping[str, Any] = {
         "nearest": {
             "type": "array",
             "description": "Tables near it that no rule refuses before anything is counted",
-            "items": {"type": "object"},
+            "items": {"$ref": "#/components/schemas/NearTable"},
         },
     },
 }
