@@ -39,7 +39,8 @@ class Statement:
 
     def _written(self, dialect: sa.Dialect) -> tuple[str, dict[str, Any]]:
         """The statement as the driver takes it, with the values that it states itself."""
-        named = type(dialect)(paramstyle="named" if dialect.name == "sqlite" else "pyformat")
+        kind: Any = type(dialect)
+        named = kind(paramstyle="named" if dialect.name == "sqlite" else "pyformat")
         written = self._statement.compile(dialect=named, column_keys=self._columns)
         stated = {name: one for name, one in written.params.items() if one is not None}
         found = self._texts[dialect.name] = (str(written), stated)

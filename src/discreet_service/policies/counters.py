@@ -5,6 +5,7 @@ may remember them from one batch to the next.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -12,7 +13,9 @@ from discreet_service.database import RATE_COUNTERS, Statement, equal_to
 
 #: So many are remembered.
 _MOST = 50_000
-_KEY = {name: sa.bindparam(name) for name in ("subject", "measure", "window_start")}
+_KEY: Mapping[str, Any] = {
+    name: sa.bindparam(name) for name in ("subject", "measure", "window_start")
+}
 _READ = Statement(sa.select(RATE_COUNTERS.c.amount).where(*equal_to(RATE_COUNTERS, **_KEY)))
 _CHANGED = Statement(
     sa.update(RATE_COUNTERS)

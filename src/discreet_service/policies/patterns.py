@@ -5,7 +5,7 @@ keys is seen only in the sums of all, and held by the other rules.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -32,7 +32,7 @@ TOGETHER = ""
 PATTERN_KINDS = ("partitions", "crossings", "near", "spellings")
 
 _NAMES = ("dataset", "version", "principal", "kind", "subject", "item")
-_KEY = {name: sa.bindparam(name) for name in _NAMES}
+_KEY: Mapping[str, Any] = {name: sa.bindparam(name) for name in _NAMES}
 _SEEN = Statement(
     sa.update(ASKED_PATTERNS)
     .values(at=sa.bindparam("now"))
@@ -176,7 +176,8 @@ def _since(case: RuleCase) -> int:
 
 
 def _subject(case: RuleCase) -> tuple[str, str, str, int]:
-    return (*case.asked.place.values(), case.principal, case.policy.patterns.window_hours)
+    asked, hours = case.asked, case.policy.patterns.window_hours
+    return asked.dataset, asked.version, case.principal, hours
 
 
 def _tried(case: RuleCase) -> dict[str, int]:

@@ -288,7 +288,7 @@ class Verdict:
             outcome = "refused" if one.outcome in REFUSING else "passed"
             if one.outcome is Outcome.later:
                 outcome = "later"
-            told = {"rule": _public_name(one), "outcome": outcome}
+            told: dict[str, Any] = {"rule": _public_name(one), "outcome": outcome}
             if one.text:
                 told["text"] = one.text[language]
             if one.limit is not None and one.actual is not None:
