@@ -286,8 +286,7 @@ class PythonMarks(ScriptMarks):
         if self.is_own(function):
             return self.is_plain_error(function)
         if full := self.resolved(function):
-            known = all(map(self._is_clean, full)) or self._clean_method(function)
-            return known and not self._rebound(function)
+            return all(map(self._is_clean, full)) and not self._rebound(function)
         word = function.parts[1].value if is_part(function) else "open"
         if word.startswith(_HIDDEN):
             return False
@@ -295,19 +294,6 @@ class PythonMarks(ScriptMarks):
             return False
         rule = self.policy.rule(f".{word}")
         return rule.known and rule.action is not Action.REFUSED and self.clean(function.parts[0])
-
-    def _clean_method(self, function: Node) -> bool:
-        """Whether it is a method of a clean value of a module: ``sys.version.split``."""
-        whole = is_part(function) and all(
-            rule.name.endswith(".*") and rule.action is Action.ALLOWED
-            for name in self.resolved(function)
-            for rule in self.of_name(name)
-        )
-        return (
-            whole
-            and _gives_clean(self.policy.rule(f".{function.parts[1].value}"))
-            and self.clean(function.parts[0])
-        )
 
     def is_plain_error(self, node: Node) -> bool:
         """Whether an expression is an error class of this script that says what it is given."""
