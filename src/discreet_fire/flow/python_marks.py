@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
@@ -74,9 +73,6 @@ class PythonMarks(ScriptMarks):
         varied = {name for name, one, _ in self.bindings if one is None or one.kind not in constant}
         self._fixed = set(self.values) - varied - set(self.own)
         self.follow_aliases(roots_of, self._functions_in, _MOST_ALIASES)
-        #: The names that each function of the script changes, also by others it calls.
-        self._changes: dict[str, set[str]] = {}
-        self._changes = self._changed_by_functions(defined)
         self.settle(self._filled(), self.bound - set(self.aliases))
 
     def _bound_by(self, node: Node) -> Iterator[Binding]:
@@ -308,9 +304,7 @@ class PythonMarks(ScriptMarks):
     # ------------------------------------------------------------ what is changed
 
     def _effects(self, node: Node) -> Iterator[str]:
-        if node.kind in ("name", "binary", "index") and node.stored:
-            yield from roots_of(node)
-        elif node.kind == "class":
+        if node.kind == "class":
             yield node.value
         elif node.kind == "call":
             word = word_of(node.parts[0])
@@ -318,30 +312,18 @@ class PythonMarks(ScriptMarks):
                 yield from roots_of(node.parts[0].parts[0])
             elif word == "next":
                 yield from (name for inputs in node.parts[1:] for name in roots_of(inputs))
-            yield from self._changes.get(word, ())
-
-    def _changed_by_functions(self, defined: Sequence[Node]) -> dict[str, set[str]]:
-        changed: dict[str, set[str]] = defaultdict(set)
-        calls: dict[str, set[str]] = defaultdict(set)
-        for node in defined:
-            for item in node.walk():
-                changed[node.value] |= self._changed_by(item)
-                if item.kind == "call":
-                    calls[node.value].add(word_of(item.parts[0]))
-        size = -1
-        while size != (size := sum(map(len, changed.values()))):
-            for name, others in calls.items():
-                changed[name].update(*(changed[one] for one in others if one in changed))
-        return changed
 
     def _loose(self) -> set[str]:
+        """What a function changes that is not its own, or may be another name for what is not."""
         loose: set[str] = set()
-        called = {id(node.parts[0]) for node in self.nodes if node.kind == "call"}
-        for node in self.nodes:
-            if node.kind == "function" and node.value == "lambda":
-                loose.update(*(self._changed_by(item) for item in node.walk()))
-            elif (node.kind == "name" or is_part(node)) and not (node.stored or id(node) in called):
-                loose |= self._changes.get(word_of(node), set())
+        for function in (node for node in self.nodes if node.kind == "function"):
+            inside = [*function.walk()]
+            bound = [one for item in inside for one in bindings_of(item)]
+            own = {name for name, value, whole in bound if whole and not _shares(value)}
+            stated = {name for item in inside if item.kind == "global" for name in item.names}
+            filled = set[str]().union(*map(self._effects, inside))
+            filled |= {name for name, _, whole in bound if not whole}
+            loose |= filled - own | {name for name, _, _ in bound} & stated | filled & stated
         return loose
 
     def _leaves(self, node: Node, within: set[str]) -> str:
@@ -363,12 +345,7 @@ class PythonMarks(ScriptMarks):
                 continue
             if is_part(value) and self.acts(value.parts[1].value):
                 self._held_by(roots_of(value) & targets)
-            view = value.kind == "index" or (
-                value.kind == "call" and word_of(value.parts[0]) in _VIEWS
-            )
-            if view or value.kind in ("name", "holder", "dict", "if") or value.value in (
-                "and", "or", "*", "<-"
-            ):  # fmt: skip
+            if _shares(value):
                 yield self._fillable(roots_of(value)), Node("name", name, 0, 0)
         for node in self.nodes:
             if node.kind == "call":
@@ -397,16 +374,15 @@ class PythonMarks(ScriptMarks):
             yield from ((targets, item) for item in inputs)
             if out and is_part(function):
                 yield targets, function.parts[0]
-        plain = {item.value for item in inputs if item.kind == "name"} & self.bound
-        if self.is_own(function) or not (full or is_part(function)):
-            self._held_by(plain)
-        if any(item.kind == "function" or item.value in self.functions for item in inputs):
-            # A function that is handed over may fill what is handed over beside it.
-            self._held_by(plain - set(self.aliases))
-        for item in inputs:
-            # A method that fills its object is handed over: ``map(found.append, df.x)``.
-            if is_part(item) and self.acts(item.parts[1].value):
-                self._held_by(roots_of(item) & self.bound)
+        # Functions of the script, and what is handed over to run, may fill what is beside them.
+        handed = any(
+            item.kind == "function" or item.value in self.functions
+            or (is_part(item) and self.acts(item.parts[1].value))
+            for item in inputs
+        )  # fmt: skip
+        if handed or self.is_own(function) or not (full or is_part(function)):
+            roots = set[str]().union(*map(roots_of, inputs))
+            self._held_by(roots & self.bound - set(self.aliases))
 
     # ------------------------------------------------------------ single values and labels
 
@@ -449,6 +425,14 @@ class PythonMarks(ScriptMarks):
     def has_trait(self, node: Node, trait: str) -> bool:
         """Whether a rule states this of a function or part."""
         return is_part(node) and trait in self.policy.rule(f".{node.parts[1].value}").traits
+
+
+def _shares(value: Node | None) -> bool:
+    """Whether a value may be an object that other names hold too."""
+    if value is None or value.kind == "call":
+        return value is not None and word_of(value.parts[0]) in _VIEWS
+    shared = ("name", "holder", "dict", "if", "index")
+    return value.kind in shared or value.value in ("and", "or", "*", "<-")
 
 
 def _gives_clean(rule: CommandRule) -> bool:

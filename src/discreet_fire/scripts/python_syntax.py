@@ -267,6 +267,11 @@ class _Reader:
         ]  # fmt: skip
         return self.placed(one, "class", one.name, parts, names)
 
+    def _read_global(self, one: ast.Global | ast.Nonlocal) -> Node:
+        return self.placed(one, "global", "", (), [*one.names])
+
+    _read_nonlocal = _read_global
+
     def _read_alias(self, one: ast.alias) -> Node:
         return self.placed(one, "alias", one.name, (), [one.asname])
 
