@@ -4,9 +4,8 @@ In: a submission with decisions on its single outputs (CONFIDENTIAL). Out: sente
 outputs, without any figure. Where it cannot be told, outputs count as linked.
 
 Three things give an output away: its figures stand in another one; the records behind one of its
-figures are those of one or two other outputs of the same variables, put together and taken from
-each other; or another output tells of the same variables, and nobody has said that this is no
-matter.
+figures are those of other outputs of the same variables, put together and taken from each other;
+or another output tells of the same variables, and nobody has said that this is no matter.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 from typing import Self
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import IntArray
 from discreet.disclosure import ShownSets, TooManySetsError
 from discreet_fire.linked_tables import ShownCounts
 from discreet_fire.queue.contents import all_tables
@@ -127,26 +126,19 @@ def _figures(text: str) -> frozenset[str]:
 # The same records ---------------------------------------------------------------------------------
 
 
-def _sums(tables: Sequence[ShownCounts], current: Standing) -> list[str]:
+def _sums(tables: Sequence[ShownCounts], current: Standing) -> Iterator[str]:
     """Held outputs that shown ones of the same variables give away."""
     cells = _OutputCells.of(tables, current)
-    sentences: list[str] = []
     for held in current.held:
+        name = f"output {held.number}, which is held back,"
         try:
-            others = next(cells.ways(held), None)
+            others = cells.givers(held)
         except TooManySetsError:
-            sentences.append(
-                f"output {held.number}, which is held back, has too many cells to look at"
-            )
+            yield f"{name} has too many cells to look at"
             continue
-        if others is not None:
+        if others:
             plural = "s" if len(others) > 1 else ""
-            numbers = " and ".join(str(one.number) for one in others)
-            sentences.append(
-                f"output {held.number}, which is held back, can be worked out from "
-                f"output{plural} {numbers}"
-            )
-    return sentences
+            yield f"{name} can be worked out from output{plural} {' and '.join(map(str, others))}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -177,26 +169,26 @@ class _OutputCells:
                 cells.setdefault(number, []).append(np.unique(atom_of[place]))
         return cls(cells=cells, atom_of=atom_of, current=current)
 
-    def ways(self, held: OutputPart) -> Iterator[tuple[OutputPart, ...]]:
-        """One or two shown outputs that tell of all variables of a held one, and give it away."""
+    def givers(self, held: OutputPart) -> list[int]:
+        """The shown outputs of the variables of a held one that give it away, all together."""
         own = self.cells.get(str(held.number), [])
+        others = [one for one in self.current.shown if held.shares_names(one)]
+        if not own or not _tell(others, held):
+            return []
+        numbers = [(one.number, str(one.number)) for one in others]
+        if any(one.names is None for one in others):  # nobody knows whose these are
+            numbers.append((0, ""))
+        members = [(at, one) for at, name in numbers for one in self.cells.get(name, [])]
         wanted = np.zeros((len(own), int(self.atom_of.max(initial=-1)) + 1), dtype=np.bool_)
         for at, atoms in enumerate(own):
             wanted[at, atoms] = True
-        for width in (1, 2) if own else ():
-            for others in combinations(self.current.shown, width):
-                if _tell(others, held) and self._follows(others, wanted):
-                    yield others
-
-    def _follows(self, others: Sequence[OutputPart], wanted: BoolArray) -> bool:
-        members = [one for other in others for one in self.cells.get(str(other.number), [])]
-        if any(other.names is None for other in others):  # nobody knows whose these are
-            members += self.cells.get("", [])
         if not members:
-            return False
+            return []
         owners = np.arange(len(self.atom_of))
-        sets = ShownSets(members, self.atom_of, owners, wanted.shape[1])
-        return bool(sets.follows(wanted).any())
+        sets = ShownSets([one for _, one in members], self.atom_of, owners, wanted.shape[1])
+        known = np.flatnonzero(sets.follows(wanted))
+        used = {members[at][0] for at, _ in sets.reason(wanted[known[0]])} if len(known) else set()
+        return sorted(used - {0}) or sorted({one.number for one in others} if used else set())
 
 
 def _tell(others: Sequence[OutputPart], held: OutputPart) -> bool:

@@ -178,14 +178,14 @@ def _crosstab(
     if percent is not None and (values is not None or len(by) == 3 or percent not in _SHARES):
         message = "percentages are 'row', 'column' or 'cell', of counts by one or two variables"
         raise OutputCheckError(message, code="crosstab", where="percent")
-    if rounding is not None:
-        if of or weights is not None or percent is not None or len(by) > 2:
-            message = "counts by one or two variables are rounded, without weights and percentages"
-            raise OutputCheckError(message, code="crosstab", where="rounding")
-        return _rounded(setting, by, rounding, where, missing, names)
+    if rounding is not None and (of or weights is not None or percent is not None or len(by) > 2):
+        message = "counts by one or two variables are rounded, without weights and percentages"
+        raise OutputCheckError(message, code="crosstab", where="rounding")
     if of:
         return _of_values(setting, by, of, statistics, weights, where, missing, names)
     options = setting.options(where) | {"missing": missing}
+    if rounding is not None:  # nothing is hidden before
+        options["limits"] = replace(setting.limits, minimum=1)
     if len(by) < 3:
         result = safe.tabulate(setting.data.frame, *by, weights=weights, **options)
     elif weights is None:
@@ -205,10 +205,15 @@ def _crosstab(
     if len(by) == 1:
         total = result.stored.get("N") if frame["n"].null_count() < frame.height else None
         frame = with_total(frame, by[0], total)
+    checks, linked = _with_first(result.checks), LinkedNumbers(numbers=None)
+    if rounding is not None:
+        frame, checks = _rounded(frame, rounding, setting)
+        result = SafeResult(command=result.command, shown="", frame=frame, checks=checks)
+    else:
+        behind = setting.behind(by, where, weights)
+        everybody = np.ones(len(behind.numbers), dtype=np.bool_)
+        linked = LinkedNumbers(numbers=behind.counts(frame, by, "n", everybody))
     table = SessionTable.of(frame, by, ["n"])
-    behind = setting.behind(by, where, weights)
-    everybody = np.ones(len(behind.numbers), dtype=np.bool_)
-    linked = LinkedNumbers(numbers=behind.counts(frame, by, "n", everybody))
     return CallResult(
         result=result,
         variables=names,
@@ -216,7 +221,7 @@ def _crosstab(
         about="cells",
         groups=tuple(by),
         table=table if percent is None else table.with_shares(percent),
-        checks=_with_first(result.checks),
+        checks=checks,
         linked=(linked,),
         missing=missing,
         where=where,
@@ -227,14 +232,9 @@ _SHARES = ("row", "column", "cell")
 
 
 def _rounded(
-    setting: CallSetting,
-    by: list[str],
-    base: int,
-    where: str | None,
-    missing: bool,
-    names: tuple[str, ...],
-) -> CallResult:
-    """Counts, and their totals each on its own, as multiples of a number; nothing is hidden.
+    frame: pl.DataFrame, base: int, setting: CallSetting
+) -> tuple[pl.DataFrame, tuple[Check, ...]]:
+    """Counts, and their totals each on its own, as multiples of a number.
 
     What is not shown as 0 has the fewest cases at least. Nobody can hold it against other tables.
     """
@@ -242,27 +242,9 @@ def _rounded(
     if base < least:
         message = f"counts are rounded to multiples of {least} or more"
         raise OutputCheckError(message, code="crosstab", where="rounding")
-    limits = replace(setting.limits, minimum=1)
-    options = replace(setting, limits=limits).options(where) | {"missing": missing}
-    result = safe.tabulate(setting.data.frame, *by, **options)
-    assert result.frame is not None
-    frame = _renamed(result.frame, by)
-    frame = with_total(frame, by[0], result.stored.get("N")) if len(by) == 1 else frame
-    frame = frame.with_columns((pl.col("n") / base).round() * base)
     reason = f"counts and totals are rounded to multiples of {base}; hold them against no others"
     check = Check(rule="rounding", verdict=CheckVerdict.review, reason=reason)
-    return CallResult(
-        result=SafeResult(command=result.command, shown="", frame=frame, checks=(check,)),
-        variables=names,
-        used=tuple(by),
-        about="cells",
-        groups=tuple(by),
-        table=SessionTable.of(frame, by, ["n"]),
-        checks=(check,),
-        linked=(LinkedNumbers(numbers=None),),
-        missing=missing,
-        where=where,
-    )
+    return frame.with_columns((pl.col("n") / base).round() * base), (check,)
 
 
 def _renamed(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

@@ -197,6 +197,12 @@ def test_exceptions_need_all_approvals_even_where_nothing_was_found(
         ),
         # all categories of a table make up a total
         ("count if pay > 0\ntabulate grp if pay > 0\n", (HOLD, EXCEPT), "from output 2"),
+        # any number of groups does
+        (
+            "summarize pay\n" + "".join(f"summarize pay if grp == {at}\n" for at in (1, 2, 3, 4)),
+            (HOLD, EXCEPT, EXCEPT, EXCEPT, EXCEPT),
+            "worked out from outputs 2 and 3 and 4 and 5",
+        ),
         # the same figures, whoever they are about
         ("tabulate sex\ngenerate b = sex\ntabulate b\n", (HOLD, EXCEPT), "stand in output 2"),
     ],
