@@ -286,10 +286,10 @@ class _ListingReader:
             return self.put(at, at + 1, review=_TEXT if odd else "")
         if not self.named:
             return self._records(at)
-        if FORM.group_line.fullmatch(text):
+        group = FORM.group_line.fullmatch(text)
+        if group:
             self._open(at)
-            return self.put(at, at + 1)
-        if FORM.label_line.fullmatch(text) or FORM.plain_words.fullmatch(text):
+        if group or FORM.label_line.fullmatch(text) or FORM.plain_words.fullmatch(text):
             return self.put(at, at + 1)
         if FORM.footnote.fullmatch(text):
             return self._footnote(at)
@@ -322,17 +322,12 @@ class _ListingReader:
 
     def _pairs(self, at: int) -> int:
         pairs: list[tuple[str, LogFigure]] = []
-        end = last = at
-        while end < len(self.texts):
-            count = _pairs_of(self._cells(end))
-            if self.texts[end].strip() and not count:
-                break
-            pairs += count
-            last = end if count else last
-            end += 1
-        if not pairs:
-            return 0
-        return self.put(at, last + 1, _judged_pairs(pairs, self.scope, self.rules))
+        end = at
+        while end < len(self.texts) and (some := _pairs_of(self._cells(end))):
+            pairs += some
+            end = self._next_filled(end + 1)
+        last = pairs[-1][1].line if pairs else at
+        return self.put(at, last + 1, _judged_pairs(pairs, self.scope, self.rules)) if pairs else 0
 
     def _columns(self, at: int) -> int:
         """Headings and the rows below them, or a line of words."""
@@ -359,11 +354,8 @@ class _ListingReader:
         paired = after < len(self.texts) and bool(_pairs_of(self._cells(after)))
         if len(self._cells(at)) > 1 and not (follows or boxed or paired):
             return self.put(at, max(heads, default=at) + 1, gone=True, review=UNKNOWN)
-        return self.put(
-            at,
-            at + 1,
-            review="" if self.passages.counts_only(self.texts[at]) else _TEXT,
-        )
+        review = "" if self.passages.counts_only(self.texts[at]) else _TEXT
+        return self.put(at, at + 1, review=review)
 
     def _gathered(self, at: int) -> tuple[list[int], list[int], int]:
         """The lines of headings from one on, the rows below, and the last line of all."""

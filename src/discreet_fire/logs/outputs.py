@@ -166,7 +166,7 @@ def _of_own_making(statement: DoStatement, *, changes: bool) -> bool:
     word = statement.command
     rest = statement.text[word.end - statement.start :] if word is not None else ""
     name = word.canonical if word is not None else None
-    if name in ("table", "dtable"):
+    if name == "table":
         return bool(_FORM.table_option.search(rest))
     if name in ("esttab", "estout"):
         left = _FORM.model_options.sub("", rest.partition(",")[2])

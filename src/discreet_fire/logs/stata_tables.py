@@ -30,6 +30,7 @@ from discreet_fire.logs.line_forms import read_list
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.table_rules import (
+    SHORT_ROWS,
     TOTAL,
     TOTALS,
     StatisticsRecord,
@@ -41,7 +42,6 @@ from discreet_fire.logs.table_rules import (
 _FORM = OutputForms("tables")
 _COUNTS = frozenset(("count", "percent", "cumulative"))
 _NEEDED = frozenset(("mean", "extreme", "centile", "percentile", "spread", "distinct", "sum"))
-_SHORT_ROWS = ("diff", "combined", "Combined")
 _FOOT_LINES = 12
 _INDENTED = 4
 
@@ -113,7 +113,7 @@ def _statistics(
         elif counted and not shown.stub and records and width == len(names) - 1:
             columns = names[1:]  # centile: further percentiles of the same variable
             record.count, record.closed = records[-1].count, records[-1].closed
-        elif shown.stub in _SHORT_ROWS and width < len(names):
+        elif shown.stub in SHORT_ROWS and width < len(names):
             columns = [("error", "")] * width
         if len(columns) != width:
             return None
@@ -351,39 +351,6 @@ def read_fre(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     return read_columns(lines, rules, start + 1, subtotals=True)
 
 
-def read_dtable(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
-    """The table of ``dtable``: all figures go if one rests on too few cases."""
-    top = next((at for at in range(1, min(len(lines), 9)) if is_rule(lines[at].text)), 0)
-    heading = [line.text for line in lines[1:top]]
-    if not is_rule(lines[0].text) or not any(map(_FORM.dtable_head.fullmatch, heading)):
-        return None
-    rows: list[FigureRow] = []
-    few = counted = means = False
-    end = top + 1
-    while end < len(lines) and not is_rule(lines[end].text):
-        text = lines[end].text
-        row = cells_behind_gap(text, end)
-        end += 1
-        if row is None or (row.figures and not row.stub):
-            return None
-        rows += [row] if row.figures else []
-        gone = len(row.figures) == 1 and row.count.hidden
-        mean = bool(row.figures) and row.stub != "N" and not text.startswith(" ")
-        form = _FORM.dtable_mean if mean else _FORM.dtable_cell
-        pairs = len(list(form.finditer(text, row.start)))
-        if not gone and row.stub != "N" and 2 * pairs != len(row.figures):
-            return None
-        counted, means = counted or row.stub == "N", means or mean
-        shown = row.figures[1::2] if mean else row.figures if row.stub == "N" else row.figures[::2]
-        if not (mean or gone or row.stub == "N" or all(map(_is_whole, shown))):
-            return None
-        few = few or gone or any(one.hidden for one in row.figures)
-        few = few or any(one.value in (None, 0) if mean else rules.few(one.value) for one in shown)
-    review = "no_cases" if means else ""
-    cuts = rows_as_one(rows, "few-cases") if few else []
-    return Claim(min(end + 1, len(lines)), "dtable", cuts, review) if counted else None
-
-
 #: Readers of output, the first that knows some lines first.
 READERS: tuple[Reader, ...] = (
     *(partial(read_list, name)
@@ -397,7 +364,6 @@ READERS: tuple[Reader, ...] = (
 #: Readers of what only one command prints.
 COMMAND_READERS: dict[str, Reader] = {
     "fre": read_fre,
-    "dtable": read_dtable,
     "table": read_frequency_table,
     "stset": partial(read_list, "stset"),
     "utest": partial(read_list, "utest"),

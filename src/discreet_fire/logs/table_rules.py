@@ -17,7 +17,7 @@ from discreet_fire.logs.rules import CleaningRules
 TOTAL = "Total"
 TOTALS = (TOTAL, "Gesamt", "Insgesamt")
 #: Rows that compare groups, without statistics of their own.
-_SHORT_ROWS = ("diff", "combined", "Combined")
+SHORT_ROWS = ("diff", "combined", "Combined")
 
 
 # Counts -------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def statistics_claim(count: int, records: list[StatisticsRecord], rules: Cleanin
     cuts: list[LogCut] = []
     for record, reason in zip(records, reasons, strict=True):
         cuts += withheld(record.figures(), reason) if reason else open_cuts(record, rules)
-    if any(closed) and any(record.stub in _SHORT_ROWS for record in records):
+    if any(closed) and any(record.stub in SHORT_ROWS for record in records):
         # The difference of two groups and both together give the withheld one back.
         for one, shut in zip(records, closed, strict=True):
             cuts += [] if shut else withheld(one.figures(), "secondary")
@@ -210,7 +210,7 @@ def statistics_claim(count: int, records: list[StatisticsRecord], rules: Cleanin
         if hidden == 1 and not closed[total]:
             cuts += withheld(records[total].figures(), "secondary")
     blind = any(
-        record.count is None and not record.closed and record.stub not in _SHORT_ROWS
+        record.count is None and not record.closed and record.stub not in SHORT_ROWS
         for record in records
     )
     review = "no_cases" if blind else ""

@@ -173,23 +173,8 @@ def _file_parts(path: Path, codes: Sequence[_Program]) -> list[OutputPart]:
         empty = _HEAD if at < 0 else _RULE
         shown = (line.text for line in lines[at + 1 : behind])
         if any(text.strip() and not empty.match(text) for text in shown):
-            part = _part(source, path.name, lines, at, behind)
-            file_parts.append(_with_program(part, places, at, code))
+            file_parts.append(_part(source, path.name, lines, at, behind, places, code))
     return file_parts
-
-
-def _with_program(
-    part: OutputPart, places: Mapping[int, _EchoPlace], at: int, code: _Program
-) -> OutputPart:
-    """An output with what its program says of it; of a called file only its name is known."""
-    place = places.get(at)
-    if place is None:
-        return part
-    if place.program is not code:
-        return replace(part, title=f"{place.program.name}: {part.title}"[:_LONGEST_TITLE])
-    own = (one.line for other, one in sorted(places.items()) if other > at and one.program is code)
-    span = (place.line, next(own, len(code.lines) + 1))
-    return replace(part, lines=span, names=code.names(*span))
 
 
 def _echo(line: LogLine) -> str:
@@ -204,10 +189,20 @@ def _part(
     lines: Sequence[LogLine],
     at: int,
     behind: int,
+    places: Mapping[int, _EchoPlace],
+    code: _Program,
 ) -> OutputPart:
+    """An output with what its program says of it; of a called file only its name is known."""
     start = lines[at + 1].start
     end = lines[behind].start if behind < len(lines) else len(source.text)
     echo = _echo(lines[at]) if at >= 0 else ""
+    place, span = places.get(at), None
+    if place is not None and place.program is not code:
+        echo = f"{place.program.name}: {echo}"
+    elif place is not None:
+        behind_it = sorted(other for other in places if other > at)
+        later = (places[one].line for one in behind_it if places[one].program is code)
+        span = (place.line, next(later, len(code.lines) + 1))
     title = "".join(one if one.isprintable() else "?" for one in echo)[:_LONGEST_TITLE]
     return OutputPart(
         number=0,
@@ -215,8 +210,8 @@ def _part(
         start=start,
         end=end,
         title=title or name,
-        lines=None,
-        names=None,
+        lines=span,
+        names=None if span is None else code.names(*span),
         sha256=hashlib.sha256(source.text[start:end].encode("utf-8", "surrogatepass")).hexdigest(),
     )
 

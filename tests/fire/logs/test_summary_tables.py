@@ -1,4 +1,4 @@
-"""Tables of fre, dtable, table, estimates table, esttab, utest: what goes, and what stays."""
+"""Tables of fre, table, estimates table, esttab, utest: what goes, and what stays."""
 
 from __future__ import annotations
 
@@ -103,7 +103,6 @@ Overall test of presence of a Inverse U shape:
 
 WHOLE = {
     "fre g": FRE.format(a=21, p="5.25", v="5.38"),
-    "dtable i.g i.h, by(sex)": DTABLE.format(" 15 (7.5%)"),
     "estimates table a b, stats(N r2) star": ESTIMATES.format(200),
     "esttab a b": ESTTAB.format(74),
     "table g sex": TABLE.format(11),
@@ -150,13 +149,8 @@ def test_a_missing_case_is_told_by_no_total_of_fre() -> None:
     assert "401     100.00" in text
 
 
-def test_a_table_of_dtable_goes_as_a_whole_without_its_widths() -> None:
-    text = cleaned("dtable i.g i.h, by(sex)", DTABLE.format("  1 (0.5%)"))
-    assert rows(text, "yes") == [["#"]]
-    assert rows(text, "  no ") == [["#"]]
-    assert rows(text, "N") == [["#"]]
-    other = cleaned("dtable i.g i.h, by(sex)", DTABLE.format("  2 (11.5%)"))
-    assert text == other
+def test_tables_of_dtable_need_a_look() -> None:
+    assert clean_log(f". dtable i.g i.h, by(sex)\n{DTABLE.format('  1 (0.5%)')}\n").needs_review
 
 
 @pytest.mark.parametrize(
