@@ -112,8 +112,8 @@ def prepare(folder: Path, persons: int, clients: int) -> None:
 class QuestionMix:
     """What one client asks, at random but always the same for its number."""
 
-    def __init__(self, number: int, places: list[str], job_cells: int) -> None:
-        self.draw, self.places = random.Random(number), places
+    def __init__(self, number: int, places: list[str], job_cells: int, only: str) -> None:
+        self.draw, self.places, self.only = random.Random(number), places, only
         states = sorted({place[:2] for place in places})
         self.states, self.pairs = states, list(itertools.combinations(VARIABLES, 2))
         # The number of municipalities with a total, times the codes of two more variables.
@@ -129,6 +129,12 @@ class QuestionMix:
 
     def next(self) -> tuple[str, str]:
         """The kind and the question."""
+        while True:
+            kind, question = self._drawn()
+            if self.only in ("", kind):
+                return kind, question
+
+    def _drawn(self) -> tuple[str, str]:
         draw, kind = self.draw, self.draw.random()
         by = draw.choice(self.pairs)
         if kind < 0.55:
@@ -178,7 +184,7 @@ class LoadClient:
 
 def client(port: int, number: int, about: dict[str, Any], given: argparse.Namespace) -> None:
     """Ask until the time is over; what came of it goes to the standard output."""
-    mix = QuestionMix(given.seed * 1000 + number, about["places"], given.job_cells)
+    mix = QuestionMix(given.seed * 1000 + number, about["places"], given.job_cells, given.only)
     asking = LoadClient(port, about["keys"][number])
     rows, digests, until = [], {}, time.time() + given.seconds
     while time.time() < until:
@@ -339,7 +345,7 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         watcher.start()
         command = [sys.executable, __file__, "--client", str(port), "--folder", str(folder)]
         command += ["--seconds", str(given.seconds), "--job-cells", str(given.job_cells)]
-        command += ["--seed", str(given.seed)]
+        command += ["--seed", str(given.seed), "--only", given.only]
         clients = [
             subprocess.Popen([*command, "--number", str(at)], stdout=subprocess.PIPE)
             for at in range(given.clients)
@@ -500,6 +506,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--client", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--number", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--only", default="", help="questions of one kind, such as repeated")
     parser.add_argument("--each", type=int, default=0)
     parser.add_argument("--beside", type=Path)
     given = parser.parse_args()
