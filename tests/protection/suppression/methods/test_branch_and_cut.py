@@ -18,7 +18,6 @@ from discreet.protection.suppression.methods.branch_and_cut import (
     improved,
     protect_auto,
 )
-from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.lower_bounds import single_relation_bounds
 from discreet.protection.suppression.methods.worktime import WorkTime
@@ -117,35 +116,6 @@ def test_it_is_never_dearer_than_fast(shape: tuple[int, ...]) -> None:
     assert fast.bound is not None
     assert auto.bound is not None
     assert fast.bound <= auto.bound <= auto.cost <= fast.cost
-
-
-def test_a_move_is_a_way_for_every_aim_that_it_reaches() -> None:
-    """Against all aims looked at one by one; for insiders, if no cell that they know moves."""
-    public = program_of(TABLE)
-    movable, aims = public.movable, public.separator.aims
-    known = {7: np.arange(len(movable)) % 29 == 0}
-    aims = aims.joined(aims.for_insiders(lambda _: known, known))
-    separator = CutProgram(movable, aims).separator
-    draw = np.random.default_rng(1)
-    shared = {-1: 0, 7: 0}
-    for _ in range(60):
-        x = np.where(movable.forced, 1.0, draw.random(len(movable)))
-        cells = draw.choice(len(movable), 4, replace=False)
-        moved = np.zeros(len(movable))
-        moved[cells] = 2 * (draw.random(4) - 0.5) * np.minimum(-movable.low, movable.high)[cells]
-        separator._ways = [{} for _ in aims.level]
-        separator._share(moved, x)
-        for at, ways in enumerate(separator._ways):
-            level, who = aims.level[at], int(aims.who[at])
-            reach = aims.side[at] * moved[aims.cell[at]]
-            move = moved[cells] * (level / reach) if reach else np.full(4, np.inf)
-            room = np.where(move > 0, movable.high[cells], -movable.low[cells])
-            need = np.abs(move) / np.minimum(room, level)
-            fits = bool((need <= x[cells] + 1e-7).all())
-            fits &= who < 0 or not known[who][cells[moved[cells] != 0]].any()
-            assert ("shared" in ways) == fits
-            shared[who] += len(ways)
-    assert all(shared.values())
 
 
 # -- blocks ----------------------------------------------------------------------------

@@ -9,9 +9,7 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.branch_and_cut import protect_auto
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.local_search import (
-    drop_unused,
     prune,
-    refitted,
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState
@@ -105,11 +103,3 @@ def test_pruning_never_costs_more_and_stays_proven():
     assert hiding.spent < before
     assert not len(certify(hiding.problem, hiding.mask()).unprotected)
     assert not len(certificate_from_proofs(hiding).unprotected)
-
-
-def test_fitting_anew_never_costs_more():
-    hiding = covered()
-    drop_unused(hiding)
-    fitted = refitted(hiding, never)
-    assert fitted.spent <= hiding.spent
-    assert not len(certify(fitted.problem, fitted.mask()).unprotected)

@@ -300,16 +300,12 @@ class Separator:
 
     def __init__(self, movable: MovableCells, aims: Aims) -> None:
         self.movable, self.aims = movable, aims
-        #: For each aim the last move that its attack gave, and the last one of another's.
-        self._ways: list[dict[str, tuple[IntArray, FloatArray]]] = [{} for _ in range(len(aims))]
+        #: For each aim which cells the last move needs that its attack gave, and how much of each.
+        self._ways: list[tuple[IntArray, FloatArray] | None] = [None] * len(aims)
         #: Counts steps of the solver; when it is spent, no more cuts are looked for.
         self.effort = SolverEffort()
         self._low, self._high = np.zeros(len(movable)), np.zeros(len(movable))
         self._wished = -1
-        self._knowing: list[list[int]] = [[] for _ in range(len(movable))]
-        for who, cells in aims.known.items():
-            for cell in np.flatnonzero(cells).tolist():
-                self._knowing[cell].append(who)
         self._solver = loaded_solver(movable.unknowns.relations.matrix, self._low, self._high)
         self._solver.setOptionValue("simplex_strategy", 4)
 
@@ -340,7 +336,8 @@ class Separator:
         return list(planes.values())
 
     def _known(self, at: int, x: FloatArray) -> bool:
-        return any((need <= x[cells] + _ENOUGH).all() for cells, need in self._ways[at].values())
+        way = self._ways[at]
+        return way is not None and bool((way[1] <= x[way[0]] + _ENOUGH).all())
 
     def _attack(self, at: int, x: FloatArray, most: float) -> tuple[FloatArray, ...]:
         """Multipliers that show that an aim is missed; none if it is reached."""
@@ -367,32 +364,8 @@ class Separator:
             return tuple(multipliers)
         need[self.movable.forced] = 0.0
         cells = np.flatnonzero(need)
-        self._ways[at]["own"] = (cells, np.minimum(need[cells], 1.0))
-        if self.aims.side[at] and most == 1.0:
-            self._share(np.where(np.abs(moved) > _STILL, moved, 0.0) * level, x)
+        self._ways[at] = (cells, np.minimum(need[cells], 1.0))
         return ()
-
-    def _share(self, moved: FloatArray, x: FloatArray) -> None:
-        """Note for which other aims a move, or its mirror image, is a way too, at its own size."""
-        movable, aims = self.movable, self.aims
-        cells = np.flatnonzero(moved)
-        size, limit = np.abs(moved[cells]), x[cells] + _ENOUGH
-        free = ~movable.forced[cells]
-        with np.errstate(divide="ignore"):
-            rises = size / np.where(moved[cells] > 0, movable.high[cells], -movable.low[cells])
-            falls = size / np.where(moved[cells] > 0, -movable.low[cells], movable.high[cells])
-        reach = aims.side * moved[aims.cell]
-        knowing = {who for cell in cells.tolist() for who in self._knowing[cell]}
-        fits = (np.abs(reach) > TOLERANCE) & (aims.side != 0)
-        if knowing:
-            fits &= ~np.isin(aims.who, list(knowing))
-        some = np.flatnonzero(fits)
-        times = aims.level[some] / reach[some]
-        most = np.where(times > 0, (limit / rises).min(), (limit / falls).min())
-        fits = (np.abs(times) <= most) & (np.abs(reach[some]) * (limit / size).min() >= 1.0)
-        for at, factor in zip(some[fits], times[fits], strict=True):
-            need = np.maximum(rises if factor > 0 else falls, size / float(aims.level[at]))
-            self._ways[at]["shared"] = (cells[free], np.minimum(abs(factor) * need[free], 1.0))
 
     def _move(
         self, cell: int, side: int, low: FloatArray, high: FloatArray

@@ -19,7 +19,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.disclosure import TOLERANCE
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.protection.suppression.methods.cut_program import CutProgram
-from discreet.protection.suppression.methods.local_search import drop_unused, prune, refitted
+from discreet.protection.suppression.methods.local_search import drop_unused, prune
 from discreet.protection.suppression.methods.lower_bounds import (
     quick_lower_bound,
     single_relation_bounds,
@@ -117,16 +117,12 @@ def _impossible(draft: DraftPattern, cells: IntArray) -> SuppressionError:
 
 #: With more hidden cells than these, stored proofs are checked instead of new attacks.
 _ATTACK_LIMIT = 4_000
-#: With fewer ways to move, as in two-way tables, or more tasks than these, a pattern is not covered
-#: anew from its own cells: that gained nothing in 31 two-way tables, 5 % in three of 20 others.
-_FEW_WAYS = 2.3
-_REFIT_TASKS = 20_000
 #: With more proofs patterns are neither covered cell by cell beside, nor pruned or improved.
 _MANY_PROOFS = 20_000
 _REPAIRS = 5
 #: The price of a cell that the program hides in full, as a share of its cost.
 _SURE = 0.02
-#: Work on pruning and on fitting, as a share of that before it, and at least.
+#: Work on pruning, as a share of that before it, and at least.
 _SHARE, _LEAST = 1.0, 2e8
 #: The same where each cell was tried for release before, without linear programs.
 _TRIED = 2e7
@@ -207,17 +203,7 @@ def covered(
     if len(draft.open):
         return known or _finished_by_hiding(draft, watch, seed)
     drop_unused(draft)
-    draft = fitted(draft, watch)
     return known if known is not None and known.spent <= draft.spent else draft
-
-
-def fitted(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
-    """A pattern within this one, if one is found with no more than twice the work so far."""
-    if draft.ways < _FEW_WAYS or int((draft.target > 0).sum()) > _REFIT_TASKS:
-        return draft
-    watch.tell("refit")
-    end = draft.effort + max(_LEAST, _SHARE * draft.usual_effort)
-    return refitted(draft, lambda: watch.over() or draft.effort > end)
 
 
 def pruned(draft: DraftPattern, watch: WorkTime) -> DraftPattern:

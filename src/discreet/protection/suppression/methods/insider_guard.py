@@ -23,7 +23,7 @@ from discreet.protection.suppression.methods.cuts import (
     aims_of,
     movable_cells,
 )
-from discreet.protection.suppression.methods.local_search import ProofUsers
+from discreet.protection.suppression.methods.local_search import ProofUsers, replace_in_turn
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
@@ -232,18 +232,8 @@ def _take_back(
     usage.publish_unused(draft, secondary)
     cells = np.flatnonzero(draft.hidden & secondary)
     budget = draft.solved + min(max(_LEAST_BUDGET, _BUDGET * cells.size), _MOST_BUDGET)
-    for _ in range(2):
-        cells = np.flatnonzero(draft.hidden & secondary)
-        uses = np.array([1 + len(usage.of(int(cell))) for cell in cells])
-        changed = False
-        for cell in cells[np.argsort(-draft.cost[cells] / uses, kind="stable")].tolist():
-            if watch.over() or draft.solved > budget:
-                return
-            if draft.hidden[cell] and _done_without(proofs, usage, cell):
-                usage.publish_unused(draft, secondary)
-                changed = True
-        if not changed:
-            return
+    over = lambda: watch.over() or draft.solved > budget  # noqa: E731
+    replace_in_turn(draft, usage, secondary, over, lambda cell: _done_without(proofs, usage, cell))
 
 
 def _done_without(proofs: InsiderProofs, usage: ProofUsers, cell: int) -> bool:

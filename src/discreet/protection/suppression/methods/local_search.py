@@ -17,7 +17,6 @@ from discreet.disclosure import Proof
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import (
     PATCH_SIZE,
-    cover_tasks,
     flow_for_task,
     relation_distances,
 )
@@ -84,15 +83,27 @@ def prune(draft: DraftPattern, over: Callable[[], bool]) -> None:
     users = ProofUsers(draft.proofs)
     for task in np.flatnonzero(draft.proven >= 0).tolist():
         users.enter(task, int(draft.proven[task]))
+    replace_in_turn(draft, users, ~draft.must, over, lambda cell: _replaced(draft, users, cell))
+
+
+def replace_in_turn(
+    draft: DraftPattern,
+    users: ProofUsers,
+    secondary: BoolArray,
+    over: Callable[[], bool],
+    replaced: Callable[[int], bool],
+) -> None:
+    """Try to do without each secondary, dearest per use first, until none is replaced any more."""
     for _ in range(2):
-        secondary = np.flatnonzero(draft.hidden & ~draft.must)
+        cells = np.flatnonzero(draft.hidden & secondary)
+        worth = draft.cost[cells] / [1 + len(users.of(int(cell))) for cell in cells]
         changed = False
-        worth = draft.cost[secondary] / [1 + len(users.of(int(cell))) for cell in secondary]
-        for cell in secondary[np.argsort(-worth, kind="stable")]:
+        for cell in cells[np.argsort(-worth, kind="stable")].tolist():
             if over():
                 return
-            if draft.hidden[cell]:
-                changed |= _replaced(draft, users, int(cell))
+            if draft.hidden[cell] and replaced(cell):
+                users.publish_unused(draft, secondary)
+                changed = True
         if not changed:
             return
 
@@ -136,19 +147,4 @@ def _replaced(draft: DraftPattern, users: ProofUsers, cell: int) -> bool:
         users.enter(task, proof)
         draft.proven[task] = proof
     users.left.add(cell)
-    users.publish_unused(draft, ~draft.must)
     return True
-
-
-def refitted(draft: DraftPattern, over: Callable[[], bool]) -> DraftPattern:
-    """A pattern within this one, which has all proofs: all tasks covered anew by its cells.
-
-    Tasks that move least come first; if it has to stop, nothing is gained.
-    """
-    other = draft.without(draft.hidden)
-    tasks = other.open[np.argsort(other.target[other.open], kind="stable")]
-    failed = cover_tasks(other, tasks, over, allowed=draft.hidden)
-    if failed or len(other.open):
-        return draft
-    drop_unused(other)
-    return other if other.spent < draft.spent else draft
