@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
+from discreet.disclosure import insiders_of
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.lower_bounds import lower_bound_of
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
-from discreet.protection.suppression.proof.insiders import insiders_of
 
 LEAVES, STATES, DISTRICTS = 3_000, 10, 100
 SIZES = {"age": 10, "sex": 2, "job": 75, "school": 10}
@@ -163,7 +163,7 @@ def survey(folder: Path, cells: int) -> Callable[[], Hidden]:
     """`fast` on a farm survey of about so many occupied cells; no farm opens cells of others."""
     source = farm_survey(cells)
     problem, members = build_problem(source, value="area")
-    known = insiders_of(problem, members, [source], ["area"])
+    known = insiders_of(problem.relations, problem.value, members, [source], ["area"])
     return lambda: Hidden(problem, find_pattern(problem, "fast", insiders=known))
 
 

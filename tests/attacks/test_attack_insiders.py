@@ -218,8 +218,8 @@ def test_what_no_pattern_keeps_from_an_insider_is_refused_by_name() -> None:
 
 def test_records_of_linked_tables_are_known_by_their_keys() -> None:
     """One record alone in two tables is one insider; two records of equal value are two."""
+    from discreet.disclosure import insiders_of
     from discreet.protection.suppression.problem.linked_tables import build_problem
-    from discreet.protection.suppression.proof.insiders import insiders_of
 
     frame = pl.DataFrame(
         {
@@ -237,7 +237,7 @@ def test_records_of_linked_tables_are_known_by_their_keys() -> None:
         ]
         sources = [(table, table.count == 1) for table in tables]
         problem, members = build_problem(sources, value="turnover")
-        found = insiders_of(problem, members, sources, ["turnover"] * 2)
+        found = insiders_of(problem.relations, problem.value, members, sources, ["turnover"] * 2)
         assert found is not None
         assert len(np.unique(found.owner[found.known])) == sure
         # Without keys all four cells of value 50 may be those of one.

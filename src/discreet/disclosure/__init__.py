@@ -41,6 +41,13 @@ if TYPE_CHECKING:
     from .elimination import independent_relations as independent_relations
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
+    from .insiders import Insiders as Insiders
+    from .insiders import insiders_of as insiders_of
+    from .insiders import known_parts as known_parts
+    from .leaves import Exchanges as Exchanges
+    from .leaves import Leaves as Leaves
+    from .leaves import leaves_of as leaves_of
+    from .leaves import moves_of as moves_of
     from .named_cells import CellNamer as CellNamer
     from .named_cells import CellNames as CellNames
     from .named_cells import LinkedCells as LinkedCells
@@ -86,6 +93,7 @@ if TYPE_CHECKING:
     from .system import unexamined_by_name as unexamined_by_name
     from .table_system import NO_CHANGES as NO_CHANGES
     from .table_system import ChangedCells as ChangedCells
+    from .table_system import TableCells as TableCells
     from .table_system import TableSystem as TableSystem
     from .table_system import with_changed_apart as with_changed_apart
     from .units import LinkedRecords as LinkedRecords

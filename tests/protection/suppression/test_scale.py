@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.disclosure import Relations, leaves_of
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods import worktime
 from discreet.protection.suppression.methods.fast import (
@@ -21,7 +22,6 @@ from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
-from discreet.protection.suppression.proof.unit_exchange import leaves_of
 from tests.helpers.small_systems import attack, problem_of, reader_of
 
 
@@ -51,7 +51,7 @@ def pattern(large):
 
 def test_leaves_stand_under_the_cells_that_they_add_up_to():
     problem = sparse(60, sizes=(5, 3, 2))
-    leaves = leaves_of(problem)
+    leaves = leaves_of(problem.relations, problem.state != CellState.fixed)
     assert leaves is not None
     value = problem.value[leaves.cells]
     for cell in range(len(problem)):
@@ -64,12 +64,12 @@ def test_leaves_stand_under_the_cells_that_they_add_up_to():
 
 def test_totals_that_are_different_sums_of_leaves_are_no_leaf_system():
     sums = [[(0, -1), (1, 1), (2, 1)], [(0, -1), (3, 1), (4, 1)]]
-    assert leaves_of(problem_of(np.array([7, 3, 4, 2, 5]), sums)) is None
+    assert leaves_of(Relations.of(5, sums), np.ones(5, dtype=np.bool_)) is None
 
 
 def test_totals_in_a_circle_are_no_leaf_system():
     sums = [[(0, -1), (1, 1)], [(1, -1), (0, 1)], [(2, -1), (0, 1), (1, 1)]]
-    assert leaves_of(problem_of(np.array([1, 1, 2]), sums)) is None
+    assert leaves_of(Relations.of(3, sums), np.ones(3, dtype=np.bool_)) is None
 
 
 @pytest.mark.exhaustive
@@ -105,7 +105,7 @@ def test_work_that_is_cut_short_hides_more_but_is_proven(leafy):
         rows.append([(0, -1), *((at, 1) for at in range(7, 12))])
         value = np.array([60, *[10] * 6, *[12] * 5])
         problem = problem_of(value, rows, state=np.isin(np.arange(12), [1, 8]), cost=value)
-        assert leaves_of(problem) is None
+        assert leaves_of(problem.relations, problem.state != CellState.fixed) is None
     hiding = draft_at_time_limit(problem, WorkTime(), 0)
     assert not len(hiding.open)
     assert not len(certificate_from_proofs(hiding).unprotected)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from discreet.confidential import Confidential as Confidential
     from discreet.disclosure import Blanks as Blanks
     from discreet.disclosure import Relations as Relations
+    from discreet.disclosure import TableCells as TableCells
     from discreet.disclosure import additive_values as additive_values
     from discreet.disclosure import audit_published as audit_published
     from discreet.disclosure import figures_shown as figures_shown
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from .methods.registry import find_pattern as find_pattern
     from .problem.demands import Earlier as Earlier
     from .problem.demands import hidden_in as hidden_in
-    from .problem.linked_tables import TableCells as TableCells
     from .problem.linked_tables import build_problem as build_problem
     from .problem.parameters import Cost as Cost
     from .problem.parameters import Knowledge as Knowledge

@@ -7,11 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.disclosure import Relations, opened_by_pairs
+from discreet.disclosure import Insiders, Relations, opened_by_pairs
 from discreet.protection.suppression.problem.system import CellState
 from discreet.protection.suppression.proof import coalitions
 from discreet.protection.suppression.proof.coalitions import audit_respondents
-from discreet.protection.suppression.proof.insiders import Insiders
 from tests.helpers.small_systems import (
     problem_of,
     reader_of,

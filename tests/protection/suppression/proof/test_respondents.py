@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.disclosure import Insiders
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.coalitions import audit_respondents
-from discreet.protection.suppression.proof.insiders import Insiders
 
 COUNTS = {"a": 1, "b": 1, "c": 5, "d": 6}
 

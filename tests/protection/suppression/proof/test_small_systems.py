@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.disclosure import (
+    Insiders,
     Reach,
     blocks_of,
     elimination_of,
@@ -30,7 +31,6 @@ from discreet.protection.suppression.proof.certificate import (
 )
 from discreet.protection.suppression.proof.coalitions import audit_respondents
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.proof.local_lp import (
     cover_tasks,
     flow_for_task,

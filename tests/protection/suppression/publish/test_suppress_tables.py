@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet import suppress
-from discreet.disclosure import Relations
+from discreet.disclosure import Insiders, Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import (
     Knowledge,
@@ -22,7 +22,6 @@ from discreet.protection.suppression import (
 from discreet.protection.suppression.methods import fast
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certified
-from discreet.protection.suppression.proof.insiders import Insiders
 from discreet_argus import read_jj
 
 REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])

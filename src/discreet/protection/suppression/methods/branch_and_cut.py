@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import Insiders
 from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.cuts import Aims, CuttingPlane, MovableCells
 from discreet.protection.suppression.methods.fast import finished_pattern, quick_draft
@@ -37,7 +38,6 @@ from discreet.protection.suppression.proof.certificate import (
     gap_between,
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.proof.local_lp import cover_tasks, relation_distances
 
 #: `auto`: steps of the solver, as a share of those for the first pattern, at least and at most;

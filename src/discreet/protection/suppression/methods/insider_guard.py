@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.disclosure import refuse_cells
+from discreet.disclosure import Insiders, refuse_cells
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.protection.suppression.methods.cut_program import CutProgram
 from discreet.protection.suppression.methods.cuts import (
@@ -32,7 +32,6 @@ from discreet.protection.suppression.proof.insider_proofs import (
     InsiderProofs,
     OpenAim,
 )
-from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.proof.local_lp import relation_distances
 
 #: The methods that search among patterns that hold against insiders.

@@ -21,7 +21,7 @@ from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.whole_numbers import untested_gaps
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.proof.insiders import Insiders
+    from discreet.disclosure import Insiders
     from discreet.protection.suppression.proof.joint_cubes import LinkedTable
 
 #: So often twice as many cells are hidden beside an open one; then all that may be.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from discreet.disclosure import refuse_cells
+from discreet.disclosure import Insiders, refuse_cells
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.frozen_cells import with_conflicts
 from discreet.protection.suppression.methods.insider_guard import SEARCHED, guarded_pattern
@@ -20,7 +20,6 @@ from discreet.protection.suppression.methods.whole_numbers import protected_in_w
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
-from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.settings import Method
 
 METHODS: tuple[str, ...] = get_args(Method)

@@ -425,3 +425,35 @@ def with_partners(
         return list(sources)
     chosen["earlier"] = [earlier_with_empty_cells(item) for item in earlier]
     return [with_empty_cells(table, primary) for table, primary in sources]
+
+
+# -- levels against insiders ------------------------------------------------------------
+
+
+def levels_against(problem: SuppressionProblem, share: float) -> SuppressionProblem:
+    """The problem with the share of its levels that holds against insiders: one unit at least.
+
+    A sensitive cell without any level must not be computed exactly.
+    """
+    if share == 1:
+        return problem
+    columns = {
+        name: np.ceil(share * getattr(problem, name) - 1e-9).astype(np.int64) for name in LEVELS
+    }
+    return replace(problem, **columns)
+
+
+def levels_of_rest(
+    problem: SuppressionProblem, cell: int, known: int
+) -> tuple[int, int, int] | None:
+    """The levels of a cell against one who knows more than half of it; None for no others.
+
+    They shrink as the rest does in comparison with the known part. One unit at least stays
+    uncertain; downwards the rest keeps a unit.
+    """
+    rest = int(problem.value[cell]) - known
+    if rest <= 0:
+        return None
+    lower, upper, sliding = (-(-int(getattr(problem, n)[cell]) * rest // known) for n in LEVELS)
+    lower = min(lower, rest - 1)
+    return lower, upper, sliding if lower + upper else max(sliding, 1)

@@ -7,18 +7,16 @@ contradictions are refused by name. Protection levels end at what every reader k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import Confidential
 from discreet.disclosure import (
-    NO_CHANGES,
-    ChangedCells,
     KnownZeros,
+    TableCells,
     TableSystem,
     Unknowns,
     VariableCode,
@@ -47,65 +45,7 @@ from discreet.protection.suppression.problem.system import UNBOUNDED, CellState,
 from discreet.tables import Table
 
 if TYPE_CHECKING:
-    from discreet.disclosure import Gap, Partitions
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class TableCells(Confidential):
-    """Where the cells of tables stand in a problem (confidential).
-
-    Several cells of tables are one cell of a problem if they are the same cell of
-    linked tables, or a total and its only part.
-    """
-
-    names: tuple[str, ...]  # names of the tables, in the order given
-    #: Per table, the problem cell of each of its cells; -1 for empty ones, which take no part
-    cells: tuple[IntArray, ...]
-    #: Per table, the values of its cells in units, as the problem has them
-    values: tuple[IntArray, ...]
-    #: Per table, by how many units these differ from the values given; rounding, or repairs that
-    #: were asked for
-    differences: tuple[IntArray, ...]
-    name: Callable[[int], str]  # gives the name of a problem cell
-    notes: tuple[str, ...] = ()  # what users should know about how the problem was built, in words
-    #: Per table published before, the problem cell of each of its cells
-    before: tuple[IntArray, ...] = ()
-    #: Cells that had another value when they were published before
-    changed: ChangedCells = NO_CHANGES
-    unexamined: tuple[Gap, ...] = ()  # what ties between the tables were not looked for
-    #: Per table of now and then before, what its records say; None if that is what names say
-    partitions: tuple[Partitions | None, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    def hidden(self, pattern: BoolArray, table: int = 0) -> BoolArray:
-        """Which cells of one table, numbered from 0, a pattern over the problem hides."""
-        if not 0 <= table < len(self.cells):
-            raise SuppressionError(f"there is no table {table}", code="members")
-        cells = self.cells[table]
-        if not pattern.size:
-            return np.zeros(len(cells), dtype=np.bool_)
-        return np.where(cells >= 0, pattern[np.maximum(cells, 0)], False)
-
-    def gathered(self, masks: Sequence[BoolArray], problem_cells: int) -> BoolArray:
-        """Problem cells of which a cell is marked in any table, of now or before as well."""
-        marked = np.zeros(problem_cells, dtype=np.bool_)
-        for cells, mask in zip((*self.cells, *self.before), masks, strict=False):
-            marked[cells[mask & (cells >= 0)]] = True
-        return marked
-
-    def listed(self, problem_cells: int) -> BoolArray:
-        """Problem cells that stand in a table of now or before; others stand between them."""
-        return self.gathered([cells >= 0 for cells in (*self.cells, *self.before)], problem_cells)
-
-    def numbers(self, columns: Sequence[IntArray], problem_cells: int) -> IntArray:
-        """One number for each problem cell, such as its respondents; the largest of its cells."""
-        largest = np.zeros(problem_cells, dtype=np.int64)
-        for cells, column in zip(self.cells, columns, strict=True):
-            there = cells >= 0
-            np.maximum.at(largest, cells[there], column[there])
-        return largest
+    pass
 
 
 #: A table with what primary rules found in it.

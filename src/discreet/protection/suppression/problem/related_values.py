@@ -20,6 +20,7 @@ from discreet.disclosure import (
     Gap,
     LinkedCells,
     Relations,
+    TableCells,
     VariableCode,
     linked_cells,
     recomputed_totals,
@@ -28,7 +29,6 @@ from discreet.disclosure import (
 )
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier, StatedFindings
-from discreet.protection.suppression.problem.linked_tables import TableCells
 from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.problem.system import (
     UNBOUNDED,

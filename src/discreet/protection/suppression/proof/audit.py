@@ -20,9 +20,12 @@ from discreet.confidential import Confidential, without_values
 from discreet.disclosure import (
     DisclosureVerdict,
     Gap,
+    Insiders,
     Judged,
     KnownZeros,
+    TableCells,
     figures_shown,
+    insiders_of,
     units_of,
     zeros_of,
 )
@@ -33,14 +36,11 @@ from discreet.protection.suppression.problem.demands import (
     earlier_with_empty_cells,
     hidden_in,
     hides_empty_cells,
+    levels_against,
     occupied,
     with_empty_cells,
 )
-from discreet.protection.suppression.problem.linked_tables import (
-    COUNTS,
-    TableCells,
-    build_problem,
-)
+from discreet.protection.suppression.problem.linked_tables import COUNTS, build_problem
 from discreet.protection.suppression.problem.related_values import (
     RelatedValues,
     SharedOptions,
@@ -51,7 +51,6 @@ from discreet.protection.suppression.problem.related_values import (
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Certificate, attack_intervals, certify
 from discreet.protection.suppression.proof.coalitions import RespondentAudit, audit_respondents
-from discreet.protection.suppression.proof.insiders import Insiders, insiders_of, levels_against
 from discreet.protection.suppression.proof.joint_cubes import (
     LinkedTable,
     held_in_joint_cubes,
@@ -527,7 +526,9 @@ def _respondents(
     if coalition == 0 or aim == "off" or not any(guarded):
         return None, []
     values, sources = [row.value for row in rows], [(row.table, row.asked) for row in rows]
-    insiders = insiders_of(problem, members, sources, values, guarded, earlier)
+    insiders = insiders_of(
+        problem.relations, problem.value, members, sources, values, guarded, earlier
+    )
     if insiders is None and not wanted:
         return None, [Gap("contributors")]
     respondents = members.numbers([r.table.contributors(r.value) for r in rows], len(problem))

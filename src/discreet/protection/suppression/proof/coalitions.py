@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.disclosure import TOLERANCE, Gap, component_labels, opened_by_pairs
+from discreet.disclosure import TOLERANCE, Gap, Insiders, component_labels, opened_by_pairs
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
@@ -27,7 +27,6 @@ from discreet.protection.suppression.proof.insider_proofs import (
     InsiderProofs,
     OpenAim,
 )
-from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.settings import InsiderAim
 
 _SHOWN = 20

@@ -16,16 +16,10 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.confidential import Confidential
-from discreet.disclosure import TOLERANCE, Proof
-from discreet.protection.suppression.problem.demands import LEVELS
+from discreet.disclosure import TOLERANCE, Insiders, Proof, known_parts
+from discreet.protection.suppression.problem.demands import LEVELS, levels_against, levels_of_rest
 from discreet.protection.suppression.problem.system import CellState, unknowns_of
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.insiders import (
-    Insiders,
-    known_parts,
-    levels_against,
-    levels_of_rest,
-)
 from discreet.protection.suppression.proof.local_lp import GROWN_PATCH, flow_for_task, never
 
 #: Cells of the first patch, and of the largest, where hidden cells alone are moved.
@@ -125,7 +119,9 @@ class InsiderProofs(Confidential):
         exempt: dict[int, set[int]] = {}
         own = []
         movable = draft.problem.state != CellState.fixed
-        for (insider, cell), known in known_parts(self._levelled, insiders, movable).items():
+        for (insider, cell), known in known_parts(
+            self._levelled.relations, self._levelled.value, insiders, movable
+        ).items():
             at = int(self._number[cell])
             if at >= 0 and watched[at]:
                 exempt.setdefault(at, set()).add(insider)

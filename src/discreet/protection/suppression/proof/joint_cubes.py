@@ -14,16 +14,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.disclosure import Gap, JointAttacker, JointBlock, Relations, component_labels
-from discreet.protection.suppression.problem.demands import Earlier
-from discreet.protection.suppression.problem.linked_tables import TableCells
+from discreet.disclosure import (
+    Gap,
+    Insiders,
+    JointAttacker,
+    JointBlock,
+    Relations,
+    TableCells,
+    component_labels,
+)
+from discreet.protection.suppression.problem.demands import Earlier, levels_against
 from discreet.protection.suppression.problem.system import (
     CellState,
     SuppressionProblem,
     unknowns_of,
 )
 from discreet.protection.suppression.proof.certificate import Certificate, certify
-from discreet.protection.suppression.proof.insiders import Insiders, levels_against
 from discreet.tables import Table
 
 if TYPE_CHECKING:

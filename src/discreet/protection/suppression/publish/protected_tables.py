@@ -35,7 +35,7 @@ from discreet.tables import (
 )
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.problem.linked_tables import TableCells
+    from discreet.disclosure import TableCells
     from discreet.protection.suppression.problem.system import SuppressionProblem
 
 #: Name of the method in the provenance of a table.

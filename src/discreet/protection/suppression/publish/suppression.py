@@ -20,7 +20,14 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
-from discreet.disclosure import DisclosureVerdict, published_intervals, refuse_cells
+from discreet.disclosure import (
+    DisclosureVerdict,
+    Insiders,
+    TableCells,
+    insiders_of,
+    published_intervals,
+    refuse_cells,
+)
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.joint_cube_guard import pattern_for_cubes
 from discreet.protection.suppression.methods.registry import find_pattern
@@ -34,7 +41,6 @@ from discreet.protection.suppression.problem.demands import (
 from discreet.protection.suppression.problem.linked_tables import (
     COUNTS,
     ProblemSource,
-    TableCells,
     build_problem,
     problem_sources,
 )
@@ -51,7 +57,6 @@ from discreet.protection.suppression.problem.system import (
     SuppressionProblem,
 )
 from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
-from discreet.protection.suppression.proof.insiders import Insiders, insiders_of
 from discreet.protection.suppression.publish.options import (
     SuppressionOptions,
     ToldReasons,
@@ -457,7 +462,9 @@ def _insiders(
     if not any(guarded):
         return None, []
     earlier = chosen.get("earlier", ())
-    found = insiders_of(problem, members, sources, values, guarded, earlier)
+    found = insiders_of(
+        problem.relations, problem.value, members, sources, values, guarded, earlier
+    )
     if found is not None:
         return replace(found, share=share_of(wanted or "levels")), []
     if wanted is not None:

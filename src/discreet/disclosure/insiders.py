@@ -17,10 +17,8 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.confidential import Confidential
-from discreet.disclosure import Relations, component_labels
-from discreet.protection.suppression.problem.demands import LEVELS, Earlier
-from discreet.protection.suppression.problem.linked_tables import ProblemSource, TableCells
-from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.disclosure.relations import Relations, component_labels
+from discreet.disclosure.table_system import TableCells
 from discreet.rules import SEVERAL, UNNAMED, lone_contributors
 from discreet.tables import Table
 
@@ -73,12 +71,13 @@ class Insiders(Confidential):
 
 
 def insiders_of(
-    problem: SuppressionProblem,
+    links: Relations,
+    worth: IntArray,
     members: TableCells,
-    sources: Sequence[ProblemSource],
+    sources: Sequence[tuple[Table, Any]],
     values: Sequence[str | None],
     guarded: Sequence[bool] | None = None,
-    earlier: Sequence[Earlier] = (),
+    earlier: Sequence[Any] = (),
 ) -> Insiders | None:
     """Who stands alone behind which cells; None where the tables do not count contributors.
 
@@ -92,7 +91,7 @@ def insiders_of(
         sources = [*sources, *((entry.table, entry.primary) for entry in earlier)]
         values = [*values, *(values[0] for _ in earlier)]
         guarded = None if guarded is None else [*guarded, *(True for _ in earlier)]
-    size, numbers = len(problem), []
+    size, numbers = links.cells, []
     chosen = [True] * len(sources) if guarded is None else guarded
     for at, ((table, primary), value, own) in enumerate(zip(sources, values, chosen, strict=True)):
         contributors = np.full(len(table), SEVERAL)
@@ -100,7 +99,7 @@ def insiders_of(
             stated = getattr(primary, "contributor", None)
             contributors = lone_contributors(table, value) if stated is None else stated
         if _contradicted(
-            problem, members.cells[at], table.contributors(value), contributors != SEVERAL
+            links, members.cells[at], table.contributors(value), contributors != SEVERAL
         ):
             if at < now:
                 return None
@@ -115,14 +114,13 @@ def insiders_of(
     for cells, contributors, (table, _) in zip(members.cells, numbers, sources, strict=True):
         for place in np.flatnonzero((contributors != SEVERAL) & (cells >= 0)).tolist():
             number, cell = int(contributors[place]), int(cells[place])
-            lone.append(_LoneCell(number, int(problem.value[cell]), cell, table, place))
+            lone.append(_LoneCell(number, int(worth[cell]), cell, table, place))
             if number != UNNAMED:
                 pairs.append((first.setdefault(number, cell), cell))
             if table.count[place] == 1:
                 pairs.append((first.setdefault((id(table), place), cell), cell))
     both = zip(changed.now.tolist(), changed.before.tolist(), strict=True)
     pairs += [(cell, then) for cell, then in both if alone[cell]]
-    links = problem.relations
     total = links.totals[links.row]
     for entry in np.flatnonzero((total >= 0) & alone[total] & alone[links.cell]).tolist():
         pairs.append((int(total[entry]), int(links.cell[entry])))
@@ -144,22 +142,21 @@ def _labels(pairs: Sequence[tuple[int, int]], size: int) -> IntArray:
 
 
 def _contradicted(
-    problem: SuppressionProblem, cells: IntArray, contributors: IntArray, alone: BoolArray
+    links: Relations, cells: IntArray, contributors: IntArray, alone: BoolArray
 ) -> bool:
     """Whether a total has one contributor and several of its parts have some: no such counts.
 
     Looked at are the relations within one table: parts that are other values, or of another data
     version, may all be of the same contributor.
     """
-    links = problem.relations
-    count, single = np.full(len(problem), -1, np.int64), np.zeros(len(problem), np.bool_)
+    count, single = np.full(links.cells, -1, np.int64), np.zeros(links.cells, np.bool_)
     np.maximum.at(count, cells[cells >= 0], contributors[cells >= 0])
     single[cells[alone & (cells >= 0)]] = True
     parts, others = np.zeros((2, len(links)), dtype=np.int64)
     np.add.at(parts, links.row, (links.coef > 0) & (count[links.cell] > 0))
     np.add.at(others, links.row, count[links.cell] < 0)
     totals = links.totals
-    sums = _plain_sums(problem) & (others == 0) & (totals >= 0)
+    sums = _plain_sums(links) & (others == 0) & (totals >= 0)
     return bool((sums & single[totals] & (count[totals] == 1) & (parts > 1)).any())
 
 
@@ -221,18 +218,17 @@ def _alike(lone: Sequence[_LoneCell]) -> Iterator[tuple[int, int]]:
 
 
 def known_parts(
-    problem: SuppressionProblem, insiders: Insiders, hidden: BoolArray
+    links: Relations, value: IntArray, insiders: Insiders, hidden: BoolArray
 ) -> dict[tuple[int, int], int]:
     """How much of a total that an insider dominates he knows to be his own: more than half.
 
     Given are (insider, cell) of hidden cells that he does not know as a whole. What is at stake
     there is the rest: the levels protect him, not the others, against whom they are too wide.
     """
-    if bool((problem.value < 0).any()):
+    if bool((value < 0).any()):
         return {}
-    links, value = problem.relations, problem.value
     first, order = links.by_cell
-    sums = _plain_sums(problem)
+    sums = _plain_sums(links)
     parts: dict[tuple[int, int], int] = {}
     for owner, cells in insiders.behind(hidden):
         known = {int(cell): int(value[cell]) for cell in cells}
@@ -258,39 +254,9 @@ def known_parts(
     return parts
 
 
-def _plain_sums(problem: SuppressionProblem) -> BoolArray:
+def _plain_sums(links: Relations) -> BoolArray:
     """Which relations are a total and its parts, nothing else."""
-    links = problem.relations
     negative = np.bincount(links.row[links.coef == -1], minlength=len(links))
     other = np.bincount(links.row[np.abs(links.coef) != 1], minlength=len(links))
     plain: BoolArray = (negative == 1) & (other == 0) & (links.rhs == 0)
     return plain
-
-
-def levels_against(problem: SuppressionProblem, share: float) -> SuppressionProblem:
-    """The problem with the share of its levels that holds against insiders: one unit at least.
-
-    A sensitive cell without any level must not be computed exactly.
-    """
-    if share == 1:
-        return problem
-    columns = {
-        name: np.ceil(share * getattr(problem, name) - 1e-9).astype(np.int64) for name in LEVELS
-    }
-    return replace(problem, **columns)
-
-
-def levels_of_rest(
-    problem: SuppressionProblem, cell: int, known: int
-) -> tuple[int, int, int] | None:
-    """The levels of a cell against one who knows more than half of it; None for no others.
-
-    They shrink as the rest does in comparison with the known part. One unit at least stays
-    uncertain; downwards the rest keeps a unit.
-    """
-    rest = int(problem.value[cell]) - known
-    if rest <= 0:
-        return None
-    lower, upper, sliding = (-(-int(getattr(problem, n)[cell]) * rest // known) for n in LEVELS)
-    lower = min(lower, rest - 1)
-    return lower, upper, sliding if lower + upper else max(sliding, 1)
