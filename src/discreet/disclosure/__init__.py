@@ -13,8 +13,6 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .attackers import LARGE as LARGE
     from .attackers import Attacker as Attacker
-    from .attackers import JointAttacker as JointAttacker
-    from .attackers import JointBlock as JointBlock
     from .attackers import WholeAttacker as WholeAttacker
     from .attackers import is_network as is_network
     from .attackers import make_whole as make_whole
@@ -44,6 +42,11 @@ if TYPE_CHECKING:
     from .insiders import Insiders as Insiders
     from .insiders import insiders_of as insiders_of
     from .insiders import known_parts as known_parts
+    from .joint_cubes import JointAttacker as JointAttacker
+    from .joint_cubes import JointBlock as JointBlock
+    from .joint_cubes import LinkedTable as LinkedTable
+    from .joint_cubes import cores_of as cores_of
+    from .joint_cubes import joint_blocks as joint_blocks
     from .leaves import Exchanges as Exchanges
     from .leaves import Leaves as Leaves
     from .leaves import leaves_of as leaves_of
@@ -78,6 +81,9 @@ if TYPE_CHECKING:
     from .published import figure_scale as figure_scale
     from .published import published_axes as published_axes
     from .published import unexamined_names as unexamined_names
+    from .readers import UNBOUNDED as UNBOUNDED
+    from .readers import Knowledge as Knowledge
+    from .readers import Reader as Reader
     from .record_atoms import EXPECTED as EXPECTED
     from .record_atoms import RecordAtoms as RecordAtoms
     from .record_atoms import go_together as go_together

@@ -1,13 +1,11 @@
 """Attackers on a block of hidden cells: how far each of them can move. CONFIDENTIAL.
 
-An `Attacker` moves cells by fractions, a `WholeAttacker` by whole numbers, a `JointAttacker` so
-that no combination of codes becomes negative, published or not.
+An `Attacker` moves cells by fractions, a `WholeAttacker` by whole numbers.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -209,113 +207,3 @@ def is_network(relations: Relations) -> bool:
                 elif side[next_row] != side[row] ^ differ:
                     return False
     return True
-
-
-#: Random wishes in a row that prove nothing more before cells are attacked one by one.
-_PATIENCE, _SEED = 4, 20
-#: An integer program over combinations ends after fewer branchings in large blocks.
-_WORK = 1_000_000
-#: Bounds beyond this are none.
-_ENDLESS = 1e12
-
-
-class JointBlock(NamedTuple):
-    """Hidden cells and combinations that hang together, as columns of one program."""
-
-    unknowns: Unknowns  # its hidden cells come first
-    atoms: int  # how many combinations follow
-    relations: Relations  # over both
-    sums: FloatArray  # right-hand sides
-    slack: FloatArray  # by how much rounded sums may miss them
-    watched: IntArray  # columns of the sensitive cells that nobody knows exactly so far
-    places: IntArray  # their places in the certificate
-
-
-class JointAttacker:
-    """The program of one block: how far cells move while no combination is negative."""
-
-    def __init__(self, block: JointBlock, *, whole: bool, slack: FloatArray) -> None:
-        self.block, self.whole = block, whole
-        known = block.unknowns
-        self.low = np.concatenate([known.low, np.zeros(block.atoms)])
-        far = np.where(known.high < _ENDLESS, known.high, np.inf)
-        self.high = np.concatenate([far, np.full(block.atoms, np.inf)])
-        self._rows = block.sums - slack, block.sums + slack
-        self.seen_low, self.seen_high = np.zeros(len(known)), np.zeros(len(known))
-        self.feasible = True
-        self._lp = self._program()
-        draw, idle, missing = np.random.default_rng(_SEED), 0, -1
-        while idle < _PATIENCE and self.feasible:
-            enough = known.protected(self.seen_low, self.seen_high)
-            wanted = block.watched[~enough[block.watched]]
-            if not wanted.size:
-                break
-            idle = idle + 1 if wanted.size == missing else 0
-            missing = wanted.size
-            wish = np.zeros(len(self.low))
-            wish[wanted] = draw.uniform(-1.0, 1.0, wanted.size)
-            self._ask(self._lp, wish)
-
-    def _program(self, **options: Any) -> Any:
-        matrix = self.block.relations.matrix
-        return loaded_solver(matrix, self.low, self.high, rows=self._rows, **options)
-
-    @cached_property
-    def _mip(self) -> Any:
-        nodes = min(_NODES, _WORK // self.block.atoms)
-        program = self._program(mip_max_nodes=nodes, mip_rel_gap=0.0)
-        program.setOptionValue("presolve", "choose")
-        make_whole(program, np.arange(len(self.low)))
-        return program
-
-    def _ask(self, solver: Any, wish: FloatArray) -> FloatArray | None:
-        """Move cells as wished, and note what is seen; None if there is no answer."""
-        solver.changeColsCost(len(wish), np.arange(len(wish), dtype=np.int32), -wish)
-        solver.run()
-        if not is_optimal(solver):
-            self.feasible = False
-            return None
-        answer = column_values(solver)
-        size = len(self.seen_low)
-        if not self.whole or np.abs(answer - np.rint(answer)).max() < TOLERANCE:
-            np.minimum(self.seen_low, answer[:size], out=self.seen_low)
-            np.maximum(self.seen_high, answer[:size], out=self.seen_high)
-        return answer
-
-    def moves(self, cell: int) -> bool:
-        """Whether a cell was seen to have several values."""
-        return bool(self.seen_high[cell] - self.seen_low[cell] > TOLERANCE)
-
-    def reached(self, cell: int) -> tuple[float, float, bool] | None:
-        """How far one cell moves, and whether that is enough; None if that is not known.
-
-        Counts move by whole numbers, and so do all combinations.
-        """
-        seen = float(self.seen_low[cell]), float(self.seen_high[cell])
-        if self._enough(cell, *seen):
-            return *seen, True
-        ends = self._ends(self._lp, cell)
-        if ends is None:
-            return None
-        low, high = ends
-        if self.whole:
-            low, high = float(np.ceil(low - TOLERANCE)), float(np.floor(high + TOLERANCE))
-            seen = float(self.seen_low[cell]), float(self.seen_high[cell])
-            if self._enough(cell, low, high) and not self._enough(cell, *seen):
-                ends = self._ends(self._mip, cell)
-                if ends is None:
-                    return None
-                low, high = ends
-        return low, high, self._enough(cell, low, high)
-
-    def _enough(self, cell: int, low: float, high: float) -> bool:
-        """Whether it is enough that one cell lies between these ends."""
-        return bool(self.block.unknowns.protected(low, high, cell))
-
-    def _ends(self, solver: Any, cell: int) -> tuple[float, float] | None:
-        wish = np.zeros(len(self.low))
-        wish[cell] = -1.0
-        lowest, highest = self._ask(solver, wish), self._ask(solver, -wish)
-        if lowest is None or highest is None:
-            return None
-        return float(lowest[cell]), float(highest[cell])

@@ -15,7 +15,10 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from discreet.confidential import Confidential as Confidential
+    from discreet.disclosure import UNBOUNDED as UNBOUNDED
     from discreet.disclosure import Blanks as Blanks
+    from discreet.disclosure import Knowledge as Knowledge
+    from discreet.disclosure import LinkedTable as LinkedTable
     from discreet.disclosure import Relations as Relations
     from discreet.disclosure import TableCells as TableCells
     from discreet.disclosure import additive_values as additive_values
@@ -40,8 +43,6 @@ if TYPE_CHECKING:
     from .problem.demands import hidden_in as hidden_in
     from .problem.linked_tables import build_problem as build_problem
     from .problem.parameters import Cost as Cost
-    from .problem.parameters import Knowledge as Knowledge
-    from .problem.system import UNBOUNDED as UNBOUNDED
     from .problem.system import CellState as CellState
     from .problem.system import SuppressionProblem as SuppressionProblem
     from .proof.audit import Audit as Audit
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from .proof.certificate import Pattern as Pattern
     from .proof.certificate import attack_intervals as attack_intervals
     from .proof.certificate import certify as certify
-    from .proof.joint_cubes import LinkedTable as LinkedTable
     from .proof.joint_cubes import held_in_joint_cubes as held_in_joint_cubes
     from .proof.release_audit import check_releases as check_releases
     from .publish.protected_tables import METHOD as METHOD

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.disclosure import (
+    UNBOUNDED,
+    Knowledge,
     Relations,
     stacked_relations,
     table_relations,
@@ -24,8 +26,8 @@ from discreet.disclosure import (
 )
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.parameters import Cost, Knowledge
-from discreet.protection.suppression.problem.system import UNBOUNDED, CellState, SuppressionProblem
+from discreet.protection.suppression.problem.parameters import Cost
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
 from discreet_argus import read_rda, read_records
 from discreet_argus.jj import read_jj

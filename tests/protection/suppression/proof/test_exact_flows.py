@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.disclosure import Relations
-from discreet.protection.suppression.problem.system import UNBOUNDED, CellState, SuppressionProblem
+from discreet.disclosure import UNBOUNDED, Relations
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
 
 Node = tuple[str, int]

@@ -21,8 +21,7 @@ from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.whole_numbers import untested_gaps
 
 if TYPE_CHECKING:
-    from discreet.disclosure import Insiders
-    from discreet.protection.suppression.proof.joint_cubes import LinkedTable
+    from discreet.disclosure import Insiders, LinkedTable
 
 #: So often twice as many cells are hidden beside an open one; then all that may be.
 _ROUNDS = 8
@@ -106,13 +105,15 @@ def _cells_beside(
     Cheapest first: inner cells, and all that stands in a relation with one of them. Where none of
     these may be, those beside them.
     """
-    from discreet.protection.suppression.proof.joint_cubes import MOST_LISTED, cores_of
+    from discreet.disclosure import cores_of
+    from discreet.protection.suppression.proof.joint_cubes import MOST_LISTED
 
     beside: dict[int, set[int]] = {int(cell): set() for cell in opened}
     may_be = problem.state != CellState.fixed
     free, links = may_be & ~hidden, problem.relations
     for value in dict.fromkeys(table.value for table in tables):
-        for core in cores_of(problem, may_be, [t for t in tables if t.value == value]):
+        own = [table for table in tables if table.value == value]
+        for core in cores_of(problem.value, problem.low, may_be, own):
             joint = core.combinations(MOST_LISTED)
             if isinstance(joint, int):
                 continue

@@ -15,7 +15,10 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure import (
+    UNBOUNDED,
+    Knowledge,
     KnownZeros,
+    Reader,
     TableCells,
     TableSystem,
     Unknowns,
@@ -36,12 +39,10 @@ from discreet.protection.suppression.problem.demands import (
 )
 from discreet.protection.suppression.problem.parameters import (
     Cost,
-    Knowledge,
-    Reader,
     distances_to_sensitive,
     whole_costs,
 )
-from discreet.protection.suppression.problem.system import UNBOUNDED, CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.tables import Table
 
 if TYPE_CHECKING:

@@ -17,7 +17,9 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.confidential import Confidential
 from discreet.disclosure import (
+    UNBOUNDED,
     Gap,
+    Knowledge,
     LinkedCells,
     Relations,
     TableCells,
@@ -29,9 +31,7 @@ from discreet.disclosure import (
 )
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier, StatedFindings
-from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.problem.system import (
-    UNBOUNDED,
     CellState,
     SuppressionProblem,
     columns_between,

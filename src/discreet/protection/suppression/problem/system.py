@@ -16,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.disclosure import Relations, Unknowns
+from discreet.disclosure import UNBOUNDED, Relations, Unknowns
 from discreet.errors import Problem, SuppressionError, raise_all
 
-#: The attacker knows nothing about a cell beyond this, in units.
-UNBOUNDED = 2**53
 #: So far the cells of a relation may move in all, in units: doubles hold no larger sums exactly.
 WIDEST = 2**53
 

@@ -23,6 +23,7 @@ from discreet.disclosure import (
     Insiders,
     Judged,
     KnownZeros,
+    LinkedTable,
     TableCells,
     figures_shown,
     insiders_of,
@@ -52,7 +53,6 @@ from discreet.protection.suppression.problem.system import CellState, Suppressio
 from discreet.protection.suppression.proof.certificate import Certificate, attack_intervals, certify
 from discreet.protection.suppression.proof.coalitions import RespondentAudit, audit_respondents
 from discreet.protection.suppression.proof.joint_cubes import (
-    LinkedTable,
     held_in_joint_cubes,
     linked_with_earlier,
     opened_to_insiders,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from discreet.disclosure import (
     Gap,
     Insiders,
     JointAttacker,
-    JointBlock,
-    Relations,
+    LinkedTable,
     TableCells,
-    component_labels,
+    cores_of,
+    joint_blocks,
 )
 from discreet.protection.suppression.problem.demands import Earlier, levels_against
 from discreet.protection.suppression.problem.system import (
@@ -33,28 +33,13 @@ from discreet.protection.suppression.proof.certificate import Certificate, certi
 from discreet.tables import Table
 
 if TYPE_CHECKING:
-    from discreet.disclosure import Combinations, Core, Partitions
+    from discreet.disclosure import Combinations, Core
 
 #: Blocks of more combinations are not examined; of a core, at most so many are listed at all.
 MOST_ATOMS = 5_000
 MOST_LISTED = 500_000
-#: Random wishes in a row that prove nothing more before cells are attacked one by one.
-_PATIENCE, _SEED = 4, 20
 #: So many contributors who stand alone in cells of a core are examined, one by one.
 _MOST_INSIDERS = 200
-#: An integer program ends after so many branchings, fewer in large blocks: then nothing is known.
-_NODES, _WORK = 2_000, 1_000_000
-#: Bounds beyond this are none.
-_ENDLESS = 1e12
-
-
-class LinkedTable(NamedTuple):
-    """A table with the numbers of its cells in the problem; -1 for empty cells."""
-
-    table: Table
-    cells: IntArray
-    value: str | None  # what it shows: None for counts
-    records: Partitions | None = None  # what its records say; None: variables are known by name
 
 
 def linked_with_earlier(
@@ -98,7 +83,9 @@ def _cubes(
     return [
         (core, core.combinations(MOST_LISTED), value is None)
         for value in dict.fromkeys(table.value for table in tables)
-        for core in cores_of(problem, hidden, [table for table in tables if table.value == value])
+        for core in cores_of(
+            problem.value, problem.low, hidden, [t for t in tables if t.value == value]
+        )
     ]
 
 
@@ -140,29 +127,6 @@ def opened_to_insiders(
     return np.flatnonzero(opened).astype(np.int64), tuple(gaps)
 
 
-def cores_of(
-    problem: SuppressionProblem, hidden: BoolArray, tables: Sequence[LinkedTable]
-) -> list[Core]:
-    """The cyclic cores of tables; none where values may be negative, for nothing follows then."""
-    if (problem.low[hidden] < 0).any() or (problem.value < 0).any():
-        return []
-    from discreet.disclosure import cyclic_cores, layers_of
-
-    there = hidden | (problem.value > 0)
-    cores = []
-    for records, unit in dict.fromkeys((own.records, own.table.unit) for own in tables):
-        # Tables of other records hang together with all others of their units by name.
-        own = [t for t in tables if t.records is records or records is None]
-        own = [linked for linked in own if linked.table.unit == unit]
-        numbers = [
-            np.where((table.cells >= 0) & there[np.maximum(table.cells, 0)], table.cells, -1)
-            for table in own
-        ]
-        layers = layers_of([table.table for table in own], numbers, records)
-        cores += cyclic_cores(layers, records)
-    return [core for core in cores if any(hidden[layer.cells].any() for layer in core.layers)]
-
-
 def _held(
     problem: SuppressionProblem,
     hidden: BoolArray,
@@ -181,14 +145,16 @@ def _held(
         return certificate, joint
     columns = certificate.columns()
     left = 0
-    for block in _blocks(problem, hidden, certificate, joint):
+    wanted = certificate.cells[~certificate.known]
+    for block in joint_blocks(unknowns_of(problem, hidden), problem.value, wanted, joint):
         if block.atoms > MOST_ATOMS:
             left += block.atoms
             continue
         attack = JointAttacker(block, whole=whole, slack=np.zeros_like(block.slack))
         if not attack.feasible:  # sums of rounded figures may miss rounded sums
             attack = JointAttacker(block, whole=whole, slack=block.slack)
-        for cell, place in zip(block.watched.tolist(), block.places, strict=True):
+        places = np.searchsorted(certificate.cells, block.cells)
+        for cell, place in zip(block.watched.tolist(), places, strict=True):
             if not certificate.protected[place] and attack.moves(cell):
                 continue
             reach = attack.reached(cell)
@@ -200,55 +166,3 @@ def _held(
                 columns["protected"][place] = columns["whole"][place] = False
                 columns["low"][place], columns["high"][place] = low, high
     return replace(certificate, **columns), left
-
-
-def _blocks(
-    problem: SuppressionProblem, hidden: BoolArray, certificate: Certificate, joint: Combinations
-) -> list[JointBlock]:
-    """The programs of a core, by what hangs together; those with something to prove."""
-    known = unknowns_of(problem, hidden)
-    number, links = len(known) + joint.number, known.relations
-    column = np.full(len(problem), -1, dtype=np.int64)
-    column[known.cells] = np.arange(len(known))
-    mine, below = hidden[joint.cell], len(links)
-    rows = below + joint.sums
-    sums, parts = np.zeros(rows), np.zeros(rows)
-    np.add.at(sums, below + joint.cell_row, problem.value[joint.cell])
-    np.add.at(parts, below + joint.cell_row, 1)
-    every = Relations.of_entries(
-        number,
-        rows,
-        np.concatenate([links.row, below + joint.row, below + joint.cell_row[mine]]),
-        np.concatenate([links.cell, len(known) + joint.atom, column[joint.cell[mine]]]),
-        np.concatenate([links.coef, np.ones(len(joint.row)), np.full(int(mine.sum()), -1)]),
-        sums.astype(np.int64),
-    )
-    label = component_labels(every)
-    proven = certificate.cells[~certificate.known]
-    labels = label[column[proven]]
-    filled = np.diff(every.start) > 0
-    row_label = np.full(rows, -1, dtype=np.int64)
-    row_label[filled] = label[every.cell[every.start[:-1][filled]]]
-    blocks = []
-    for one in np.unique(labels).tolist():
-        chosen = np.flatnonzero(label == one)
-        atoms = int((chosen >= len(known)).sum())
-        if not atoms:
-            continue
-        inside = np.zeros(number, dtype=np.bool_)
-        inside[chosen] = True
-        place = np.cumsum(inside) - 1
-        kept = row_label == one
-        watched = proven[labels == one]
-        blocks.append(
-            JointBlock(
-                unknowns=known.part(inside[: len(known)]),
-                atoms=atoms,
-                relations=every.rows(kept).renumbered(place, len(chosen)),
-                sums=sums[kept],
-                slack=parts[kept] / 2,
-                watched=place[column[watched]],
-                places=np.searchsorted(certificate.cells, watched),
-            )
-        )
-    return blocks

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.disclosure import VariableCode, zeros_of
+from discreet.disclosure import Knowledge, VariableCode, zeros_of
 from discreet.protection.suppression.problem.demands import (
     Demands,
     Earlier,
@@ -19,7 +19,6 @@ from discreet.protection.suppression.problem.demands import (
     hides_empty_cells,
 )
 from discreet.protection.suppression.problem.linked_tables import COUNTS, joint_problem
-from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.proof.audit import Audit, audit_problem, told_reasons
 from discreet.protection.suppression.proof.joint_cubes import linked_with_earlier
 from discreet.tables import ProtectedTable

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.disclosure import (
+    UNBOUNDED,
     DisclosureVerdict,
     Insiders,
     TableCells,
@@ -51,11 +52,7 @@ from discreet.protection.suppression.problem.related_values import (
     stated_relations,
     unpublished_values,
 )
-from discreet.protection.suppression.problem.system import (
-    UNBOUNDED,
-    CellState,
-    SuppressionProblem,
-)
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
 from discreet.protection.suppression.publish.options import (
     SuppressionOptions,
@@ -74,7 +71,7 @@ from discreet.protection.suppression.settings import InsiderAim, Method, share_o
 from discreet.tables import NEAR, ProtectedTable, Table, ValueRelation
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.proof.joint_cubes import LinkedTable
+    from discreet.disclosure import LinkedTable
 
 #: Without primaries every cell would be published as it is.
 _JUDGED = (
