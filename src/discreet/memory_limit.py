@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -22,6 +23,8 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _LEAST = 500 * 10**6
 _STATUS = Path("/proc/self/status")
 _LOOKS = 0.05
+#: Number of the setting of memory that says how many heaps a process has.
+_MOST_HEAPS = -8
 #: What the packages that count take by themselves.
 _BASE = 400 * 10**6
 #: How little polars reads ahead where memory is limited.
@@ -46,6 +49,19 @@ def bytes_of(size: str | int) -> int:
             message, code="memory", where="memory", hint="such as 4GB; at least 500MB"
         )
     return number
+
+
+def share_heap() -> None:
+    """Let all threads take memory from one heap: what one has freed, another uses again.
+
+    The usual library of Linux gives each thread a heap of its own, so that a process grows with
+    the records, although it holds some of them at a time only. Programs call this when they begin.
+    """
+    import ctypes
+
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):  # other libraries have no such setting
+            ctypes.CDLL(None).mallopt(_MOST_HEAPS, 1)
 
 
 class MemoryWatch:
@@ -97,6 +113,7 @@ def limited_memory(size: str | int | None) -> Iterator[None]:
         yield
         return
     watch = MemoryWatch(bytes_of(size))
+    share_heap()
     token = _watch.set(watch)
     stated = {name: os.environ.get(name) for name in _READ_AHEAD}
     os.environ.update({name: few for name, few in _READ_AHEAD.items() if not stated[name]})

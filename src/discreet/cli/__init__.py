@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     SystemExit: 0
     """
     from discreet.cli.commands import app
+    from discreet.memory_limit import share_heap
 
+    share_heap()
     gc.set_threshold(_BETWEEN, *gc.get_threshold()[1:])
     app(args=None if arguments is None else list(arguments), prog_name="discreet")

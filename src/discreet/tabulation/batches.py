@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -20,7 +21,7 @@ from discreet.keygrid import KeyGrid
 from discreet.memory_limit import batch_size, cells_held, cells_room
 from discreet.record_batches import batches
 from discreet.tabulation.cube import Cube, join_cubes
-from discreet.tabulation.engine import Engine, Pass, TabulationTask
+from discreet.tabulation.engine import Engine, Pass, TabulationTask, refusals
 from discreet.tabulation.flaws import engine_keys, engines_add, number, raise_flaws
 from discreet.tabulation.memory import CodedRecords
 from discreet.tabulation.query import FEW_CELLS, UNKNOWN_SIZE
@@ -43,6 +44,10 @@ class BatchEngine(Engine):
 
     name = "batches"
     rank = 2
+
+    def __init__(self, task: TabulationTask) -> None:
+        super().__init__(task)
+        self._guessed: dict[CubeAxis, int] = {}
 
     @classmethod
     def takes(cls, task: TabulationTask) -> bool:
@@ -67,7 +72,16 @@ class BatchEngine(Engine):
         return polars and any(self._cells(query.axes) > FEW_CELLS for query in alike)
 
     def _cells(self, axes: Sequence[CubeAxis]) -> int:
-        return math.prod(self.sizes.get(axis, UNKNOWN_SIZE) for axis in axes)
+        return math.prod(self.sizes.get(axis) or self._some_values(axis) for axis in axes)
+
+    def _some_values(self, axis: CubeAxis) -> int:
+        """A guess at the number of values of an axis that no classification tells."""
+        if axis not in self._guessed:
+            self._guessed[axis] = UNKNOWN_SIZE
+            with suppress(DiscreetError), refusals(filtered=False):
+                some = self.some_records(axis.columns)
+                self._guessed[axis] = max(UNKNOWN_SIZE, some.n_unique())
+        return self._guessed[axis]
 
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """The cubes of all passes.

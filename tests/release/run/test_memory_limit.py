@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -106,3 +108,32 @@ def test_what_is_no_amount_of_memory_is_refused(size: str, programme: Path) -> N
     done = CliRunner().invoke(app, ["protect", str(programme), "--memory", size, "--out", "out"])
     assert done.exit_code == 2
     assert "500MB" in done.stderr
+
+
+HEAPS = """
+import ctypes, sys, threading
+from discreet.memory_limit import share_heap
+if "share" in sys.argv:
+    share_heap()
+held, ready = [], threading.Barrier(6)
+def work():
+    ready.wait()
+    held.append([bytes(1000 + at) for at in range(1000)])
+    ready.wait()
+threads = [threading.Thread(target=work) for _ in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+ctypes.CDLL(None).malloc_stats()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="heaps are those of the library of Linux")
+def test_threads_share_a_heap() -> None:
+    def heaps(*words: str) -> int:
+        command = [sys.executable, "-c", HEAPS, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stderr.count("Arena ")
+
+    assert heaps("share") == 1 < heaps()
