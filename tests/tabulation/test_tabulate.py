@@ -259,9 +259,10 @@ def test_a_table_shows_no_values():
         (True, 499_999, 9, True, False),
         (True, 500_000, 0, False, True),
         (False, 500_000, 0, True, True),
-        (False, 2_000_000, 1, False, False),
-        (False, 2_000_000, 3, False, True),
-        (False, 6_000_000, 0, False, True),
+        (False, 16_000_000, 3, False, False),
+        (False, 17_000_000, 3, False, True),
+        (False, 66_000_000, 0, False, False),
+        (False, 67_000_000, 0, False, True),
     ],
 )
 def test_the_compiler_is_loaded_where_it_saves_more_than_that_takes(
@@ -278,5 +279,5 @@ def test_the_compiler_is_loaded_where_it_saves_more_than_that_takes(
 def test_many_tables_are_worth_the_compiler_too(monkeypatch):
     monkeypatch.delitem(memory.sys.modules, "numba", raising=False)
     monkeypatch.setattr(memory._Interpreted, "added", 0)
-    records = SimpleNamespace(count=2_000_000, rows=3, largest={})
+    records = SimpleNamespace(count=25_000_000, rows=3, largest={})
     assert [memory._compiled_pays(records) for _ in range(4)] == [False, False, True, True]

@@ -39,9 +39,9 @@ from discreet.tabulation.query import CubeAxis, plan
 
 #: From this many records on, compiled kernels are used where their compiler is loaded.
 _COMPILED_FROM = 500_000
-#: Loading it takes as long as numpy takes longer for this many numbers to add up, in one
+#: Loading it takes 0.5 s, as much as numpy takes longer for this many numbers to add up, in one
 #: table or in many: until then, a process waits whether there are more to come.
-_LOADED_FROM = 2**24
+_LOADED_FROM = 200_000_000
 #: Records per step: small enough for sums of limbs to be exact as floats, and for the cache.
 _STEP = 2**16
 
