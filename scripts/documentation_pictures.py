@@ -41,7 +41,7 @@ PAGES = (ROOT / "docs" / "gallery.md", ROOT / "docs" / "tutorial" / "first-relea
 SHOWN = re.compile(r"gallery/([\w-]+)\.png\)\n\nFile: `([^`]+)`")
 CODE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Size of the window, the tallest picture, and the largest file.
-WIDTH, TALLEST, MOST_BYTES = 860, 560, 120_000
+WIDTH, HEIGHT, TALLEST, MOST_BYTES = 980, 1_400, 660, 120_000
 
 REGIONS = {
     "1": ("North", "Norden"),
@@ -160,7 +160,7 @@ def photograph(folder: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         camera = Camera(browser, "", {})
-        window = browser.new_page(viewport={"width": WIDTH, "height": TALLEST})
+        window = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         for page in PAGES:
             text = page.read_text("utf-8")
             with tempfile.TemporaryDirectory(prefix="pictures-") as place:
