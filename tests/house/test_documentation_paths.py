@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -178,3 +181,30 @@ def test_pictures_of_the_gallery_are_small_and_shown() -> None:
     for picture in pictures:
         assert picture.stat().st_size <= 120_000
         assert f"images/gallery/{picture.name}" in shown
+
+
+@pytest.mark.browser
+@pytest.mark.exhaustive
+def test_the_site_is_searched_from_the_file_system_in_both_languages(tmp_path: Path) -> None:
+    """As a browser does it; the words of both languages have scripts of their own."""
+    from playwright.sync_api import sync_playwright
+
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page()
+        page.goto((tmp_path / "index.html").as_uri())
+        for query in ("decimal comma", "Dezimalkomma", "Überlagerungstabelle", "value labels"):
+            page.fill("input.md-search__input", "")
+            page.click("input.md-search__input")
+            page.keyboard.type(query)
+            wanted = {path.relative_to(DOCS).with_suffix("").as_posix() for path in search(query)}
+            first = page.locator(".md-search-result__item > a, .md-search-result__item article a")
+            first.first.wait_for(timeout=20_000)
+            page.wait_for_timeout(1_000)
+            hrefs = first.evaluate_all("all => all.slice(0, 6).map(a => a.href)")
+            assert any(path in href for path in wanted for href in hrefs), (query, hrefs)
+        browser.close()
