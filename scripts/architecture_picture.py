@@ -52,8 +52,8 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "neither": {
         "discreet": (
             "classifications", "key_check", "keygrid", "files", "memory_limit", "record_batches",
-            "solver", "compiled", "kernels", "arrays", "confidential", "plugins", "settings", "errors",
-            "faces", "renderings",
+            "solver", "compiled", "kernels", "arrays", "confidential", "plugins", "settings",
+            "errors", "faces", "renderings",
         ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",

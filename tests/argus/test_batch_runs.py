@@ -343,7 +343,9 @@ def test_what_the_metadata_lack_is_named_at_once(folder: Path) -> None:
     with pytest.raises(SuppressionError) as caught:
         sensitive(folder, "P(10,1)|FREQ(0,0)|FREQ(3,30)|WGT(1)|REQ(1,2,3,4)")
     told = str(caught.value)
-    assert all(mark in told for mark in ("<HOLDING>", "<WEIGHT>", "<REQUEST>", "cannot be identified"))
+    assert all(
+        mark in told for mark in ("<HOLDING>", "<WEIGHT>", "<REQUEST>", "cannot be identified")
+    )
 
 
 def test_the_command_carries_batches_out(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The examples of front pages, how-tos and methods run as they are printed, in an empty folder.
+"""The examples of the how-to pages and the methods run as they are printed, in an empty folder.
 
 A block below the comment ``<!-- not run -->`` is only read. A command with the remark
 ``# refused`` fails with exit code 2. Nothing is made beforehand; large examples run with fewer
@@ -28,6 +28,7 @@ PAGES = sorted(
     for page in [
         *(ROOT / "docs/how-to").glob("*.md"),
         *(ROOT / "docs/methods").glob("*.md"),
+        *(ROOT / "docs/de").glob("*.md"),
         *(ROOT / "docs/for").glob("*.md"),
         *(ROOT / "docs").glob("*.md"),
     ]
@@ -94,13 +95,11 @@ RUN: dict[str, Callable[[Example, dict[str, Any]], None]] = {
 
 #: Pages whose examples take many seconds.
 LONG = (
-    "cell-suppression", "choose-parameters", "parameter-packages", "programmes", "review-queue",
-    "synthetic-census", "from-cellkey", "from-ons", "from-sdctable", "from-tau-argus",
-    "index-de", "programmes-de", "cells-made-elsewhere", "attack-a-release", "reading-records",
-    "reading-records-de", "anonymise-records", "assess-records", "run-do-files", "unit-noise",
-    "safe", "cubes", "structure-files", "output-checking", "output-checking-de", "log-cleaning",
-    "log-cleaning-de", "stores", "notebook-session", "listings-spss-sas", "index", "gallery",
-    "choose", "methodologist", "production", "dissemination", "research-data-centre",
+    "cell-suppression", "parameter-packages", "programmes", "review-queue", "from-other-tools",
+    "index-de", "reading-records", "anonymise-records", "run-programs", "unit-noise",
+    "output-checking", "log-cleaning", "large-data", "perturbation-design", "attacks",
+    "index", "gallery", "choose", "methodologist", "production", "dissemination",
+    "research-data-centre",
 )  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page
@@ -108,7 +107,7 @@ MARKED = [
 ]
 
 
-@pytest.mark.parametrize("page", MARKED, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", MARKED, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_a_page_runs_as_printed(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,9 +106,7 @@ def test_what_names_do_not_tell_is_not_examined(report: AttackReport) -> None:
     ]
     assert dc.attack(tables, ptable=noise).gaps == ()
     apart = dc.attack(tables[:2], ptable=noise)
-    assert [gap.name for gap in apart.gaps] == [
-        "what variables of other names share: a, c"
-    ]
+    assert [gap.name for gap in apart.gaps] == ["what variables of other names share: a, c"]
     assert apart.verdict != "safe"
     assert apart.gap_lines()[0] in apart.text()
     assert html.escape(apart.gap_lines("de")[0]) in attack_page(apart, language="de")

@@ -271,7 +271,10 @@ def test_the_record_cannot_be_changed_and_tampering_is_found(tmp_path: Path) -> 
             "UPDATE submissions SET researcher = 'x'",
             "DELETE FROM files",
         ):
-            with pytest.raises(OutputCheckError, match="the log of the queue cannot be changed"), queue.writing():
+            with (
+                pytest.raises(OutputCheckError, match="the log of the queue cannot be changed"),
+                queue.writing(),
+            ):
                 queue.connection.execute(statement)
         assert verify(queue, known_head=noted) == []
     path = tmp_path / "q" / "queue.sqlite"
@@ -326,7 +329,9 @@ def test_damaged_databases_and_other_versions(tmp_path: Path) -> None:
     direct = sqlite3.connect(path)
     direct.execute("PRAGMA user_version = 99")
     direct.close()
-    with pytest.raises(OutputCheckError, match="the queue has format version 99; this program needs version") as caught:
+    with pytest.raises(
+        OutputCheckError, match="the queue has format version 99; this program needs version"
+    ) as caught:
         open_queue(tmp_path / "q")
     assert code_of(caught) == "queue-version"
     rng = np.random.default_rng(3)

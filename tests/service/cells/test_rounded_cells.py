@@ -220,7 +220,11 @@ def test_large_tables_rounded_together_become_a_sealed_job(
     [
         ({"rounding": {"method": "keyed"}}, "cell_key", "the method needs cell keys"),
         ({"rounding": {"method": "controlled", "base": 1}}, "rounding.base", "at least 2"),
-        ({"rounding": {"method": "controlled", "margins": 10}}, "rounding.margins", "additive totals"),
+        (
+            {"rounding": {"method": "controlled", "margins": 10}},
+            "rounding.margins",
+            "additive totals",
+        ),
         ({"rounding": {"method": "magic"}}, "rounding.method", "unknown value"),
         ({"rounding": {"method": "conventional", "seed": 5}}, "rounding.seed", "unknown key"),
         ({"rounding": {"method": "random", "unbiased": True}}, "rounding.unbiased", "controlled"),
