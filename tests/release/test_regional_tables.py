@@ -134,7 +134,7 @@ def test_parts_are_hidden_area_by_area_and_the_report_tells_how_many(
     assert quality["shown"] == {"complete": 0, "thinned": 1, "blocked": 0}
     assert decided["outcome"] == "thinned"
     page = (out / "quality.de.html").read_text()
-    assert "Vollständig gezeigte Gebiete: Personen (T1)" in page
+    assert "Vollständig veröffentlichte Gebiete: Personen (T1)" in page
     assert "66,7" in page
 
 

@@ -119,7 +119,7 @@ def test_estimates_stand_beside_full_counts_and_say_so(made: Made, tmp_path: Pat
         value = expected.get(row["region"], row["sex"])
         assert row["value"] == (None if value is None else str(value))
         assert row["symbol"] == "/" if value is None else row["symbol"].strip("()") == str(value)
-    assert "Class B of precision." in found["note"].to_list()
+    assert "Precision class B." in found["note"].to_list()
     page = (out / "S1.de.html").read_text()
     assert "Schätzwerte aus einer Stichprobe, auf Vielfache von 10 gerundet" in page
     assert "Genauigkeitsklasse B." in page
@@ -213,7 +213,7 @@ rate = { kind = "share", part = "women", whole = "all" }
     spread = 0.01 * sum((float(survey[each].sum()) - weight) ** 2 for each in ("rep_1", "rep_2"))
     name = next(n for n, b in PrecisionClasses().bounds.items() if np.sqrt(spread) / weight <= b)
     assert found.filter(region="Total", figure="all")["note"].to_list() == [
-        f"Class {name} of precision."
+        f"Precision class {name}."
     ]
 
 

@@ -65,7 +65,7 @@ def test_one_cell_and_nothing_but_hidden_ones() -> None:
         method="cell-suppression",
         titles={"en": "All firms"},
     )
-    assert [each["kind"] for each in records(hidden_cells(alone), "row")] == ["suppressed"]
+    assert [each["kind"] for each in records(hidden_cells(alone), "row")] == ["hidden"]
     assert columns(hidden_by_part(alone))["share"] == ["100 %"]
     with pytest.raises(PublicationError, match="no spanning variable"):
         hidden_by_code(alone)

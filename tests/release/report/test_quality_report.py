@@ -138,11 +138,13 @@ def test_small_releases_say_what_their_tables_show(table: Table) -> None:
     compared, differing, *_ = Overall(log).sums()
     page = QualityReport(log=log, title=TITLE).html("en")
     assert compared > 0
-    said = f"Of {compared} totals that stand beside all of their parts, {differing} differ"
+    said = f"{compared} totals appear with all of their parts; {differing} of them differ"
     assert said in page if differing else f"All {compared} totals" in page
-    assert "Das sagen die Tabellen selbst" in QualityReport(log=log, title=TITLE).html("de")
+    assert "Aussagen aus den veröffentlichten Tabellen" in QualityReport(log=log, title=TITLE).html(
+        "de"
+    )
     large = QualityReport(log=logged(table, DESIGNS["medium"]), title=TITLE).html("en")
-    assert "what the tables themselves tell" not in large
+    assert "Statements from the published tables" not in large
 
 
 def test_pages_call_variables_levels_and_tables_by_their_labels() -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import PurePosixPath
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from discreet._version import __version__
 from discreet.publication import LANGUAGES
@@ -152,7 +152,7 @@ def json_ld(entry: Node) -> str:
 
 def rdf_xml(entry: Node) -> str:
     """The entry as RDF/XML."""
-    names = "".join(f"\n  xmlns:{name}={quoteattr(address)}" for name, address in PREFIXES.items())
+    names = "".join(f"\n  xmlns:{name}={_quoted(address)}" for name, address in PREFIXES.items())
     return (
         f'<?xml version="1.0" encoding="utf-8"?>\n<!-- discreet {__version__} -->\n'
         f"<rdf:RDF{names}>\n{''.join(_element(entry))}</rdf:RDF>\n"
@@ -161,20 +161,24 @@ def rdf_xml(entry: Node) -> str:
 
 def _element(node: Node) -> Iterator[str]:
     """A node with its properties."""
-    about = f" rdf:about={quoteattr(node['@id'])}" if "@id" in node else ""
+    about = f" rdf:about={_quoted(node['@id'])}" if "@id" in node else ""
     yield f"<{node['@type']}{about}>\n"
     for name, values in node.items():
         for value in (values if isinstance(values, list) else [values]) if name[0] != "@" else ():
             if "@value" in value:
                 kind = value.get("@type", "")
                 prefix, _, local = kind.partition(":")
-                own = f" rdf:datatype={quoteattr(PREFIXES[prefix] + local)}" if kind else ""
-                own += f" xml:lang={quoteattr(value['@language'])}" if "@language" in value else ""
-                yield f"<{name}{own}>{escape(value['@value'])}</{name}>\n"
+                own = f" rdf:datatype={_quoted(PREFIXES[prefix] + local)}" if kind else ""
+                own += f" xml:lang={_quoted(value['@language'])}" if "@language" in value else ""
+                yield f"<{name}{own}>{escape(value['@value'], quote=False)}</{name}>\n"
             elif "@type" in value:
                 yield f"<{name}>\n"
                 yield from _element(value)
                 yield f"</{name}>\n"
             else:
-                yield f"<{name} rdf:resource={quoteattr(value['@id'])}/>\n"
+                yield f"<{name} rdf:resource={_quoted(value['@id'])}/>\n"
     yield f"</{node['@type']}>\n"
+
+
+def _quoted(text: str) -> str:
+    return f'"{escape(text)}"'

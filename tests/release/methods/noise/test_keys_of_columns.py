@@ -106,7 +106,7 @@ def test_two_columns_with_shared_keys_are_warned_of(edited: Edited, tmp_path: Pa
 
 def test_one_column_with_shared_keys_is_not(edited: Edited) -> None:
     path = edited(persons='keys = "shared"')
-    assert all(text.startswith("digits of") for text in open_inputs(path).warnings)
+    assert all(text.startswith("decimals of") for text in open_inputs(path).warnings)
 
 
 def test_columns_of_different_records_share_nothing(edited: Edited, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ by = ["year"]
 figures.persons = { kind = "sum", of = "persons" }
 """
     path.write_text(text, encoding="utf-8")
-    assert all(text.startswith("digits of") for text in open_inputs(path).warnings)
+    assert all(text.startswith("decimals of") for text in open_inputs(path).warnings)
 
 
 @pytest.mark.parametrize(

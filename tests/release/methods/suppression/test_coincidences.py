@@ -50,5 +50,5 @@ def test_a_programme_strikes_out_what_chance_has_made(tmp_path: Path) -> None:
         assert NAME in (internal / "suppression-internal.txt").read_text("utf-8")
         public = [file for file in path.with_suffix("").rglob("*") if file.is_file()]
         assert not any(NAME.encode() in file.read_bytes() for file in public)
-    assert "Readers are taken to know it" in reports[0]
+    assert "Readers are assumed to know it" in reports[0]
     assert "Treated as chance, unknown to readers" in reports[1]

@@ -49,7 +49,7 @@ def test_reasons_and_words_are_published_and_parameters_are_not(hidden: Path) ->
     ) - len(blank)
     files = [p for p in (hidden / "first").rglob("*") if p.suffix in (".csv", ".json", ".html")]
     for text in (path.read_text("utf-8") for path in files):
-        for secret in ('"p_percent"', '"fast"', "proof", '"cost"', '"bound"'):
+        for secret in ('"p_percent"', '"fast"', '"proof"', '"cost"', '"bound"'):
             assert secret not in text
 
 

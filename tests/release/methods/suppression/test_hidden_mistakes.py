@@ -380,5 +380,5 @@ def test_an_audit_needs_hidden_cells(tmp_path: Path) -> None:
     with_noise(tmp_path)
     text = HEAD + NOISE.partition("[magnitudes")[0] + "[tables.noisy]\nby = ['size']\n"
     path = write(tmp_path, "noisy.toml", text.replace('"suppress"', '"noise"'))
-    with pytest.raises(DiscreetError, match="no table with hidden cells"):
+    with pytest.raises(DiscreetError, match="no table with suppressed cells"):
         audit_release(path, tmp_path)
