@@ -241,7 +241,7 @@ def texts_of(package: str, section: str, language: str) -> Mapping[str, str]:
         ValueError: A text lacks a language, or is filled in differently in each.
 
     >>> texts_of("discreet.protection.parts", "reasons", "de")["empty-cells"]
-    'zu viele leere Zellen'
+    'zu viele leere Felder'
     """
     texts = _words_of(package).get(section, {})
     for name, text in texts.items():

@@ -181,7 +181,7 @@ def test_a_run_that_was_interrupted_is_taken_up(folder, monkeypatch) -> None:
         ('secret_file = "secret.key"\n', "", "swap needs a secret"),
         ('id = "id"\n', "", "pram needs the identifier of a record"),
         ('id = "id"', 'id = "ids"', "column 'ids' not found"),
-        ('drop = ["id"]', "", "the column identifies records: drop or keep it"),
+        ('drop = ["id"]', "", "the column identifies records"),
         (
             'drop = ["id"]',
             'drop = ["id"]\norder = "kept"',

@@ -46,7 +46,7 @@ Place = Callable[[tuple[str | int, ...]], str]
 _AT = "\0at"
 #: What is done about warnings is the same for all threads.
 _ONE_AT_A_TIME = threading.Lock()
-_IDENTIFIES = "the column identifies records: drop or keep it"
+_IDENTIFIES = "the column identifies records"
 _KEEP = "add it to [output] drop = [...], or to keep = [...] for internal use"
 
 
@@ -223,7 +223,7 @@ def undecided(
             hint = nearest(name, sorted(names))
             yield Problem(f"column {name!r} not found", place(("keys", "id")), hint)
         elif name not in decided and json.dumps(name) not in stated:
-            yield Problem(f"{name} {_IDENTIFIES}", place(("output",)), _KEEP)
+            yield Problem(f"{_IDENTIFIES}: {name}", place(("output",)), _KEEP)
 
 
 def _dotted(path: tuple[str | int, ...]) -> str:

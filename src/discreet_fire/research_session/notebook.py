@@ -416,7 +416,7 @@ class ResearchSession:
     def _refuse_linked(self) -> None:
         """Refuse to write nothing, or tables that give away what is hidden."""
         if not self._outputs:
-            raise OutputCheckError("output to not found hand in", code="no-output")
+            raise OutputCheckError("no output to submit", code="no-output")
         sentences = held_against(self._results, self._limits, self._hidden)
         if sentences:
             hint = "s.protect() hides what is needed, or s.remove() one of the tables"

@@ -176,7 +176,7 @@ def checked(text: bytes) -> dict[str, Any]:
     problems = []
     for path in _beyond(raw, (), ("",)):
         near = nearest(str(path[-1]), known)
-        usual = near if near.startswith("did") else hint
+        usual = near if near.startswith("closest") else hint
         problems.append(Problem("not allowed here", index.place(path), usual))
     if not isinstance(raw.get("dataset"), str) or not raw["dataset"]:
         hint = 'dataset = "census"'

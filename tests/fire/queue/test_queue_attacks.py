@@ -77,7 +77,7 @@ def test_one_person_is_not_two_by_another_spelling(tmp_path: Path, other: str) -
         ):
             queue.add_person(other, by="Ben", reason="new")
         number = hand_in(queue, tmp_path, researcher=other)
-        with pytest.raises(OutputCheckError, match="what they handed in"):
+        with pytest.raises(OutputCheckError, match="you cannot decide on your own submission"):
             approve(queue, number, version=version(queue, number), **WORDS)
 
 

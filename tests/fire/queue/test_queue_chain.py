@@ -229,7 +229,7 @@ def test_files_that_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for words in ({}, {"data": (tmp_path / "the.log",), "log": tmp_path / "the.log"}):
         with pytest.raises(OutputCheckError):
             Submission(program=hand / "a.do", researcher="Weber", **words)
-    with pytest.raises(OutputCheckError, match="no such file"):
+    with pytest.raises(OutputCheckError, match="file not found"):
         Submission(program=hand / "a.do", researcher="Weber", data=(tmp_path / "x.dta",))
 
 

@@ -285,7 +285,7 @@ def test_the_record_cannot_be_changed_and_tampering_is_found(tmp_path: Path) -> 
         ("DELETE FROM events WHERE seq = 3", "log: the noted entry is missing"),
         ("UPDATE submissions SET researcher = 'x'", "its files or data changed"),
         ("UPDATE files SET sha256 = 'x'", "its files or data changed"),
-        ("INSERT INTO submissions VALUES (9,'t','r','p','a','f')", "does not say that it was"),
+        ("INSERT INTO submissions VALUES (9,'t','r','p','a','f')", "the log lacks the submission"),
     ):
         copy = tmp_path / "copy"
         shutil.copytree(tmp_path / "q", copy)
@@ -302,7 +302,7 @@ def test_the_record_cannot_be_changed_and_tampering_is_found(tmp_path: Path) -> 
     output.write_text("changed")
     with open_queue(tmp_path / "q") as opened:
         assert verify(opened) == ["submission 1: a.log was changed"]
-        with pytest.raises(OutputCheckError, match=r"handed in: a\.log was changed"):
+        with pytest.raises(OutputCheckError, match=r"the submission changed: a\.log was changed"):
             release(opened, 1, person="Anna", reason="ok", version=version(opened, 1))
     assert path.exists()
 
@@ -315,7 +315,7 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
     with pytest.raises(OutputCheckError, match="the folder exists already"):
         new_queue(tmp_path)
     (tmp_path / "q" / "queue.key").chmod(0o644)
-    with pytest.raises(DiscreetError, match="others on this computer"):
+    with pytest.raises(DiscreetError, match="other users of this computer"):
         open_queue(tmp_path / "q")
 
 

@@ -142,7 +142,7 @@ def test_hidden_cells_are_shown_as_such_and_stored_without_a_value() -> None:
     before = safe.to_polars(complete=True)
     assert rest.equals(before.filter(~pl.col("region").is_in(["N1a", "N1b"])))
     assert thinned.notes[-1].text() == (
-        "For some areas (region), parts of the table are suppressed, shown as “.”."
+        "For some areas (region), subtables are suppressed, shown as “.”."
     )
     assert suppress_parts(thinned, decided).to_polars().equals(thinned.to_polars())
 

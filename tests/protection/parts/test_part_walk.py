@@ -75,11 +75,11 @@ def test_the_walk_through_the_four_parts_is_told_in_both_languages() -> None:
     decisions = check_parts(buildings(), PartRules(max_share_small=0.5))
     assert decisions.outcome == "thinned"
     assert decisions.text("en").splitlines() == [
-        "Table buildings is released in parts.",
+        "Table buildings is partly published.",
         "1. building type × kind of building: suppressed (too many cells with very few records)",
         "2. building type: suppressed (too many cells with very few records)",
-        "3. kind of building: released",
-        "4. grand total: released without a check, as the sum of a released part",
+        "3. kind of building: published",
+        "4. grand total: published without a check, as the sum of a published subtable",
         "It would pass without building type.",
     ]
     assert decisions.text("de").splitlines() == [

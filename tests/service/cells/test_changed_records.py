@@ -153,7 +153,7 @@ def test_limits_of_records_hold(office: Office) -> None:
 WRONG = [
     ({"steps": []}, "steps", ""),
     ({"steps": [{"method": "magic"}]}, "steps[0].method", "unknown method"),
-    ({"steps": [{"variable": "age"}]}, "steps[0].method", "not found"),
+    ({"steps": [{"variable": "age"}]}, "steps[0].method", "is missing"),
     ({"steps": [{"method": "recode", "variable": "age", "classification": "/etc/passwd",
                  "level": 1}]},
      "steps[0].classification", "files are not allowed here"),
@@ -168,7 +168,7 @@ WRONG = [
     ({"steps": [{"method": "top_code", "variable": "age", "above": "old"}]},
      "steps[0].above", "number"),
     ({"id": ["pid"]}, "keys.id", "not found"),
-    ({"drop": ["household"]}, "output", "drop or keep it"),
+    ({"drop": ["household"]}, "output", "the column identifies records: "),
     ({"drop": ["person", "household", "shoe"]}, "shoe", "not found"),
     ({"name": "../x"}, "name", "wrong form"),
     ({"format": "dta"}, "format", ""),

@@ -516,7 +516,7 @@ def test_a_question_is_answered_before_anybody_approves(readers: Any, number: in
     asked = {"act": "ask", "reason": "is state that of work or home?"}
     assert post(readers, "vera", number, "act", **asked).status_code == 303
     text = readers.page(f"/reviews/{number}", "viktor")
-    assert "has not answered yet: is state that of work" in text
+    assert "Open question to the researcher: is state that of work" in text
     assert 'value="approve"' not in text
     answer = post(readers, "viktor", number, "act", act="approve", despite="on")
     assert answer.status_code == 409

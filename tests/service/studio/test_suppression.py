@@ -66,13 +66,13 @@ def test_page_tells_what_the_library_finds(readers: Any) -> None:
     expected = [
         [
             cell.removeprefix("branch="),
-            "rule minimum frequency" if sensitive else "for others",
+            "primary minimum frequency" if sensitive else "secondary",
             f"{low:,.0f} – {high:,.0f}",
         ]
         for cell, sensitive, _, low, high in told.iter_rows()
     ]
     assert hidden_rows(answer.text) == expected
-    assert {row[1] for row in expected} == {"rule minimum frequency", "for others"}
+    assert {row[1] for row in expected} == {"primary minimum frequency", "secondary"}
     assert "Proven for the 3 interior cells and the 1 totals below: a reader" in answer.text
     assert "Distance to the lowest cost: no cheaper suppression pattern is safe." in answer.text
     # Hovered, focused and read aloud: a link that is described by the reason beside it.
