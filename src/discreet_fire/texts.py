@@ -160,7 +160,7 @@ def decode_source(data: bytes, name: str | os.PathLike[str]) -> SourceText:
     >>> decode_source(b"\x00\x01", "a.do")
     Traceback (most recent call last):
         ...
-    discreet.errors.OutputCheckError: [output-check] a.do: this is no text: it holds zero bytes
+    discreet.errors.OutputCheckError: [output-check] a.do: not a text: it contains zero bytes
     """
     path = Path(name)
     for signature, kind in _SIGNATURES.items():
@@ -198,12 +198,12 @@ def _encoding(body: bytes, expected: str, path: Path) -> str:
 def _check_controls(text: str, path: Path) -> re.Match[str] | None:
     """The first control character; an error where there are too many for a text."""
     if "\x00" in text:
-        raise _error("this is no text: it holds zero bytes", path)
+        raise _error("not a text: it contains zero bytes", path)
     first = _CONTROLS.search(text)
     if first is not None:
         count = sum(1 for _ in _CONTROLS.finditer(text))
         if count > max(_FEW_CONTROLS, _SHARE_OF_CONTROLS * len(text)):
-            raise _error("this is no text: it holds too many control characters", path)
+            raise _error("not a text: it contains too many control characters", path)
     return first
 
 
@@ -217,7 +217,7 @@ def _doubts(source: SourceText, body: bytes) -> list[Finding]:
         hint = "look at letters outside ASCII; nothing else is changed"
         return [source.finding("mixed-encoding", Severity.REVIEW, message, start, start + 1, hint)]
     if source.encoding == "latin-1" and (odd := _ABOVE_LATIN.search(body)) is not None:
-        message = "bytes that are no letters in any encoding known here; they were left alone"
+        message = "bytes outside every supported encoding; they were left unchanged"
         return [source.finding("unknown-encoding", Severity.REVIEW, message, *odd.span())]
     return []
 

@@ -96,11 +96,11 @@ def test_words_of_researchers_are_no_sentences(language: str) -> None:
             "zu viele Differenzen von Tabellen, um alle gegeneinander zu halten",
         ),
         (
-            "output 3, which is held back, can be worked out from outputs 5 and 2",
+            "the withheld output 3 can be computed from outputs 5 and 2",
             "das zurückgehaltene Ergebnis 3 lässt sich aus den Ergebnissen 5 und 2 berechnen",
         ),
         (
-            "the figures of output 1, which is held back, stand in output 2",
+            "output 2 shows the values of the withheld output 1",
             "die Zahlen des zurückgehaltenen Ergebnisses 1 stehen in Ergebnis 2",
         ),
     ],

@@ -138,7 +138,7 @@ def extended_by_list(known_rules: Policy, text: str, place: str) -> Policy:
     texts = [line.strip() for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
     if texts and all(line.startswith("##") for line in texts):
         hint = "lines with ## belong to the list for logs: discreet fire post --rules"
-        reader.wrong("this is no list of commands", "", hint)
+        reader.wrong("not a list of commands", "", hint)
         reader.stop()
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip().strip("\ufeff")

@@ -179,7 +179,7 @@ class RuleReader:
         """Note a word that is not one of those that are known."""
         names = [*map(str, known)]
         near = difflib.get_close_matches(word, names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"names: {', '.join(names)}"
+        hint = f"closest match: {near[0]!r}" if near else f"names: {', '.join(names)}"
         self.wrong(f"{word!r} is not known here", where, hint)
 
     def stop(self) -> NoReturn:

@@ -61,7 +61,7 @@ class CratePublisher:
         for field, text in (("publisher", self.address), ("licence", self.licence)):
             if not text.startswith(("https://", "http://")) or not text.isprintable():
                 hint = "such as https://fdz.example.org/"
-                raise queue_error("this is no address in the web", "crate", field, hint)
+                raise queue_error("not a web address", "crate", field, hint)
 
 
 def write_crate(

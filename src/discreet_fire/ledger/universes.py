@@ -113,7 +113,7 @@ def read_units(path: str | os.PathLike[str], *, unit: str | None, key: UnitKey) 
     except (OSError, pl.exceptions.PolarsError):
         raise _error("the file of units cannot be read", place.name) from None
     if unit is None and frame.width != 1:
-        hint = "say which one tells units apart, with --unit"
+        hint = "name the variable that identifies units with --unit"
         raise _error("the file has several columns", place.name, hint)
     column = frame.columns[0] if unit is None else unit
     if column not in frame.columns:

@@ -108,7 +108,7 @@ def _mixed(tables: Sequence[ShownTable]) -> Iterator[Finding]:
     if counts and weighted and any(one.withheld.any() for one in [*counts, *weighted]):
         message = "tables with weights were not held against those without"
         named = "; ".join(dict.fromkeys(one.name for one in weighted[:_TERMS]))
-        hint = "look whether both together tell what one of them withholds"
+        hint = "check whether both together disclose what one of them withholds"
         yield replace(_finding(f"{message}: {named}", hint), rule=LEFT)
 
 
@@ -160,7 +160,7 @@ def _told(opened: Sequence[_Opened], until: float | None) -> Iterator[Finding]:
                 yield _finding(_sentence(one, item), "")
             named.add(name)
     for one in opened[:_SYSTEMS]:
-        message = f"the tables give withheld cells away, taken together: {_titles(one.system)}"
+        message = f"taken together, the tables disclose withheld cells: {_titles(one.system)}"
         yield _finding(message, _advice(one.system, until))
     more, cells = max(len(opened) - _SYSTEMS, 0), max(len(named) - _FINDINGS, 0)
     if more or cells:
@@ -187,7 +187,7 @@ def _sentence(opened: _Opened, one: OpenCell) -> str:
     """What follows from what."""
     system = opened.system
     because = _reason(system, one.cell)
-    verb = "follows from" if one.determined else "is nearly told by"
+    verb = "follows from" if one.determined else "nearly follows from"
     plus = [at for at, by in because if by > 0]
     minus = [at for at, by in because if by < 0]
     if not plus:
@@ -250,8 +250,8 @@ def _advice(system: LinkedSystem, until: float | None) -> str:
     names = [system.name(int(at)) for at in more.cells[:_NAMED]]
     if more.cells.size > _NAMED:
         names.append(f"{more.cells.size - _NAMED} more cells")
-    nearly = "; sizes of small cells are then still nearly told" if more.nearly else ""
-    return f"withhold besides: {'; '.join(names)}{nearly}"
+    nearly = "; the sizes of small cells then remain nearly disclosed" if more.nearly else ""
+    return f"also withhold: {'; '.join(names)}{nearly}"
 
 
 def _finding(message: str, hint: str, severity: Severity = Severity.REVIEW) -> Finding:

@@ -25,7 +25,7 @@ from discreet_fire.statistics import SafeLimits
 #: The rule of findings on differences.
 DIFFERENCE = "difference"
 #: How a finding begins, after a number, that says of more than are told.
-MORE = "more groups of fewer units than the minimum can be told from"
+MORE = "more groups of fewer units than the minimum can be derived from"
 #: So many findings of one system are told, tables named in one, and categories tried in advice.
 _TOLD, _NAMED, _TRIED = 5, 4, 6
 
@@ -141,7 +141,7 @@ class _Differences:
         if not plus or not minus:
             every = [self.system.tables[at].name for at in sorted(self.new)]
             others = [one.name for at, one in enumerate(self.system.tables) if at not in self.new]
-            return f"{of}{few} can be told from {_listed(plus or every + others)}"
+            return f"{of}{few} can be derived from {_listed(plus or every + others)}"
         verb = "differs" if len(plus) == 1 else "together differ"
         together = " together" if len(minus) > 1 else ""
         return f"{of}{_listed(plus)} {verb} from {_listed(minus)}{together} by {few}"

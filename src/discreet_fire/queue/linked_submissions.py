@@ -173,7 +173,7 @@ def findings_against(
         places = "; ".join(unknown[:_PLACES])
         places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
         message = f"not held against tables of other submissions: {places}"
-        hint = "look whether they tell numbers that another submission withholds"
+        hint = "check whether they disclose values that another submission withholds"
         findings.append(_left(message, hint))
     return findings
 

@@ -90,8 +90,7 @@ class _SubmissionShown:
         sentences = [*self._copies(found), *_sums(self.tables, found)]
         accepted = [one for one in found.shown if found.verdict(one) is PartVerdict.accept]
         sentences += [
-            f"output {other.number} tells, or may tell, of the same variables as output "
-            f"{held.number}, which is held back"
+            f"output {other.number} may use the same variables as the withheld output {held.number}"
             for held in found.held
             for other in accepted
             if held.shares_names(other)
@@ -105,8 +104,7 @@ class _SubmissionShown:
             many = len(figures) >= _LEAST_FIGURES
             if same or (many and figures <= self.figures[other.number]):
                 yield (
-                    f"the figures of output {held.number}, which is held back, stand in output "
-                    f"{other.number}"
+                    f"output {other.number} shows the values of the withheld output {held.number}"
                 )
 
 
@@ -130,15 +128,15 @@ def _sums(tables: Sequence[ShownCounts], current: Standing) -> Iterator[str]:
     """Held outputs that shown ones of the same variables give away."""
     cells = _OutputCells.of(tables, current)
     for held in current.held:
-        name = f"output {held.number}, which is held back,"
+        name = f"the withheld output {held.number}"
         try:
             others = cells.givers(held)
         except TooManySetsError:
-            yield f"{name} has too many cells to look at"
+            yield f"{name} has too many cells to examine"
             continue
         if others:
             plural = "s" if len(others) > 1 else ""
-            yield f"{name} can be worked out from output{plural} {' and '.join(map(str, others))}"
+            yield f"{name} can be computed from output{plural} {' and '.join(map(str, others))}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

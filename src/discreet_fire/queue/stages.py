@@ -285,7 +285,7 @@ def rewrite(work: SubmissionWork) -> None:
     if is_script(work.program) or work.program.suffix.lower() == ".do":
         done = rewrite_files([work.program], policy=work.submission.policy)
     else:
-        message = "this is no program with safe commands: nothing was put in place of unsafe ones"
+        message = "the program uses no safe commands: unsafe ones were not replaced"
         work.note("rewrite", "not-rewritten", Severity.REVIEW, message, "read the program")
         return
     for one in done:
@@ -315,8 +315,8 @@ def run(work: SubmissionWork) -> None:
         return
     runner = runner_for(work.program)
     if runner is None and work.program.suffix.lower() in PACKAGES:
-        message = "it was read, and not run: there is no runner for programs in SPSS and SAS here"
-        hint = "run the rewritten program, and hand in its listing with --log"
+        message = "it was read, and not run: no runner for programs in SPSS and SAS is installed"
+        hint = "run the rewritten program, and submit its listing with --log"
         work.note("run", "no-runner", Severity.ERROR, message, hint)
         work.stopped = True
         return
@@ -341,7 +341,7 @@ def run(work: SubmissionWork) -> None:
         witness=lambda told: record_tables(work, told),
     )
     if not runner.captures_universes:
-        message = "the runner does not tell whom outputs are about; differences are not checked"
+        message = "the runner does not report the units of outputs; differences are not checked"
         work.note("run", "no-universe", Severity.REVIEW, message, "look for outputs of nearly all")
     work.findings += [StageFinding.of("run", work.program.name, one) for one in result.findings]
     work.log = write_run(result, target)["log"]
@@ -397,7 +397,7 @@ def note_universes(work: SubmissionWork) -> None:
         work.tables.note_units(path.stem, read_units(path, unit=unit, key=key))
     if work.outputs and not work.tables:
         message = "whom the outputs are about is not known; differences to others are not checked"
-        hint = "hand in the identifiers of the units with --universe"
+        hint = "submit the identifiers of the units with --universe"
         work.note("ledger", "no-universe", Severity.REVIEW, message, hint)
 
 

@@ -120,7 +120,7 @@ class CallSetting:
         return self.data.behind(self.title, names, where=where, weights=weights, digits=digits)
 
     def variables(self, names: Sequence[str | None], where: str | None) -> tuple[str, ...]:
-        """All variables that an output is about; an error if there is no such variable."""
+        """All variables that an output is about; an error if variable not found."""
         listed = [name for name in names if name is not None]
         listed += sorted(parse_filter(where).columns) if where is not None else []
         variables = tuple(dict.fromkeys(listed))
@@ -133,7 +133,7 @@ def answered(call: SessionCall, setting: CallSetting) -> CallResult:
     method = METHODS.get(call.method)
     if method is None:
         hint = f"methods: {', '.join(METHODS)}"
-        raise OutputCheckError("there is no such method", code="call", where=call.method, hint=hint)
+        raise OutputCheckError("unknown method", code="call", where=call.method, hint=hint)
     try:
         inspect.signature(method).bind(setting, **call.arguments)
     except TypeError as error:

@@ -317,7 +317,7 @@ class ResearchSession:
     def rename(self, which: Which, name: str) -> SessionOutput:
         """Give an output another name; the file of it is called so."""
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
-            message, hint = "this is no name of an output", "letters, figures, blanks, - and _"
+            message, hint = "not the name of an output", "letters, figures, blanks, - and _"
             raise OutputCheckError(message, code="name", where=ascii(name)[:60], hint=hint)
         output = self._known(which)
         if any(
@@ -349,7 +349,7 @@ class ResearchSession:
             if which in names and not isinstance(which, bool):
                 return one
         hint = f"outputs: {', '.join(f'{one.number} {one.name}' for one in self.outputs)}"
-        message = "there is no such output"
+        message = "output not found"
         raise OutputCheckError(message, code="output", where=ascii(which)[:60], hint=hint)
 
     # --- handing in ----------------------------------------------------------------
@@ -448,7 +448,7 @@ def shown_output(
     table, checks = found.table, found.checks or tuple(found.result.checks)
     if table is not None and hidden:
         table = table.without(hidden)
-        reason = "hidden so that other tables do not give hidden cells away"
+        reason = "suppressed so that other tables do not disclose suppressed cells"
         checks = (Check(rule="linked", verdict=CheckVerdict.fail, reason=reason), *checks)
     frame = found.result.frame
     return SessionOutput(

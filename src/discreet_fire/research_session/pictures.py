@@ -58,7 +58,7 @@ def _measure(table: SessionTable, measure: str | None) -> str:
         return names[-1]
     if measure not in names:
         hint = f"numbers of the table: {', '.join(names)}"
-        raise OutputCheckError("there are no such numbers", code="figure", where=measure, hint=hint)
+        raise OutputCheckError("values not found", code="figure", where=measure, hint=hint)
     return measure
 
 

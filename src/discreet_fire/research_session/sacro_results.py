@@ -176,7 +176,7 @@ def _is_number(text: str) -> bool:
 
 
 def _broken(folder: Path, message: str) -> OutputCheckError:
-    hint = "hand in the folder as acro.finalise() wrote it"
+    hint = "submit the folder as acro.finalise() wrote it"
     return OutputCheckError(message, code="sacro-folder", where=folder.name, hint=hint)
 
 

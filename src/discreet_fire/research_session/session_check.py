@@ -62,7 +62,7 @@ class SessionCheck:
             and not (one.comment or one.exception)
         ]
         if self.linked:
-            todo.append("tables give hidden cells away: s.protect(), or s.remove() one")
+            todo.append("tables disclose suppressed cells: s.protect(), or s.remove() one")
         return tuple(todo)
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ class SessionCheck:
             f"<td>{'' if one.fewest is None else one.fewest}</td></tr>\n"
             for one in self.outputs
         )
-        heads = ("output", "name", "verdict", "shown cells", "hidden cells", "smallest count")
+        heads = ("output", "name", "verdict", "shown cells", "suppressed cells", "smallest count")
         head = "".join(f'<th scope="col">{one}</th>' for one in heads)
         todo = "".join(f"<li>{escape(one)}</li>" for one in (*self.linked, *self.advice))
         return (

@@ -70,7 +70,7 @@ class SessionData:
             if name in self.unread:
                 raise self.unread[name]
             if name not in self.frame.columns:
-                raise OutputCheckError("there is no such variable", code="columns", where=name)
+                raise OutputCheckError("variable not found", code="columns", where=name)
 
     def with_made(self, made: Mapping[str, str]) -> SessionData:
         """The same records with variables that are expressions of others."""

@@ -227,5 +227,5 @@ def _digest(data: bytes) -> str:
 
 
 def _broken(folder: Path, message: str) -> OutputCheckError:
-    hint = "hand in the folder as s.finalise() wrote it"
+    hint = "submit the folder as s.finalise() wrote it"
     return OutputCheckError(message, code="session-folder", where=str(folder), hint=hint)

@@ -277,7 +277,7 @@ class _ShownTables:
             message = (
                 f"the numbers of {len(unknown)} outputs were not held against others: {places}"
             )
-            hint = "look whether they tell numbers that another output withholds"
+            hint = "check whether they disclose values that another output withholds"
             findings += (_finding(LEFT, Severity.REVIEW, message, 0, hint),)
         return replace(result, linked=findings)
 
@@ -322,7 +322,7 @@ def _broken(runner: Runner, message: str) -> OutputCheckError:
 def _check_data(data: Sequence[Path]) -> None:
     for file in data:
         if not file.is_file():
-            raise OutputCheckError("there is no such data file", code="no-file", where=str(file))
+            raise OutputCheckError("data file not found", code="no-file", where=str(file))
     if len({file.name for file in data}) < len(data):
         raise OutputCheckError("two data files have the same name", code="data-files")
 

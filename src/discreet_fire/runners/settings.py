@@ -92,14 +92,12 @@ def _read(path: Path, _changed: int) -> tuple[Runner, ...]:
 def _problems(name: str, table: object) -> list[Problem]:
     """What is wrong with the settings of one runner."""
     if name not in _MAKERS or not isinstance(table, dict):
-        return [Problem("there is no such runner", name, f"runners: {', '.join(_MAKERS)}")]
+        return [Problem("unknown runner", name, f"runners: {', '.join(_MAKERS)}")]
     files = ("executable", *_OWN[name])
     known = (*files, "read", "closed", "control_groups", *_LIMITS)
     hint = f"settings: {', '.join(known)}"
     problems = [
-        Problem("there is no such setting", f"{name}.{one}", hint)
-        for one in table
-        if one not in known
+        Problem("unknown setting", f"{name}.{one}", hint) for one in table if one not in known
     ]
     for one in (*files, *({"control_groups"} & table.keys())):
         value = table.get(one)

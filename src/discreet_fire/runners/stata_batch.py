@@ -49,7 +49,7 @@ _CLOSE = 5e-6
 _NOT_AGAIN = Check(
     rule="not-again",
     verdict=CheckVerdict.review,
-    reason="made by the centre's Stata, and not worked out once more from its evidence",
+    reason="made by the centre's Stata, and not computed again from its evidence",
 )
 #: What is worked out again, with all that the safe command may show.
 _STATISTICS = "n mean sd variance sum cv p1 p5 p10 p25 p50 p75 p90 p95 p99"

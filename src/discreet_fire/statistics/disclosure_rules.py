@@ -54,15 +54,15 @@ REASONS = {
     "weights": "one or two cases have nearly all of the weight",
     "freedom": "too few degrees of freedom",
     "leverage": "one case makes up nearly all of the spread",
-    "secondary": "withheld so that other withheld numbers cannot be worked out",
+    "secondary": "withheld so that other withheld values cannot be computed",
     "percentile": "too few cases beyond the percentile",
     "equations": "so many statistics of so few cases can be solved for the values",
     "bins": "classes of few cases are merged with their neighbours",
     "within": "only a few entities change over time, or one of them far more than others",
     "patterns": "rare patterns are put together",
     "extremes": "a minimum or maximum is the value of a single case",
-    "missing": "the number of missing values gives away a few cases",
-    "few-others": "all but a few cases are counted; the rest can be told by difference",
+    "missing": "the number of missing values discloses a few cases",
+    "few-others": "all but a few cases are counted; the difference discloses the rest",
 }
 
 #: What is put together instead of being withheld.

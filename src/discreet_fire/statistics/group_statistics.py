@@ -96,7 +96,7 @@ def canonical_statistics(names: str | Sequence[str]) -> list[str]:
     for name in listed:
         for word in _OTHER.get(name.lower(), name.lower()).split():
             if word not in NAMES and not _PERCENTILE.fullmatch(word):
-                message = "there is no such statistic"
+                message = "unknown statistic"
                 hint = f"statistics: {', '.join(NAMES)}, median, p1 … p99"
                 raise OutputCheckError(message, code="statistic", where=name, hint=hint)
             chosen.append(word)

@@ -145,7 +145,7 @@ class SafeLimits:
         extra += sorted(set(table) - set(known)) if isinstance(table, dict) else ["limits"]
         if extra:
             hint = f"names: {', '.join(known)}"
-            raise _limits_error([Problem("there is no such limit", name, hint) for name in extra])
+            raise _limits_error([Problem("unknown limit", name, hint) for name in extra])
         try:
             return cls(**table)
         except OutputCheckError as error:

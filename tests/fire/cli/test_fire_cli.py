@@ -219,7 +219,7 @@ def test_a_wrong_policy_is_told_before_anything_is_written(folder: Path) -> None
     policy.write_text('[commands]\nx = "alowed"\n')
     done = run("fire", "pre", folder / "master.do", "--policy", policy)
     assert done.exit_code == 2
-    assert "did you mean 'allowed'" in done.output
+    assert "closest match: 'allowed'" in done.output
     assert not (folder / "master_FiRe.do").exists()
 
 

@@ -68,7 +68,7 @@ def test_the_folders_of_programs_are_not_changed_by_their_macro(text: str) -> No
 
 def test_the_list_for_logs_is_no_list_of_commands() -> None:
     known = Policy.default()
-    with pytest.raises(OutputCheckError, match="this is no list of commands"):
+    with pytest.raises(OutputCheckError, match="not a list of commands"):
         extended_by_list(known, "\ufeff##(1 real change made)\r\n##(…)\r\n", "preFire.txt")
     headed = extended_by_list(known, "## our list\nmycmd\n", "preFire.txt")
     assert headed.commands["mycmd"].action.value == "wrapped"

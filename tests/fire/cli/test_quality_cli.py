@@ -66,7 +66,7 @@ def test_from_folder_to_answer(folder) -> None:
         ("init desk --answer nan", "epsilon is a number"),
         ("init panel.parquet", "the folder cannot be made"),
         (f"{PROTECT} --categorical g", "secret file cannot be read"),
-        ("usage --desk desk --data panel --researcher Weber", "no ledger"),
+        ("usage --desk desk --data panel --researcher Weber", "ledger not found"),
     ],
 )
 def test_wrong_input_is_told(folder, text: str, told: str) -> None:

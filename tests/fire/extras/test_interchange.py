@@ -159,7 +159,7 @@ def test_only_what_is_released_is_written(queue: Queue, tmp_path: Path) -> None:
 
 
 def test_addresses_are_addresses() -> None:
-    with pytest.raises(OutputCheckError, match="no address"):
+    with pytest.raises(OutputCheckError, match="not a web address"):
         CratePublisher(name="FDZ", address="fdz", licence="https://example.org/")
 
 

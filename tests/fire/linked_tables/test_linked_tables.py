@@ -69,7 +69,7 @@ def test_a_finer_and_a_coarser_table_give_back_what_the_finer_withholds() -> Non
     found = linked_findings(shown(records(), ("cty", "sex"), ("region", "sex")), limits=LIMITS)
     first = "line 1, tabulate cty sex: cty = 9, sex = 1 follows from line 2, tabulate region sex: "
     assert found[0].what == first + "region = E, sex = 1, less cty = 1, 3, 4 of the same table"
-    assert "withhold besides: line 1, tabulate cty sex: cty = " in found[-1].hint
+    assert "also withhold: line 1, tabulate cty sex: cty = " in found[-1].hint
     assert {one.rule for one in found} == {"linked-tables"}
     assert len(found) <= 6
 

@@ -122,7 +122,7 @@ def test_a_changed_file_is_told(tmp_path: Path) -> None:
     with _handed_in(tmp_path) as queue:
         (output,) = view(queue, 1).outputs
         output.write_text(output.read_text().replace("Total", "Sum  "))
-        assert "Not as handed in" in review_page(queue, 1)
+        assert "Changed since submission" in review_page(queue, 1)
 
 
 def test_counts_of_a_session_stand_in_it(tmp_path: Path) -> None:

@@ -345,9 +345,9 @@ def test_too_much_output_ends_a_program(place: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[perl]\n", "no such runner"),
+        ("[perl]\n", "unknown runner"),
         ("[python]\nexecutable = 'python'\n", "whole path"),
-        (f"{SETTINGS}colour = 'red'\n", "no such setting"),
+        (f"{SETTINGS}colour = 'red'\n", "unknown setting"),
         (SETTINGS.replace("300", "-1"), "a number from"),
         (f"{SETTINGS}closed = false\n", "closed off, or not at all"),
         (f"{SETTINGS}processes = 0\n", "a number from"),

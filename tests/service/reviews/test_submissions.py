@@ -257,7 +257,7 @@ def test_links_are_told_before_and_after_decisions(centre: ReviewedCentre) -> No
     report = desk.report(_somebody("vera"), number)
     assert report.links == ()
     assert {at: len(told) for at, told in report.if_held.items()} == {1: 2, 2: 1, 3: 0}
-    assert "output 1, which is held back, can be worked out from output 2" in report.if_held[1]
+    assert "the withheld output 1 can be computed from output 2" in report.if_held[1]
     # Not all is decided yet: it is taken, and told.
     hold = {1: OutputDecision(verdict=PartVerdict.hold, comment="one firm")}
     desk.decide(_somebody("vera"), number, hold, reason="seen", version=centre.version(number))

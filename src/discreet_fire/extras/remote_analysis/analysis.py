@@ -141,7 +141,7 @@ class RemoteAnalysis:
         for name in query.columns:  # refused before anything is charged
             if name not in self._protected.columns:
                 hint = f"columns: {', '.join(self._protected.columns)}"
-                message = "there is no such column"
+                message = "column not found"
                 raise OutputCheckError(message, code="missing-column", where=name, hint=hint)
         text = json.dumps([*self._version, query.text])
         question = hashlib.sha256(text.encode()).hexdigest()

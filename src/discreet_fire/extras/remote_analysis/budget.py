@@ -80,7 +80,7 @@ class BudgetLedger:
         self.path = Path(path)
         if not self.path.is_file():
             hint = "make one with: discreet fire quality init"
-            raise _error("there is no ledger here", "budget-missing", self.path, hint)
+            raise _error("ledger not found", "budget-missing", self.path, hint)
         with self._opened() as connection:
             (row,) = connection.execute("SELECT answer, each, everyone FROM budget").fetchall()
         self.budget = Budget(answer=row[0], each=row[1], everyone=row[2])
@@ -172,7 +172,7 @@ class BudgetLedger:
             connection, form = _FORM.connect(self.path)
             with closing(connection):
                 if form != (_FORM.application, _FORM.version):
-                    raise _error("this is no ledger of answers", "budget-damaged", self.path)
+                    raise _error("not a ledger of answers", "budget-damaged", self.path)
                 yield connection
 
 

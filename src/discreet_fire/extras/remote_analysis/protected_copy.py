@@ -106,7 +106,7 @@ def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[s
         named += names
     for name in dict.fromkeys(named):
         if name not in data.columns:
-            problems.append(Problem("there is no such column", name))
+            problems.append(Problem("column not found", name))
         elif named.count(name) > 1:
             problems.append(Problem("the column is named twice", name))
     for name in data.columns:

@@ -288,7 +288,7 @@ def summarize(session: Session, call: CommandCall) -> None:
     names, by = _named(session, call, every=True), list(call.by)
     if not call.head:
         names = [name for name in names if not session.data.variables[name].is_text]
-    DoError.when(not names, "there are no numeric variables", 111)
+    DoError.when(not names, "no numeric variables", 111)
     chosen = choose(session, call, [*_numeric(session, names), *by], groups=by)
     detail = "detail" in call.options
     show_statistic(session, "summarize", chosen, names, by=by or None, detail=detail)

@@ -127,7 +127,7 @@ class ModelChecks:
         single, group = reach(hats, entities, limits.minimum, limits.leverage)
         self.evidence["leverage"] = max(single, group, self.evidence.get("leverage", 0.0))
         if max(single, group) >= limits.leverage:
-            self._all("leverage", [""], "the coefficients give away outcomes of single cases")
+            self._all("leverage", [""], "the coefficients disclose outcomes of single cases")
         else:
             near = bool(single >= _REVIEW_LEVERAGE or group >= NEARLY * limits.leverage)
             reason = "the coefficients follow single cases closely"

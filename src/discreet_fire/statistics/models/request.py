@@ -292,7 +292,7 @@ def request_of(
     known = {part.name for part in fields(ModelRequest) if part.init}
     known -= {"command", "outcome", "terms"}
     if extra := sorted(set(options) - known):
-        message, hint = "there is no such option", f"options: {', '.join(sorted(known))}"
+        message, hint = "unknown option", f"options: {', '.join(sorted(known))}"
         raise OutputCheckError(message, code="model", where=", ".join(extra), hint=hint)
     arguments = {**options, "limits": limits_of(options.get("limits"))}
     return ModelRequest(command=command, outcome=outcome, terms=terms, **arguments)

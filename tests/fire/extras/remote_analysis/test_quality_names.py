@@ -109,7 +109,7 @@ def test_a_ledger_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     (tmp_path / "b").unlink()
     with pytest.raises(OutputCheckError):
         asked.ask("Weber", "count", where="x > 1")
-    with pytest.raises(OutputCheckError, match="no ledger here"):
+    with pytest.raises(OutputCheckError, match="ledger not found"):
         BudgetLedger(tmp_path / "b")
     assert not (tmp_path / "b").exists()
 

@@ -99,7 +99,7 @@ def test_any_column_keeps_its_values(values: list[float | None]) -> None:
         ({"numeric": ["x"]}, "nothing is said about the column"),
         ({"numeric": ["x", "y", "g", "w"]}, "does not hold numbers"),
         ({"numeric": ["x", "y", "w", "pid"], "categorical": ["g"]}, "named twice"),
-        ({"numeric": ["x", "y", "w", "zz"], "categorical": ["g"]}, "no such column"),
+        ({"numeric": ["x", "y", "w", "zz"], "categorical": ["g"]}, "column not found"),
         ({"numeric": "x"}, "list of names"),
         ({"numeric": ["x", "y", "w"], "categorical": ["g"], "share": 0.0}, "share above 0"),
     ],
@@ -292,7 +292,7 @@ def test_the_ledger_is_never_changed(tmp_path) -> None:
     (tmp_path / "c").write_bytes(os.urandom(4096))
     with pytest.raises(OutputCheckError, match="cannot be used"):
         BudgetLedger(tmp_path / "c")
-    with pytest.raises(OutputCheckError, match="no ledger"):
+    with pytest.raises(OutputCheckError, match="ledger not found"):
         BudgetLedger(tmp_path / "none")
 
 
@@ -344,7 +344,7 @@ def test_a_session(tmp_path) -> None:
     assert answer.left == 2
     with pytest.raises(DiscreetError):
         desk.ask("Weber", "correlate", names=["x", "nothing"])
-    with pytest.raises(DiscreetError, match="no such statistic"):
+    with pytest.raises(DiscreetError, match="unknown statistic"):
         desk.ask("Weber", "tabstat", names="x", statistics="colour")
     assert ledger.usage("panel", "Weber").left == 2  # a slip costs nothing
 

@@ -136,7 +136,7 @@ def test_wrong_input_has_clear_words(terms: Any, options: dict[str, Any], words:
 
 
 def test_options_and_frames_that_do_not_exist() -> None:
-    with pytest.raises(OutputCheckError, match="no such option"):
+    with pytest.raises(OutputCheckError, match="unknown option"):
         logit(FRAME, "y", "x", hat=True)
     with pytest.raises(OutputCheckError, match="analytic weights"):
         logit(FRAME, "y", "x", weights="part", weight_kind="aweight")

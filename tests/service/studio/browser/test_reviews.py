@@ -109,7 +109,7 @@ def test_decided_without_a_script_and_printed(logged_in: Any, check_page: Any) -
     said = page.locator("#problem").inner_text()
     assert "lässt sich aus Ergebnis 3 berechnen" in said
     assert "oder nehmen Sie verbundene als Ausnahme an" in said
-    assert "which is held back" not in said
+    assert "the withheld output" not in said
     page.emulate_media(media="print")
     assert page.locator("#o3 pre").is_visible()
     assert page.locator("#o3 ol.code").is_visible()
