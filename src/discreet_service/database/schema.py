@@ -277,7 +277,7 @@ def triggers(dialect: str) -> Mapping[str, str]:
     """Name → statement of each trigger.
 
     >>> sorted(triggers("sqlite"))[0]
-    'audit_entries_delete'
+    'api_keys_delete_counted'
     """
     made = {}
     conditions = [

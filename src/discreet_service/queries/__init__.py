@@ -2,7 +2,7 @@
 
 In: a `TableQuery` in a closed grammar. Out: a `ProtectedTable`, the same for every way of asking.
 Modules from the bottom: `grammar`, `measures`, `canonical`, `plan`, `counts`, `presentation`,
-`cache`, `evidence`, `sparse_parts`, `answers`, `formats`, `jobs`.
+`cache`, `evidence`, `sparse_parts`, `answers`, `nearest`, `formats`, `jobs`.
 """
 
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .grammar import TableQuery as TableQuery
     from .grammar import read_query as read_query
     from .grammar import refused as refused
-    from .near_tables import near_tables as near_tables
+    from .nearest import near_tables as near_tables
     from .presentation import said_in as said_in
     from .presentation import title_of as title_of
 
