@@ -34,9 +34,8 @@ class Visit(Request):
         service: Service = self.app.state.service
         return service
 
-    @property
-    def changes(self) -> int:
-        """The number of changes before anything was looked up for this visit."""
+    def note_changes(self) -> int:
+        """The number of changes, noted once: what is looked up from here on is no older."""
         if not hasattr(self.state, "changes"):
             self.state.changes = self.service.database.number()
         return int(self.state.changes)
@@ -57,10 +56,10 @@ class Visit(Request):
         if known is not None:
             return known
         header, known = self.headers.get("authorization"), None
-        assert self.changes >= 0  # what is looked up from here on is no older
         if header is not None:
             scheme, _, token = header.partition(" ")
             if scheme.lower() == "bearer":
+                self.note_changes()
                 known = self.service.api_keys.principal(token.strip())
             if known is None:
                 what, hint = "the key is unknown or expired", "Authorization: Bearer dsc_…"

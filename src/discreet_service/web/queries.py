@@ -103,7 +103,7 @@ def get_data(dataset: str, visit: _Asker, known: _KnownTag = None) -> Response:
 def _answered(
     dataset: str, query: TableQuery, visit: Visit, known: str | None, idempotency_key: str | None
 ) -> Response:
-    start = time.perf_counter()
+    start, changes = time.perf_counter(), visit.note_changes()
     form = asked_format(query.format, visit.headers.get("accept", ""))
     language = query.language or visit.language
     prepared = visit.service.answers.prepared(dataset, query)
@@ -151,7 +151,7 @@ def _answered(
                      kept=cached, size=len(content or b""))  # fmt: skip
     shown = "attachment" if form.file else "inline"
     given = KeptAnswer(
-        number=visit.changes,
+        number=changes,
         principal=visit.principal,
         asked=prepared.plan.asked,
         row={**row, "milliseconds": 0, "cache_hit": True},
