@@ -8,7 +8,7 @@ For statements of PROC SQL: whether they put values of some records, or of group
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ class _Source(NamedTuple):
     where: str
     by: tuple[str, ...]
 
-    def call(self, kind: str, more: str = "", **lists: Sequence[str]) -> str:
+    def call(self, kind: str, lists: Mapping[str, Sequence[str]], more: str = "") -> str:
         """The safe macro for some lists of variables."""
         parts = [f"kind={kind}", f"data={self.text}"]
         parts += [f"{name}={' '.join(names)}" for name, names in lists.items() if names]
@@ -221,7 +221,7 @@ def _put(
         cells = [*dict.fromkeys([*source.by, *lists["cells"]])]
         kind = "table" if kind == "groups" and not cells else kind
         lists = {**lists, "cells": cells}
-    lines = [source.call(kind, **lists)]
+    lines = [source.call(kind, lists)]
     if rule.name == "PROC TTEST":
         lines.append("ods exclude Statistics;")
     notes.change("procedure", (start, start), notes.newline.join([*lines, ""]), rule)
@@ -274,7 +274,7 @@ def _frequencies(
             cells = [*dict.fromkeys([*source.by, *request])]
             kind = "groups" if len(cells) == 1 else "table"
             more = ", missing=1" if missing else ""
-            lines.append(source.call(kind, more, cells=cells, values=weights))
+            lines.append(source.call(kind, {"cells": cells, "values": weights}, more))
             lines += [head, *texts, f"tables {'*'.join(request)}{options}", "run;"]
     after = notes.newline.join(map(one_line, lines))
     notes.change("procedure", (step[0].span[0], step[-1].span[1]), after, rule)

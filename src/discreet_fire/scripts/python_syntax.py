@@ -75,10 +75,10 @@ def read_python(text: str, tree: ast.Module | None = None) -> Node:
     >>> [(node.kind, node.value) for node in read_python(code).parts]
     [('binary', '<-'), ('shown', '')]
     """
-    return _Reader(text).block((tree or ast.parse(text)).body)
+    return _PythonReader(text).block((tree or ast.parse(text)).body)
 
 
-class _Reader:
+class _PythonReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.starts = [*Lines(text).starts, len(text)]
