@@ -326,12 +326,6 @@ class PythonMarks(ScriptMarks):
             loose |= filled - own | {name for name, _, _ in bound} & stated | filled & stated
         return loose
 
-    def _leaves(self, node: Node, within: set[str]) -> str:
-        """An error that is caught leaves a loop, too."""
-        if node.kind == "return":
-            return "function"
-        return "loop" if node.kind == "jump" or (node.kind == "raise" and "try" in within) else ""
-
     def _returned(self) -> Iterator[tuple[str, Node]]:
         for name in sorted(self.functions):
             for node in self.own[name].walk():

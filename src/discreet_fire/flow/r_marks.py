@@ -149,12 +149,6 @@ class RMarks(ScriptMarks):
             for name, _, _ in bindings_of(item)
         }  # fmt: skip
 
-    def _leaves(self, node: Node, within: set[str]) -> str:
-        if node.kind == "name" and node.value in ("break", "next"):
-            return "loop"
-        leaving = node.kind == "call" and node.parts[0].value in ("return", "stop", "invokeRestart")
-        return "function" if leaving else ""
-
     # ------------------------------------------------------------ single values and labels
 
     def _names_picking(self, function: Node, name: str | None, node: Node) -> bool:

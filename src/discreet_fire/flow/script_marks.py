@@ -15,6 +15,7 @@ from operator import or_
 
 from discreet_fire.catalogue import CommandRule, ScriptPolicy
 from discreet_fire.scripts import (
+    LOOPS,
     Binding,
     Node,
     arguments,
@@ -75,7 +76,7 @@ class ScriptMarks(ABC):
         #: The functions with rules that a name stands for.
         self.aliases: dict[str, set[str]] = {}
         #: Conditions under which a loop or function is left early, by the id of its node.
-        self.jumps: dict[int, list[Node]] = defaultdict(list)
+        self.jumps: dict[int, list[Node]] = {}
         self._memo: dict[int, int] = {}
         self._held: dict[str, int] = defaultdict(int)
 
@@ -112,10 +113,6 @@ class ScriptMarks(ABC):
     @abstractmethod
     def _effects(self, node: Node) -> Iterable[str]:
         """The names that a node changes without giving them a value."""
-
-    @abstractmethod
-    def _leaves(self, node: Node, within: set[str]) -> str:
-        """Whether a node leaves a `loop` or a `function`."""
 
     @abstractmethod
     def _loose(self) -> set[str]:
@@ -180,7 +177,7 @@ class ScriptMarks(ABC):
             edges.append((frozenset((name,)), value, _ANY | (_WHOLE if all_ else 0)))
         edges += [(frozenset((name,)), item, _WHOLE) for name, item in self._returned()]
         changed = {id(node): self._changed_by(node) for node in self.nodes}
-        self._find_jumps(self.tree, ())
+        self.jumps.update((id(node), [*self._exits(node)]) for node in self.nodes)
         for node in self.nodes:
             conditions, free = conditions_of(node, self.decides(node))
             guards = self.jumps.get(id(node), ())
@@ -223,22 +220,15 @@ class ScriptMarks(ABC):
             if whole and value is not None and value.kind == "function":
                 yield from ((name, item) for item in returned_by(value))
 
-    def _find_jumps(self, node: Node, frames: tuple[tuple[str, Node], ...]) -> None:
-        """Note what guards each exit of a loop or function."""
-        kind = self._leaves(node, {name for name, _ in frames})
-        guards: list[Node] = []
-        for name, frame in reversed(frames) if kind else ():
-            if name == kind:
-                self.jumps[id(frame)] += guards
-                break
-            guards += [frame] if name == "condition" else []
-        if node.kind in ("for", "while", "repeat", "function", "try"):
-            own = node.kind if node.kind in ("function", "try") else "loop"
-            frames = (*frames, (own, node))
-        conditions, free = conditions_of(node, self.decides(node))
-        inner = (*frames, *(("condition", one) for one in conditions))
-        for part in node.parts:
-            self._find_jumps(part, frames if any(part is one for one in free) else inner)
+    def _exits(self, frame: Node) -> Iterator[Node]:
+        """The conditions under which a loop or function is left early."""
+        if frame.kind not in (*LOOPS, "function"):
+            return
+        caught = any(node.kind == "try" for node in frame.walk())
+        for node in frame.walk():
+            conditions, _ = conditions_of(node, self.decides(node))
+            if conditions and any(_leaves(item, frame, caught) for item in node.walk()):
+                yield from conditions
 
     def _spread_marks(self, edges: Sequence[_Edge]) -> None:
         mentions: dict[str, list[int]] = defaultdict(list)
@@ -491,6 +481,18 @@ class ScriptMarks(ABC):
     def labels(self, node: Node) -> bool:
         """Whether an assignment or call makes labels of data."""
         return any(self.has(one, VALUES) for one in self.label_sources(node))
+
+
+def _leaves(node: Node, frame: Node, caught: bool) -> bool:
+    """Whether a node leaves a loop or function, by an error too if one is caught there."""
+    if node.kind == "jump" or (node.kind == "name" and node.value in ("break", "next")):
+        return frame.kind in LOOPS
+    called = node.parts[0].value if node.kind == "call" else ""
+    return (
+        node.kind == "return"
+        or called in ("return", "stop", "invokeRestart")
+        or (node.kind == "raise" and caught)
+    )
 
 
 def _is_small(node: Node) -> bool:
