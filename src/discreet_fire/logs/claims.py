@@ -36,14 +36,9 @@ _PIECE = re.compile(r"(?<!\?P)<([a-z_]+)>")
 
 
 @cache
-def _forms() -> dict[str, Any]:
+def output_forms() -> dict[str, Any]:
+    """The forms of output by the parts of ``forms.toml``."""
     return tomllib.loads((files(__package__) / "forms.toml").read_text(encoding="utf-8"))
-
-
-def output_forms(part: str) -> dict[str, Any]:
-    """The forms of output of one part of ``forms.toml``."""
-    forms: dict[str, Any] = _forms()[part]
-    return forms
 
 
 class OutputForms:
@@ -51,7 +46,7 @@ class OutputForms:
 
     def __init__(self, part: str) -> None:
         texts = {"number": _NUMBER}
-        for name, form in output_forms(part).items():
+        for name, form in output_forms()[part].items():
             text = form if isinstance(form, str) else "|".join(form)
             texts[name] = _PIECE.sub(lambda piece: texts[piece[1]], text)
             vars(self)[name] = re.compile(texts[name])

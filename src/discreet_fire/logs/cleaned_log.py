@@ -333,11 +333,12 @@ def _look(
             own += passages.in_command(lines[at].text, at)
         shown = False
         for at in range(block.start, block.end):
-            line = lines[at].text
-            shown = shown or bool(line.strip())
+            shown_text = lines[at].text
+            shown = shown or bool(shown_text.strip())
             tabled = at in judgement.tabled
-            own += passages.everywhere(line, at) if tabled else passages.in_output(line, at)
-            for name, why in () if tabled else passages.reviews(line):
+            find = passages.everywhere if tabled else passages.in_output
+            own += find(shown_text, at)
+            for name, why in () if tabled else passages.reviews(shown_text):
                 note(at, name, why)
         cuts += own
         withheld += judgement.withheld

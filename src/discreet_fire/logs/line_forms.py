@@ -96,7 +96,7 @@ def _list_form(form: dict[str, object]) -> _ListForm:
     return _ListForm(_pattern(first), first.count("\\n") + 1, tuple(lines), bool(form.get("gaps")))
 
 
-_FORMS = {name: _list_form(form) for name, form in output_forms("lists").items()}
+_FORMS = {name: _list_form(form) for name, form in output_forms()["lists"].items()}
 
 
 class _Shown(NamedTuple):

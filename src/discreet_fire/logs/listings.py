@@ -286,8 +286,7 @@ class _ListingReader:
             return self.put(at, at + 1, review=_TEXT if odd else "")
         if not self.named:
             return self._records(at)
-        group = FORM.group_line.fullmatch(text)
-        if group:
+        if group := FORM.group_line.fullmatch(text):
             self._open(at)
         if group or FORM.label_line.fullmatch(text) or FORM.plain_words.fullmatch(text):
             return self.put(at, at + 1)

@@ -216,7 +216,7 @@ class _Log:
                 | {"start": one.start, "end": one.end, "put": one.put, "removed": gone}
                 for one, gone in pairs
             ]
-            whole = {"warning": _CONFIDENTIAL, "source": self.path.name}
+            whole: dict[str, Any] = {"warning": _CONFIDENTIAL, "source": self.path.name}
             whole |= {"source_sha256": self.source.sha256, "changes": changes}
             text = json.dumps(whole, ensure_ascii=False, indent=1)
             write_text(self.secret, f"{text}\n", private=True)

@@ -61,8 +61,8 @@ class Passages:
 
     def reviews(self, text: str) -> Iterator[tuple[str, str]]:
         """Names of rules by which a person must look at a line, with the reason."""
-        for message in self._reviewing:
-            if message.may_be_in(text) and message.find.search(text):
+        for message in self.rules.messages if self._near.search(text) else ():
+            if message.review and message.may_be_in(text) and message.find.search(text):
                 yield message.name, message.review
 
     def without_messages(self, text: str) -> str:
@@ -92,10 +92,6 @@ class Passages:
             return re.compile("")
         words = {word for message in self.rules.messages for word in message.near}
         return re.compile("|".join(map(re.escape, sorted(words))))
-
-    @cached_property
-    def _reviewing(self) -> tuple[Message, ...]:
-        return tuple(message for message in self.rules.messages if message.review)
 
     @cached_property
     def _safe(self) -> re.Pattern[str]:

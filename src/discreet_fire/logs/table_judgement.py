@@ -210,11 +210,9 @@ def _are_codes(known: Sequence[FigureRole], table: TextTable, first: int) -> boo
     for at in range(1, first):
         codes = [one.text for row in table.rows for one in row.filled(at, at + 1)]
         figures = [code for code in codes if numeric(code) is not None]
-        again = 2 * len(set(figures)) <= len(figures)
-        again = again or not (
-            table.bare or not FORM.numbered_head.fullmatch(" ".join(table.heads[at]))
-        )
-        if not all(map(_CODE.fullmatch, figures)) or (figures and not again):
+        single = 2 * len(set(figures)) > len(figures)
+        numbered = not table.bare and FORM.numbered_head.fullmatch(" ".join(table.heads[at]))
+        if not all(map(_CODE.fullmatch, figures)) or (single and not numbered):
             return False
     return any(role.kind in ("count", "coefficient", "test") for role in known)
 
@@ -314,9 +312,8 @@ class _FigureTable:
 
     def total_line(self, counted: int) -> int | None:
         """The last line if its count is the sum of all others: a total under any name."""
-        counts = [self.column(row, counted) for _, row in self.rows]
-        values = [some[0].value if some else None for some in counts]
-        if len(values) < 3 or None in values:
+        values = [one.value for _, row in self.rows for one in self.column(row, counted)[:1]]
+        if len(values) < max(3, len(self.rows)) or None in values:
             return None
         *parts, last = (value or 0 for value in values)
         return self.rows[-1][1].line if last == sum(parts) > 0 else None

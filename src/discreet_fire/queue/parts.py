@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from discreet.errors import OutputCheckError
 from discreet_fire.logs import LogLine, blocks_of, is_smcl, log_lines
@@ -219,8 +219,7 @@ def _part(
 # What the program says of it ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class _EchoPlace:
+class _EchoPlace(NamedTuple):
     """Where an echoed command stands: its program, its line there, whether a loop repeats it."""
 
     program: _Program

@@ -229,6 +229,7 @@ def _crosstab(
 
 
 _SHARES = ("row", "column", "cell")
+_LONGEST_TEXT = 50_000
 
 
 def _rounded(
@@ -553,8 +554,6 @@ def _custom(setting: CallSetting, text: str) -> CallResult:
     result = SafeResult(command="custom", shown=text, checks=(check,))
     return CallResult(result=result, variables=(), used=(), about="cells")
 
-
-_LONGEST_TEXT = 50_000
 
 METHODS: Mapping[str, Callable[..., CallResult]] = {
     "crosstab": _crosstab,

@@ -381,14 +381,11 @@ class ResearchSession:
         """Write all outputs as a submission that the review queue takes; with the form ``json``, as
         acro writes it.
         """
-        if form is not None:
-            if form != "json":
-                message, hint = (
-                    "outputs are written in the form json, or in our own",
-                    "leave it out",
-                )
-                raise OutputCheckError(message, code="form", where=form, hint=hint)
+        if form == "json":
             return self.to_sacro(folder)
+        if form is not None:
+            message = "outputs are written in the form json, or in our own"
+            raise OutputCheckError(message, code="form", where=form, hint="leave it out")
         self._refuse_linked()
         handed = HandedSession(
             project=self.project,

@@ -74,15 +74,14 @@ class SessionData:
 
     def with_made(self, made: Mapping[str, str]) -> SessionData:
         """The same records with variables that are expressions of others."""
+        columns: list[pl.Expr] = []
         for name, text in made.items():
-            numbers = [one for one in expression(text)[1] if one not in self.texts]
-            self.check(expression(text)[1])
-            if name in self.frame.columns or len(numbers) < len(expression(text)[1]):
-                raise OutputCheckError(
-                    "an expression is of numbers, and has a name of its own", code="formula",
-                    where=text,
-                )  # fmt: skip
-        columns = [expression(text)[0].alias(name) for name, text in made.items()]
+            numbers, names = expression(text)
+            self.check(names)
+            if name in self.frame.columns or not self.texts.isdisjoint(names):
+                message = "an expression is of numbers, and has a name of its own"
+                raise OutputCheckError(message, code="formula", where=text)
+            columns.append(numbers.alias(name))
         return replace(self, frame=self.frame.with_columns(columns))
 
     def with_column(self, column: Any) -> tuple[SessionData, str]:
@@ -96,10 +95,8 @@ class SessionData:
         )
         whole = SessionData.of(column.to_frame(name), None).frame.to_series()
         if len(whole) != self.frame.height:
-            raise OutputCheckError(
-                "the column is not of the records of the session", code="columns",
-                where=name, hint=hint,
-            )  # fmt: skip
+            message = "the column is not of the records of the session"
+            raise OutputCheckError(message, code="columns", where=name, hint=hint)
         while name in self.frame.columns:
             if whole.equals(self.frame[name], check_names=False):
                 return self, name
