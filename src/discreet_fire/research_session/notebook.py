@@ -190,10 +190,8 @@ class ResearchSession:
         where: str | None = None,
     ) -> SessionOutput:
         """A histogram; classes of few cases are merged with their neighbours."""
-        variable = variable if column is None else column
-        return self._asked(
-            "hist", variable=variable, edges=edges, start=start, width=width, where=where
-        )
+        of = variable if column is None else column
+        return self._asked("hist", variable=of, edges=edges, start=start, width=width, where=where)
 
     def pie(self, variable: Any, column: str | None = None, **options: Any) -> SessionOutput:
         """How often the values of a variable occur, as the parts of a pie."""

@@ -32,8 +32,9 @@ _SUFFIXES = frozenset((".csv", ".txt", ".png", ".jpg", ".jpeg", ".svg"))
 #: How acro ends the names of outputs that officers read and nobody gets.
 _INSIDE = "DONT_RELEASE"
 _TYPES = {"ols": "regression", "logit": "regression", "probit": "regression", "hist": "histogram",
-          "survival": "survival plot"}  # fmt: skip
+          "survival": "survival plot", "custom": "custom"}  # fmt: skip
 
+_MITIGATION = ("suppress", "round")
 _Text = Annotated[str, Field(max_length=20_000)]
 
 
@@ -253,7 +254,7 @@ def _entry(
         "uid": one.name,
         "status": one.verdict.value,
         "type": _TYPES.get(method, "table"),
-        "properties": {"method": method, "mitigation": "suppress"},
+        "properties": {"method": method, "mitigation": _MITIGATION["rounding=" in one.call]},
         "files": [{"name": name, "sdc": {}} for name in files],
         "outcome": outcome,
         "command": one.call,
