@@ -101,17 +101,21 @@ if TYPE_CHECKING:
     from .table_system import ChangedCells as ChangedCells
     from .table_system import TableCells as TableCells
     from .table_system import TableSystem as TableSystem
+    from .table_system import rows_across as rows_across
     from .table_system import with_changed_apart as with_changed_apart
     from .units import LinkedRecords as LinkedRecords
     from .units import UnitLink as UnitLink
     from .units import UnitSystem as UnitSystem
-    from .units import rows_across as rows_across
     from .units import sources_of as sources_of
     from .unknowns import TOLERANCE as TOLERANCE
     from .unknowns import Unknowns as Unknowns
     from .unknowns import blocks_of as blocks_of
     from .unknowns import mobile_cells as mobile_cells
     from .unknowns import outer_bounds as outer_bounds
+    from .value_rows import ABSENT as ABSENT
+    from .value_rows import EMPTY as EMPTY
+    from .value_rows import ValueColumn as ValueColumn
+    from .value_rows import ValueRows as ValueRows
     from .verdicts import DisclosureVerdict as DisclosureVerdict
     from .verdicts import Gap as Gap
     from .verdicts import Judged as Judged

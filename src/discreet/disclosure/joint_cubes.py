@@ -14,13 +14,13 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure.attackers import make_whole
-from discreet.disclosure.cores import Combinations, Core, cyclic_cores, layers_of
 from discreet.disclosure.relations import Relations, component_labels
 from discreet.disclosure.unknowns import TOLERANCE, Unknowns
 from discreet.solver import column_values, is_optimal, loaded_solver
 from discreet.tables import Table
 
 if TYPE_CHECKING:
+    from discreet.disclosure.cores import Combinations, Core
     from discreet.disclosure.partitions import Partitions
 
 #: An integer program ends after so many branchings: then nothing is known.
@@ -155,6 +155,8 @@ def cores_of(
     """
     if (low[hidden] < 0).any() or (value < 0).any():
         return []
+    from discreet.disclosure.cores import cyclic_cores, layers_of
+
     there = hidden | (value > 0)
     cores = []
     for records, unit in dict.fromkeys((own.records, own.table.unit) for own in tables):

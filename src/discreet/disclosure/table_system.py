@@ -6,10 +6,10 @@ that have changed since they were published are cells of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,19 +22,21 @@ from discreet.disclosure.named_cells import (
     refuse_cells,
     table_relations,
 )
-from discreet.disclosure.partitions import Partitions
 from discreet.disclosure.relations import (
     Relations,
     stacked_relations,
     tidied_relations,
     with_equal_cells_merged,
 )
-from discreet.disclosure.system import CellSystem
-from discreet.disclosure.units import UnitSystem
 from discreet.disclosure.verdicts import Gap
 from discreet.disclosure.whole_values import additive_values, shared_values, units_of
 from discreet.errors import SuppressionError
 from discreet.tables import Table
+
+if TYPE_CHECKING:
+    from discreet.disclosure.partitions import Partitions
+    from discreet.disclosure.system import CellSystem
+    from discreet.disclosure.units import UnitSystem
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -295,3 +297,27 @@ class TableCells(Confidential):
             there = cells >= 0
             np.maximum.at(largest, cells[there], column[there])
         return largest
+
+
+def rows_across(
+    tables: Sequence[Table], records: Any, others: Collection[int] = (), *, counts: bool = True
+) -> tuple[CellSystem | UnitSystem | None, tuple[Gap, ...]]:
+    """What ties tables together beyond names, and what of it was not examined.
+
+    `others` are the numbers of tables whose cells had other records when they were published.
+    """
+    alone = len(tables) < 2 and all(len(own.classifications) < 2 for own in tables[0].dimensions)
+    if alone and (records is None or (tables[0].count != 0).all()):
+        return None, ()
+    from discreet.disclosure.partitions import Partitions
+    from discreet.disclosure.system import CellSystem, unexamined_by_name
+    from discreet.disclosure.units import LinkedRecords
+
+    if isinstance(records, LinkedRecords):
+        linked = records.system(tables, others, counts=counts)
+        return linked, linked.unexamined
+    if records is None or len({table.unit for table in tables}) > 1:
+        return None, unexamined_by_name(tables)
+    partitions = records if isinstance(records, Partitions) else Partitions(records, tables)
+    rows = CellSystem(partitions, tables, others)
+    return rows, rows.unexamined

@@ -26,7 +26,6 @@ from discreet.disclosure.system import (
     CellSystem,
     cells_of_nobody,
     tied_tables,
-    unexamined_by_name,
 )
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import DiscreetError, TableError
@@ -345,26 +344,6 @@ class UnitSystem:
     def doubt_lines(self) -> list[str]:
         """What chance could have made, in words."""
         return self._linked.doubt_lines()
-
-
-def rows_across(
-    tables: Sequence[Table], records: Any, others: Collection[int] = (), *, counts: bool = True
-) -> tuple[CellSystem | UnitSystem | None, tuple[Gap, ...]]:
-    """What ties tables together beyond names, and what of it was not examined.
-
-    `others` are the numbers of tables whose cells had other records when they were published.
-    """
-    alone = len(tables) < 2 and all(len(own.classifications) < 2 for own in tables[0].dimensions)
-    if alone and (records is None or (tables[0].count != 0).all()):
-        return None, ()
-    if isinstance(records, LinkedRecords):
-        linked = records.system(tables, others, counts=counts)
-        return linked, linked.unexamined
-    if records is None or len({table.unit for table in tables}) > 1:
-        return None, unexamined_by_name(tables)
-    partitions = records if isinstance(records, Partitions) else Partitions(records, tables)
-    rows = CellSystem(partitions, tables, others)
-    return rows, rows.unexamined
 
 
 def sources_of(records: Any) -> list[Any]:

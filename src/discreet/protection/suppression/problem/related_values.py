@@ -7,26 +7,28 @@ is blind to that. What a relation leaves open is a cell of nobody, with bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.arrays import FloatArray, IntArray, starts
 from discreet.confidential import Confidential
 from discreet.disclosure import (
+    ABSENT,
+    EMPTY,
     UNBOUNDED,
-    Gap,
     Knowledge,
     LinkedCells,
     Relations,
     TableCells,
+    ValueColumn,
+    ValueRows,
     VariableCode,
     linked_cells,
     recomputed_totals,
-    refuse_cells,
     tidied_relations,
 )
 from discreet.errors import SuppressionError
@@ -42,8 +44,6 @@ from discreet.tables import (
     NEAR,
     Table,
     ValueRelation,
-    found_relations,
-    independent,
 )
 
 
@@ -63,8 +63,6 @@ class SharedOptions(TypedDict, total=False):
     related_within: float | None
 
 
-#: A value that has no such cell, and one that has it empty.
-_ABSENT, _EMPTY = -2, -1
 #: Costs above these would not be exact in sums.
 _DEAREST = 2**40
 
@@ -95,8 +93,8 @@ class ValueCells(Confidential):
         return 0.0 if self.value is None else 10.0**-self.problem.decimals
 
 
-class RelatedValues:
-    """Several values cell by cell, and the relations between them. CONFIDENTIAL."""
+class RelatedValues(ValueRows):
+    """Several values with the problem of each, and the relations between them. CONFIDENTIAL."""
 
     def __init__(
         self,
@@ -108,138 +106,13 @@ class RelatedValues:
         records: Any = None,
         related_within: float | None = NEAR,
     ) -> None:
-        self._costs_in_units, self._near = costs_in_units, related_within
+        self._costs_in_units = costs_in_units
         self.values = {value.name: value for value in values}
         tables = {id(table): table for value in values for table in value.tables}
-        self._linked = linked_cells(list(tables.values()), same)
-        numbers = dict(zip(tables, self._linked.cells, strict=True))
-        now, before = (
-            [_cells_of(value, numbers, self._linked, early) for value in values]
-            for early in (False, True)
-        )
-        self._cell = {value.name: cell for value, (cell, _) in zip(values, now, strict=True)}
-        self._true = {value.name: true for value, (_, true) in zip(values, now, strict=True)}
-        # What was published before adds up too, also where it has changed since.
-        self._before = {value.name: cell for value, (cell, _) in zip(values, before, strict=True)}
-        self._told = {value.name: true for value, (_, true) in zip(values, before, strict=True)}
-        self._own = {value.name: _of_sources(value, numbers, self._linked) for value in values}
-        self._parts = {
-            value.name: _number_of_parts(value, self._cell[value.name]) for value in values
-        }
-        self.stated = [item for item in stated if set(item.values) <= set(self.values)]
-        self._records = _records_of(tables.values(), self._linked)
-        self._check()
-        #: What was not looked for.
-        self.unexamined: list[Gap] = []
-        #: Relation → the cells it holds for, for those that were found.
-        self.found: dict[ValueRelation, BoolArray] = self._look(records)
-
-    @property
-    def relations(self) -> tuple[ValueRelation, ...]:
-        """All relations, stated and found, that some cell has all values of."""
-        every = (*self.stated, *self.found)
-        return tuple(item for item in every if self._there(item.values).any())
-
-    def related_to(self, name: str) -> tuple[str, ...]:
-        """The values that hang together with one of them by relations, itself included."""
-        known, news = set[str](), {name}
-        while news - known:
-            known |= news
-            news = {n for each in self.relations if known & {*each.values} for n in each.values}
-        return tuple(value for value in self.values if value in known)
-
-    def notes(self, names: Sequence[str]) -> list[str]:
-        """What users should know of the relations among some values."""
-        own = [relation for relation in self.relations if set(relation.values) <= set(names)]
-        return [
-            f"{item.text}{'' if item in self.stated else ' holds in the data and'} "
-            "is known to attackers"
-            for item in own
-        ]
-
-    def _there(self, names: Sequence[str]) -> BoolArray:
-        """Which cells have all of these values."""
-        there: BoolArray = np.all([self._cell[name] > _ABSENT for name in names], axis=0)
-        return there
-
-    def _room(self, relation: ValueRelation, true: Mapping[str, FloatArray]) -> FloatArray:
-        """Per cell, by how much it may miss a relation: totals may be sums of rounded parts."""
-        room = relation.room(true, self._records)
-        for name, factor in relation.coefs:
-            room += abs(factor) * self.values[name].unit / 2 * self._parts[name]
-        return room
-
-    def _check(self) -> None:
-        """Refuse stated relations that do not hold in the data, but for rounding."""
-        for item in self.stated:
-            wrong = self._there(item.values) & ~self._holding(item)
-            wrong &= np.all([self._own[name] for name in item.values], axis=0)
-            message = f"the relation {item.text} does not hold in this cell"
-            hint = "correct the relation or the values; it may miss no more than rounding does"
-            refuse_cells(np.flatnonzero(wrong), self._linked.names, message, "relations", hint)
-
-    def _look(self, records: Any) -> dict[ValueRelation, BoolArray]:
-        """The relations that hold in the records; and in cells, by filter and values these have.
-
-        Where cells are few, more hold in them than anybody knows; what does cannot be told.
-        """
-        names = list(self.values)
-        units = {name: cells.unit for name, cells in self.values.items()}
-        masks = {item: self._holding(item) for item in self._of_records(records)}
-        having = np.stack([self._cell[name] > _ABSENT for name in names], axis=1)
-        groups = np.unique(np.column_stack([self._linked.filters, having.astype(np.int32)]), axis=0)
-        for filtered, *pattern in sorted(groups.tolist(), key=lambda group: -sum(group[1:])):
-            own = [name for name, there in zip(names, pattern, strict=True) if there]
-            if len(own) < 2:
-                continue
-            group = self._there(own) & (self._linked.filters == filtered)
-            columns = {name: self._true[name][group] for name in own}
-            parts = np.max([self._parts[name][group] for name in own], axis=0)
-            found = found_relations(columns, units, parts)
-            if records is None and self._near is not None:
-                from discreet.tables import near_relations, pairs_apart
-
-                found += pairs_apart(near_relations(columns, self._near, rounded=False), found)
-                if int(group.sum()) < len(own):
-                    self.unexamined.append(Gap("values", ", ".join(own), len(own)))
-            for relation in found:
-                there, holds = self._there(relation.values), self._holding(relation)
-                # Where it holds in all cells it is known; else where it was found.
-                cells = there if holds[there].all() else group
-                masks[relation] = masks.get(relation, np.zeros_like(there)) | cells
-        news: dict[ValueRelation, BoolArray] = {}
-        for relation, cells in masks.items():
-            known = [*self.stated, *(old for old, there in news.items() if (cells <= there).all())]
-            if relation in known:
-                continue
-            exact = [item for item in known if item.exact]
-            if not relation.exact or independent([relation], exact):
-                news[relation] = cells
-        return news
-
-    def _holding(self, relation: ValueRelation) -> BoolArray:
-        """The cells with all values of a relation in which it holds, but for rounding."""
-        room = self._room(relation, self._true)
-        return relation.within(self._true, room) & self._there(relation.values)
-
-    def _of_records(self, records: Any) -> list[ValueRelation]:
-        """The relations of value columns that hold in all records."""
-        if records is None or self._near is None:
-            return []
-        from discreet.disclosure import sources_of
-        from discreet.tabulation import column_relations
-
-        columns = [name for name in self.values if name not in (COUNT, "weight")]
-        counted = next((name for name in ("weight", COUNT) if name in self.values), None)
-        found = []
-        for source in sources_of(records):
-            known = set(source.collect_schema().names())
-            own = [name for name in columns if name in known]
-            for item in column_relations(source, own, count=counted, share=self._near):
-                relation = item if set(item.values) <= set(self.values) else item.without_count()
-                if len(relation.values) > 1:
-                    found.append(relation)
-        return found
+        linked = linked_cells(list(tables.values()), same)
+        numbers = dict(zip(tables, linked.cells, strict=True))
+        columns = {value.name: _column_of(value, numbers, linked) for value in values}
+        super().__init__(columns, linked, tables.values(), stated, records, within=related_within)
 
     # -- one problem ---------------------------------------------------------------
 
@@ -260,7 +133,10 @@ class RelatedValues:
         for relation in self.relations:
             if not set(relation.values) <= set(names):
                 continue
-            for cells, true in ((self._cell, self._true), (self._before, self._told)):
+            for now in (True, False):
+                columns_of = {n: self.columns[n] for n in relation.values}
+                cells = {n: c.cell if now else c.before for n, c in columns_of.items()}
+                true = {n: c.true if now else c.told for n, c in columns_of.items()}
                 there = self._there(relation.values)
                 there &= relation.within(true, self._room(relation, true))
                 there &= self.found.get(relation, there)
@@ -336,14 +212,20 @@ def _with_room(links: Relations, room: FloatArray, columns: dict[str, Any]) -> R
     )
 
 
-def _records_of(tables: Iterable[Table], linked: LinkedCells) -> FloatArray:
-    """How many records each linked cell has, or their weight."""
-    records = np.zeros(linked.number)
-    for table, cells in zip(tables, linked.cells, strict=True):
-        np.maximum.at(records, cells, table.count.astype(np.float64))
-        if table.weight is not None:
-            np.maximum.at(records, cells, np.asarray(table.weight, dtype=np.float64))
-    return records
+def _column_of(
+    part: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells
+) -> ValueColumn:
+    """One value of all linked cells; what was published before adds up too."""
+    (cell, true), (before, told) = (
+        _cells_of(part, numbers, linked, early) for early in (False, True)
+    )
+    own = np.zeros(linked.number, dtype=np.bool_)
+    for table in part.tables[: len(part.members.cells)] if part.current else ():
+        own[numbers[id(table)]] = True
+    return ValueColumn(
+        unit=part.unit, cell=cell, true=true, before=before, told=told, own=own,
+        parts=_number_of_parts(part, cell),
+    )  # fmt: skip
 
 
 def _cells_of(
@@ -353,29 +235,19 @@ def _cells_of(
 
     Where tables of now and earlier ones have the cell, `early` says which of them count.
     """
-    cell = np.full(linked.number, _ABSENT, dtype=np.int64)
+    cell = np.full(linked.number, ABSENT, dtype=np.int64)
     true = np.full(linked.number, np.nan)
     pairs = list(zip(part.tables, part.cells, strict=True))
     split = len(part.members.cells)
     ordered = [*pairs[:split], *pairs[split:]] if early else [*pairs[split:], *pairs[:split]]
     for table, own in ordered:
         at = numbers[id(table)]
-        cell[at] = np.maximum(own, _EMPTY)
+        cell[at] = np.maximum(own, EMPTY)
         column: Any = table.count
         if part.value is not None:
             column = table.weight if part.value == "weight" else table.sums[part.value]
         true[at] = column
     return cell, true
-
-
-def _of_sources(
-    part: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells
-) -> BoolArray:
-    """Which linked cells one value has in tables of now."""
-    own = np.zeros(linked.number, dtype=np.bool_)
-    for table in part.tables[: len(part.members.cells)] if part.current else ():
-        own[numbers[id(table)]] = True
-    return own
 
 
 def _number_of_parts(part: ValueCells, cell: IntArray) -> FloatArray:

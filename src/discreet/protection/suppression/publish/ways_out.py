@@ -24,7 +24,7 @@ from discreet.errors import DiscreetError, SuppressionError
 from discreet.microdata import parse_filter, read_microdata
 from discreet.protection.suppression.publish.options import HOPELESS, with_hint
 from discreet.rules import SEVERAL, CellVerdict
-from discreet.tables import CellStatus, Contributions, ProtectedTable, Table
+from discreet.tables import CellStatus, ProtectedTable, Table
 
 if TYPE_CHECKING:
     from discreet.rules import Primary
@@ -166,7 +166,6 @@ class CodeMerge:
             count=_sums(table.count, place),
             weight=None if table.weight is None else _sums(table.weight, place),
             sums={name: _sums(part, place) for name, part in table.sums.items()},
-            contributions={n: _together(c, place) for n, c in table.contributions.items()},
             only={name: _only(part, table.count, place) for name, part in table.only.items()},
             where=table.where,
             name=table.name,
@@ -240,36 +239,6 @@ def _only(numbers: IntArray, count: IntArray, place: IntArray) -> IntArray:
     whole = np.full(len(alone), SEVERAL, dtype=np.int64)
     whole[place[count > 0]] = numbers[count > 0]
     return np.where(alone, whole, SEVERAL)
-
-
-def _together(parts: Contributions, place: IntArray) -> Contributions:
-    """The contributions to cells of several parts; the largest of all parts come first."""
-    size, k = int(place.max(initial=-1)) + 1, parts.k
-    order = np.argsort(place, kind="stable")
-    within = np.arange(len(order)) - np.searchsorted(place[order], place[order])
-    wide = np.full((2, size, k * (int(within.max(initial=0)) + 1)), np.nan)
-    weights = np.ones_like(parts.top) if parts.top_weight is None else parts.top_weight
-    for at in range(k):
-        wide[:, place[order], within * k + at] = parts.top[order, at], weights[order, at]
-    keys = (wide[0] < 0, -wide[1], -np.abs(np.nan_to_num(wide[0])), np.isnan(wide[0]))
-    first = np.lexsort(keys, axis=1)[:, :k]
-    top, weight = (np.take_along_axis(part, first, axis=1) for part in wide)
-    columns: dict[str, Any] = {
-        name: _sums(getattr(parts, name), place)
-        for name in ("count", "nonzero", "total", "plain", "absolute")
-    }
-    low, high = np.full(size, np.nan), np.full(size, np.nan)
-    np.fmin.at(low, place, parts.low)
-    np.fmax.at(high, place, parts.high)
-    return Contributions(
-        column=parts.column,
-        top=top,
-        top_weight=None if parts.top_weight is None else weight,
-        weight=None if parts.weight is None else _sums(parts.weight, place),
-        low=low,
-        high=high,
-        **columns,
-    )
 
 
 def _judged(found: Any, table: Table, coarser: Table, place: IntArray) -> Any:
