@@ -29,6 +29,8 @@ class Comparison:
         told: What results tell of themselves.
         needs: A package, "reference" for the published data, or "acro".
         large: Takes many minutes.
+        goals: For each size, how many times the processor time of the second task the first may
+            take; 0 for no goal.
     """
 
     group: str
@@ -44,11 +46,20 @@ class Comparison:
     told: tuple[str, ...] = ()
     needs: str = ""
     large: bool = False
+    goals: tuple[float, ...] = ()
+
+    def goal(self, size: int) -> float:
+        """The goal for a size; 0 for none."""
+        return dict(zip(self.sizes, self.goals, strict=False)).get(size, 0.0)
 
     @property
     def rounds_together(self) -> int:
         """How often each task runs in a process."""
         return self.rounds if self.together else self.repeats
+
+
+#: Goals for 10 and 100 thousand, 1 and 10 million records.
+_BESIDE_POLARS = {"integer": (3.0, 1.2, 0.0, 0.15), "string": (0.0, 0.0, 0.9, 0.3)}
 
 
 def _tabulation() -> Iterator[Comparison]:
@@ -57,7 +68,18 @@ def _tabulation() -> Iterator[Comparison]:
     for kind in ("integer", "category", "string"):
         tasks = (f"tabulation: discreet {kind}", f"tabulation: polars {kind}")
         title = f"{cells}all margins perturbed, beside inner cells only"
-        yield Comparison(group="tabulation", title=title, tasks=tasks, sizes=sizes, smoke=smoke)
+        yield Comparison(
+            group="tabulation", title=title, tasks=tasks, smoke=smoke,
+            sizes=(10_000, MILLION // 10, *sizes), goals=_BESIDE_POLARS.get(kind, ()),
+        )  # fmt: skip
+        yield Comparison(
+            group="tabulation",
+            title=f"{cells}all margins perturbed, beside a cube with sums of keys",
+            tasks=(tasks[0], f"tabulation: duckdb cube {kind}"),
+            sizes=sizes,
+            goals=(1.0, 0.7),
+            smoke=smoke,
+        )
         if kind != "category":
             yield Comparison(
                 group="tabulation",
@@ -108,6 +130,7 @@ def _tabulation() -> Iterator[Comparison]:
             "census: programme, taken up half way",
         ),
         sizes=(MILLION // 10, MILLION),
+        goals=(0.0, 1.3),
         smoke=300,
         unit="persons",
         rounds=1,

@@ -3,7 +3,8 @@
 What is compared with what stands in `comparisons.py`, the tasks in a module per group. A task
 sets itself up, then gives what is timed; before that it runs once to warm up. Tasks that are
 compared take turns, each in a process of its own, or in one process where they take
-milliseconds. Printed are medians, and the ratio to the first task, round by round.
+milliseconds. Printed are medians, and the ratio to the first task, round by round. The program
+ends with 1 where the first task misses its goal beside the second in every round.
 
 ``--smoke`` runs every task once, small, to see that it runs; ``--quick`` leaves out long ones;
 ``--large`` adds those of many minutes; ``--only TEXT`` leaves tasks whose names contain it. A
@@ -124,8 +125,8 @@ def missing(needs: str, options: argparse.Namespace) -> str:
     return ""
 
 
-def compare(comparison: Comparison, options: argparse.Namespace) -> None:
-    """Measure and print one comparison of one size."""
+def compare(comparison: Comparison, options: argparse.Namespace) -> bool:
+    """Measure and print one comparison of one size; whether its goal is kept."""
     results: dict[str, list[Result]] = {task: [] for task in comparison.tasks}
     for _ in range(1 if comparison.together else comparison.rounds):
         if comparison.together:
@@ -142,6 +143,20 @@ def compare(comparison: Comparison, options: argparse.Namespace) -> None:
     first = _times(results[comparison.tasks[0]])
     for task, listed in results.items():
         _print_row(task.split(": ")[1], listed, first, comparison.told)
+    return is_kept(comparison.goal(options.size), [_times(own) for own in results.values()])
+
+
+def is_kept(most: float, times: Sequence[Sequence[tuple[float, float]]]) -> bool:
+    """Whether a goal is kept: the first of some tasks takes so much of the second, in its best
+    round at least. What could not be measured is not kept.
+    """
+    if not most or len(times) < 2:
+        return True
+    ratios = sorted(own / other for (_, own), (_, other) in zip(*times[:2], strict=False) if other)
+    kept = bool(ratios) and ratios[0] <= most
+    spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if ratios else "not measured"
+    print(f"  goal: × CPU {most} of the second; {spread}{'' if kept else ': MISSED'}", flush=True)
+    return kept
 
 
 def _times(results: Sequence[Result]) -> list[tuple[float, float]]:
@@ -196,8 +211,9 @@ def chosen(options: argparse.Namespace) -> Iterator[Comparison]:
         yield comparison
 
 
-def run_all(options: argparse.Namespace) -> None:
-    """Every comparison that is asked for."""
+def run_all(options: argparse.Namespace) -> bool:
+    """Every comparison that is asked for; whether all goals are kept."""
+    kept = True
     for every in chosen(options):
         tasks = tuple(task for task in every.tasks if options.only in task)
         if not tasks:
@@ -205,7 +221,8 @@ def run_all(options: argparse.Namespace) -> None:
         comparison = replace(every, tasks=tasks)
         for size in comparison.sizes[:1] if options.quick else comparison.sizes:
             options.size = size
-            compare(comparison, options)
+            kept &= compare(comparison, options)
+    return kept
 
 
 def smoke(options: argparse.Namespace) -> bool:
@@ -281,10 +298,10 @@ def main() -> int:
         options.folder = Path(name)
         if options.smoke:
             return 0 if smoke(options) and scale(options) else 1
-        run_all(options)
+        kept = run_all(options)
         if options.large and options.groups in ([], ["scale"]) and not options.only:
-            return 0 if scale(options) else 1
-    return 0
+            kept &= scale(options)
+    return 0 if kept else 1
 
 
 if __name__ == "__main__":

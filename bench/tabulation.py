@@ -65,6 +65,24 @@ def plain(kind: str) -> Task:
     return set_up
 
 
+def cube(kind: str) -> Task:
+    """Count all margins with DuckDB, and add the keys up: what is needed before noise is drawn."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        import duckdb
+
+        connection = duckdb.connect()
+        table = records(rows, kind).to_arrow()
+        connection.register("records", table)
+        connection.execute("CREATE TABLE here AS SELECT * FROM records")
+        text = (
+            f"SELECT {', '.join(BY)}, count(*), sum(record_key) FROM here GROUP BY CUBE (1, 2, 3)"
+        )
+        return lambda: connection.execute(text).fetchnumpy()
+
+    return set_up
+
+
 def other(kind: str) -> Task:
     """The public package of another office: inner cells, keys modulo 256, in pandas."""
 
@@ -256,6 +274,7 @@ def design(folder: Path, size: int) -> Callable[[], object]:
 TASKS: dict[str, Task] = {
     **{f"discreet {kind}": ours(kind) for kind in ("integer", "category", "string")},
     **{f"polars {kind}": plain(kind) for kind in ("integer", "category", "string")},
+    **{f"duckdb cube {kind}": cube(kind) for kind in ("integer", "category", "string")},
     **{f"cell-key-perturbation {kind}": other(kind) for kind in ("integer", "string")},
     "lookup": lookup,
     "keys integer": keyed("integer"),

@@ -2,11 +2,14 @@
 
 import ast
 import importlib
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+from run import is_kept  # noqa: E402
 
 
 @pytest.mark.parametrize("folder", ["bench", "scripts"])
@@ -24,3 +27,14 @@ def test_names_imported_from_the_packages_exist(folder: str) -> None:
                     and importlib.util.find_spec(f"{node.module}.{alias.name}") is None
                 ]
     assert not missing
+
+
+def test_a_goal_is_missed_only_where_every_round_misses_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    second = [(9.0, 1.0), (9.0, 2.0)]
+    assert is_kept(1.3, [[(1.0, 1.2), (1.0, 4.0)], second])
+    assert not is_kept(1.3, [[(1.0, 1.4), (1.0, 4.0)], second])
+    assert "1.40 to 2.00: MISSED" in capsys.readouterr().out
+    assert not is_kept(1.3, [[], second])  # a task that failed
+    assert is_kept(0.0, [[], second])
