@@ -108,12 +108,12 @@ def known_engines() -> list[type[Engine]]:
     >>> [engine.name for engine in known_engines()]
     ['cubes', 'database', 'store', 'memory', 'batches', 'pushdown']
     """
-    _load()
+    _load_modules()
     return sorted(_ENGINES.values(), key=lambda engine: (engine.rank, engine.name))
 
 
 @cache
-def _load() -> None:
+def _load_modules() -> None:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("compiled"):  # their compiler is slow to load
             importlib.import_module(f"discreet.tabulation.{module.name}")
