@@ -36,8 +36,9 @@ router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
 
 #: How long answers to the public are kept: of a version that is named, and of the latest one.
 _STAYS, _FRESH = "max-age=86400, immutable", "max-age=300"
-#: Rules that refuse a table for what it is; others refuse whoever asks.
-_ANSWERABLE = {"P1", "P2", "P3", "P6", "P4/P5/P7"}
+#: Rules that refuse a table for its form. Others refuse whoever asks, or for people in the data:
+#: those refusals all read alike and take alike, so that nothing is said beside them.
+_ANSWERABLE = {"P1", "P2", "P3", "P6"}
 #: Codes of one list that the log keeps.
 _LOGGED_CODES = 200
 
@@ -172,7 +173,7 @@ def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: f
     except ServiceError as error:
         rules = [error.rule or error.code]
         note_query(visit, prepared, LogMode.query, LogVerdict.refused, start, rules=rules)
-        if error.code in ("refused-by-policy", "too-many-cells"):
+        if rules == ["too-many-cells"] or error.rule in _ANSWERABLE:
             error.nearest = _nearest(visit, prepared, language)
         raise
 
