@@ -101,7 +101,7 @@ def test_words_of_researchers_are_no_sentences(language: str) -> None:
         ),
         (
             "output 2 shows the values of the withheld output 1",
-            "die Zahlen des zurückgehaltenen Ergebnisses 1 stehen in Ergebnis 2",
+            "Ergebnis 2 zeigt die Werte des zurückgehaltenen Ergebnisses 1",
         ),
     ],
 )

@@ -297,7 +297,7 @@ def test_more_files_and_links_are_refused(tmp_path: Path, folder: Path) -> None:
 def test_a_folder_that_is_there_is_not_touched(tmp_path: Path, monkeypatch) -> None:
     session = _session()
     (tmp_path / "handed").mkdir()
-    with pytest.raises(OutputCheckError, match="the folder exists already"):
+    with pytest.raises(OutputCheckError, match="the place is already in use"):
         session.finalise(tmp_path / "handed")
 
     def full(path: Path, data: bytes) -> int:

@@ -80,7 +80,7 @@ def test_the_page_has_all_an_officer_needs(tmp_path: Path) -> None:
     for wanted in (
         "Submission 1: analysis.do", "Weber", "P17", "1 of 2", "fdztabulate county sex",
         "list wage in 1/5", "shows single records", "approved by Anna: seen it",
-        "All files are what they were",
+        "All files are unchanged since submission",
     ):  # fmt: skip
         assert wanted in text, wanted
     assert all(digest in text for digest in digests)
@@ -143,7 +143,7 @@ def test_the_page_in_german(tmp_path: Path) -> None:
     text = " ".join(_Read(one).words)
     for wanted in (
         "Einreichung 1: analysis.do", "Befunde nach Ursache", "list: zeigt einzelne Datensätze",
-        "verborgenen oder fehlenden Zahlen", "eingereicht von Weber: handed in",
+        "verborgenen oder fehlenden Zahlen", "eingereicht von Weber: submitted",
     ):  # fmt: skip
         assert wanted in text, wanted
     said = [

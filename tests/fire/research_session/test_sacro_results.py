@@ -157,7 +157,7 @@ def test_a_session_in_the_form_of_sacro_is_read_again(tmp_path: Path) -> None:
     for entry in plain["results"].values():  # all that acro's own reader asks for
         assert {"uid", "status", "type", "properties", "files", "outcome", "command", "summary",
                 "timestamp", "comments", "exception", "fair"} <= set(entry)  # fmt: skip
-    with pytest.raises(OutputCheckError, match="the folder exists already"):
+    with pytest.raises(OutputCheckError, match="the place is already in use"):
         session.to_sacro(folder)
 
 

@@ -204,7 +204,7 @@ def test_the_check_has_the_supporting_counts(session: ResearchSession) -> None:
 @pytest.mark.parametrize(
     ("method", "given", "what"),
     [
-        ("crosstab", {"rows": "nothing"}, "no such variable"),
+        ("crosstab", {"rows": "nothing"}, "variable not found"),
         ("crosstab", {"rows": ["sex", "sex"]}, "each once"),
         ("crosstab", {"rows": object()}, "an argument cannot be a object"),
         ("crosstab", {"rows": people()["sex"].head(3)}, "not of the records"),

@@ -132,7 +132,7 @@ def test_problems_of_programs_are_told_without_places(centre: ReviewedCentre) ->
     centre.upload("ruth", b"count\n")
     centre.upload("ruth", b"count\n")
     (problem,) = centre.work()
-    assert "handed in before" in problem["detail"]
+    assert "the same was submitted before" in problem["detail"]
     told = centre.ask("ruth", "GET", "/mine")
     assert [one["state"] for one in told.json()["under_way"]] == ["failed"]
     assert centre.upload("ruth", data="census").status_code == 422

@@ -144,7 +144,7 @@ def test_options_and_frames_that_do_not_exist() -> None:
         regress([1, 2, 3], "y", "x")
     with pytest.raises(OutputCheckError, match="limits"):
         regress(FRAME, "y", "x", limits=3)  # type: ignore[arg-type]
-    with pytest.raises(OutputCheckError, match="expected numbers"):
+    with pytest.raises(OutputCheckError, match="numbers are needed"):
         regress(FRAME, "text", "x")
 
 
