@@ -309,8 +309,8 @@ def test_lines_of_very_many_characters(text: str) -> None:
 def test_wrong_rules_are_clear_errors(tmp_path: Path) -> None:
     for content, words in (
         ("[limits]\nminimum = 0\n", "must be at least 1"),
-        ("[limits]\nmost = 3\n", "no such key"),
-        ("nonsense = 1\n", "no such key"),
+        ("[limits]\nmost = 3\n", "unknown key"),
+        ("nonsense = 1\n", "unknown key"),
         ("[[message]]\nname = 'x'\n", "message.0.find: is missing"),
         ("[[message]]\nname = 'x'\nfind = '('\nput = 'y'\n", "pattern is wrong"),
         ("[[message]]\nname = 'x'\nfind = 'a'\nput = '{n}'\n", "does not have"),

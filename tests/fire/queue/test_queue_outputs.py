@@ -209,7 +209,7 @@ def test_exceptions_need_all_approvals_even_where_nothing_was_found(
         (
             "summarize pay\n" + "".join(f"summarize pay if grp == {at}\n" for at in (1, 2, 3, 4)),
             (HOLD, EXCEPT, EXCEPT, EXCEPT, EXCEPT),
-            "worked out from outputs 2 and 3 and 4 and 5",
+            "computed from outputs 2 and 3 and 4 and 5",
         ),
         # the same figures, whoever they are about
         (
