@@ -2446,7 +2446,8 @@ postclose `h'
 use `f', clear
 mata: x = 1
 twoway line b k
-* ---- refused 9: records by a command unknown prior knowledge tempname h
+* ---- refused 9: records by a command nobody knows
+tempname h
 tempfile f
 postfile `h' k b using `f'
 regress wage age
