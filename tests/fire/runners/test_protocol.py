@@ -156,7 +156,7 @@ def test_a_runner_of_a_test_takes_a_submission_through_the_queue(folder: Path) -
         assert (
             "rewrite",
             "not-rewritten",
-        ) in found  # unknown prior knowledge safe commands of toys
+        ) in found  # nobody knows safe commands of toys
         assert ("run", "no-universe") not in found
         assert ("run", "unchecked") not in found
         assert {len(one.records) for one in all_tables(queue, number)} == {ROWS}

@@ -129,7 +129,7 @@ def test_who_has_both_releases_finds_no_sensitive_cell(changed: Path) -> None:
         for *codes, true, lower, upper in frame.select(*columns, "true", "lower", "upper").rows():
             cell = tuple(codes)
             low, high = attacker.interval(("new", cell))
-            assert high - low > 1, "unknown prior knowledge it exactly"
+            assert high - low > 1, "an exact value"
             if old[cell] is None:  # who saw it before knows what he saw
                 assert low <= max(true - lower, 0) + 1e-3
                 assert high >= true + upper - 1e-3
