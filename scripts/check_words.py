@@ -37,7 +37,7 @@ class Text(NamedTuple):
 
 def page_texts(path: Path) -> Iterator[Text]:
     """The paragraphs of a page, without code."""
-    language = "de" if path.stem.endswith("-de") else "en"
+    language = "de" if path.stem.endswith("-de") or path.parent.name == "de" else "en"
     place, paragraph, start, fenced = str(path.relative_to(ROOT)), "", 1, False
     for number, line in enumerate([*path.read_text("utf-8").splitlines(), ""], 1):
         if line.lstrip().startswith(("```", "~~~")):

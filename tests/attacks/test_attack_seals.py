@@ -330,7 +330,7 @@ def test_a_release_without_any_trace_of_a_seal_is_refused(house: House) -> None:
     edit_figure(house.out)
     strip(house.out)
     error = house.refused()
-    assert "from before releases were sealed" in error.what
+    assert "the release is not signed" in error.what
     assert "--accept-changes" in error.hint
     house.run(accept_changes=True)
     assert house.content() == before
@@ -474,7 +474,7 @@ def test_a_release_that_nobody_seals_works_as_before(tmp_path: Path) -> None:
     assert not house.verified().in_order
     house.more = SIGN
     house.write()
-    assert "from before releases were sealed" in house.refused().what
+    assert "the release is not signed" in house.refused().what
     house.run(accept_changes=True)
     assert house.verified().in_order
 

@@ -58,7 +58,7 @@ def test_what_is_said_holds_here_too(file: Path) -> None:
 
 def test_descriptions_can_be_named(file: Path, tmp_path: Path) -> None:
     other = (tmp_path / "people.rda").rename(tmp_path / "columns.rda")
-    with pytest.raises(MicrodataError, match="which columns stand where"):
+    with pytest.raises(MicrodataError, match="description of the columns is missing"):
         dc.read_microdata(file)
     assert rows(file, metadata=other).height == 4
     other.write_text("region one 2\n")

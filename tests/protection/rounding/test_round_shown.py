@@ -130,7 +130,7 @@ def test_what_is_printed() -> None:
     rounded = round_shown(safe, 5)
     words = " ".join(note.text("en") for note in rounded.notes)
     assert "unchanged" not in words
-    assert "are hidden" in words
+    assert "are suppressed" in words
     assert "multiples of 5" in words
     assert "unchanged" in safe.notes[0].text("en")
     with pytest.raises(CountRoundingError, match="before rounding"):

@@ -198,7 +198,7 @@ def test_the_command_rounds_and_warns(cells: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert told["audit"]["unprotected"] == ["total", "sex=m", "sex=w"]
-    assert "3 of 3 counts can be worked out from sums" in done.stderr
+    assert "3 of 3 counts can be computed from sums" in done.stderr
     assert pl.read_csv(tmp_path / "t.csv", comment_prefix="#")["value"].to_list() == [9, 3, 3]
     keyed = [*words, "--cell-key", "key", "--key-grid", "256"]
     assert CliRunner().invoke(app, keyed).exit_code == 0
@@ -225,7 +225,7 @@ def test_programmes_without_rounded_or_hidden_cells_are_not_audited(
         ("[protection.rounding]\nbase = 5", '[perturbation]\ntable = "p.json"'),
         ('protect = "rounding"', 'protect = "noise"'),
     )
-    with pytest.raises(PublicationError, match="hidden cells or rounded counts"):
+    with pytest.raises(PublicationError, match="suppressed cells or rounded counts"):
         audit_release(path, tmp_path / "release")
 
 
@@ -281,7 +281,7 @@ def test_tables_have_bases_of_their_own_if_one_is_a_multiple_of_the_other(
     assert all(value % 10 == 0 for value in figures(out, "ages").values())
     assert any(value % 10 for value in figures(out, "sexes").values())
     assert audit_release(edited(ten), out).safe
-    assert "Figures are rounded to multiples of 10" in (out / "ages.html").read_text("utf-8")
+    assert "Values are rounded to multiples of 10" in (out / "ages.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

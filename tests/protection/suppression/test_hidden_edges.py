@@ -85,7 +85,7 @@ def test_a_legend_says_of_true_zeros_that_they_are_true(tmp_path: Path) -> None:
     assert legend(counts, "de")[0].meaning == "genau null"
     page = write_report([counts], tmp_path / "index.html", title="Firms").read_text("utf-8")
     assert "Protection of these figures" in page
-    assert "Figures shown as a dot are hidden" in page
+    assert "Values shown as a dot are suppressed" in page
     assert "changed to zero" not in page
     assert "cell-key method" not in page
 

@@ -81,7 +81,7 @@ def test_both_databases_have_their_jobs_done(service: Service) -> None:
 def test_what_becomes_of_jobs(sqlite_service: Service, worker: JobWorker) -> None:
     """One worker and its process do all of these, one after the other."""
     service, jobs = sqlite_service, sqlite_service.jobs
-    kinds = ("refused", "broken", "jobs of this kind have their own endpoint")
+    kinds = ("refused", "broken", "elsewhere")
     handed = {kind: hand_in(service, kind) for kind in kinds}
     handed["by_file"] = hand_in(service, "by_file", megabytes=2)
     found = {kind: ended(service, job) for kind, job in handed.items()}
@@ -89,7 +89,7 @@ def test_what_becomes_of_jobs(sqlite_service: Service, worker: JobWorker) -> Non
     assert {kind: each["type"].rpartition("/")[2] for kind, each in problems.items()} == {
         "refused": "unknown-code",
         "broken": "internal",
-        "jobs of this kind have their own endpoint": "internal",
+        "elsewhere": "internal",
     }
     assert problems["refused"]["problems"][0]["where"] == "by[0]"
     assert "Meier" not in json.dumps(problems)

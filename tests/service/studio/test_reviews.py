@@ -169,7 +169,7 @@ def test_from_submission_to_release(readers: Any, number: int, directly: tuple[Q
     some = {"verdict-4": "hold", "comment-4": "one firm & more", "verdict-3": "accept"}
     answer = post(readers, "vera", number, "decide", rest="on", **some)
     assert answer.status_code == 409
-    assert "output 3 tells, or may tell, of the same variables as output 4" in told(answer.text)
+    assert "output 3 may use the same variables as the withheld output 4" in told(answer.text)
     assert 'value="one firm &amp; more"' in answer.text
     assert re.search(r'name="verdict-4" value="hold" checked', answer.text)
     assert 'name="act" value="approve"' not in readers.page(page, "vera")
@@ -300,7 +300,7 @@ def test_a_colleague_was_faster(readers: Any, number: int) -> None:
     answer = readers.browser("viktor").post(f"/reviews/{number}/decide", data=fields, headers=HTML)
     assert answer.status_code == 412
     assert "kept as written" in answer.text
-    assert "has changed since you looked" in told(answer.text)
+    assert "the submission changed since your last view" in told(answer.text)
 
 
 @pytest.mark.parametrize("act", ["change", "reject"])
@@ -481,7 +481,7 @@ def test_pages_without_a_queue_or_a_submission(readers: Any) -> None:
 
 def test_pages_in_german(readers: Any, number: int) -> None:
     text = told(readers.page(f"/reviews/{number}", "vera", **GERMAN))
-    said = ("unterscheidet sich von Zeile", "sagt etwas über dieselben Variablen")
+    said = ("unterscheidet sich von Zeile", "verwendet vielleicht dieselben Variablen")
     for word in ("Befunde nach Ursache", "zurückhalten", "Ausnahme", "Protokoll", *said):
         assert word in text, word
     # All sentences about links and differences are in German.

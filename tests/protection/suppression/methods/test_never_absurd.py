@@ -69,7 +69,7 @@ def test_with_bounds_and_branching_they_cost_next_to_nothing_more():
         (399, 100, 2.99, "up to 299.0% higher"),
         (783, 100, 6.83, "up to 683.0% higher"),
         (100_001, 100_000, 1e-5, "up to 0.1% higher"),
-        (7, 7, 0.0, "no cheaper pattern is safe"),
+        (7, 7, 0.0, "no cheaper suppression pattern is safe"),
         (7, 0, None, "is not known"),
         (7, None, None, "is not known"),
     ],

@@ -63,7 +63,7 @@ def test_cost_bound_gap_and_proof_are_told(done: Suppression, report: Suppressio
     assert told["proof"] == done.pattern.digest()
     assert told["unprotected"] == 0
     assert sum(told["reasons"].values()) == sum(part["primary"] for part in told["parts"])
-    assert "no cheaper pattern is safe" in report.text()
+    assert "no cheaper suppression pattern is safe" in report.text()
 
 
 def test_the_bounds_that_attackers_are_said_to_know_are_told(report: SuppressionReport) -> None:
