@@ -36,7 +36,7 @@ def plain_name(name: str) -> str:
     """
     frame = " ".join(unicodedata.normalize("NFC", name).split())
     if not frame or len(frame) > _LONGEST_NAME or not all(map(_in_names, frame)):
-        raise _wrong("this is no name", "write letters", "name")
+        raise _wrong("not a name", "write letters", "name")
     return frame
 
 

@@ -211,7 +211,7 @@ def test_a_lone_respondent_among_records_without_values_is_alone() -> None:
     table = dc.tabulate(pl.DataFrame(columns), ["branch"], values=["turnover"], contributions=1)
     few = dc.primary(table, [rules.MinimumFrequency(2)], value="turnover")
     done = Suppression.of((table, few), method="fast")
-    assert any("stand alone behind hidden cells" in note for note in done.notes)
+    assert any("alone make up suppressed cells" in note for note in done.notes)
     assert sum(done.tables[0].get(code) is None for code in "abcd") == 3
 
 

@@ -155,7 +155,7 @@ def _extremes(
                 solver.run()
                 unbounded = solver.getModelStatus() != status.kInfeasible
             if not finite and not unbounded:
-                message = "no values of the hidden cells fit the published ones"
+                message = "no values of the suppressed cells fit the published ones"
                 hint = "say how far values are rounded, or whether they can be negative"
                 raise SuppressionError(message, code="additivity", hint=hint)
     return ends[0], ends[1], some
@@ -320,7 +320,7 @@ def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
         hint = f"columns found: {', '.join(cells.columns)}"
         raise SuppressionError(message, code="missing-column", where=value, hint=hint)
     if not cells[value].dtype.is_numeric():
-        message = "the column of values holds no numbers; hidden cells are null"
+        message = "the column of values is not numeric; suppressed cells are null"
         raise SuppressionError(message, code="values", where=value)
     ordered = cells.with_row_index("discreet row", offset=1)
     table = Table.from_cells(ordered, by=by, count="discreet row")

@@ -213,7 +213,7 @@ def _translate(
 ) -> None:
     """Put codes that mean the same in the place of each other."""
     problems = [
-        Problem(f"there is no code {code!r}", name)
+        Problem(f"unknown code {code!r}", name)
         for pair in same.items()
         for name, code in pair
         if code not in variables.get(name, ())

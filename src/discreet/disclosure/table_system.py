@@ -183,7 +183,7 @@ class TableSystem(Confidential):
             blocks.append((links, cells[there]))
             lone += cells[there][without & (np.abs(whole[there]) > rounding)].tolist()
         message = "the total has a value, but none of its parts is there"
-        hint = "hand in the parts, or leave out their level everywhere"
+        hint = "supply the parts, or leave out their level everywhere"
         refuse_cells(lone, linked.names, message, "additivity", hint)
         relations = stacked_relations(linked.number, blocks)
         how: dict[str, Any] = {"rounding": rounding, "repair": repair, "names": linked.names}
@@ -212,9 +212,9 @@ class TableSystem(Confidential):
         if int(used.sum()) > size:
             notes.append(f"{int(used.sum()) - size:,} totals of a single part count as that part")
         if anew := int((summed != shared)[used].sum()):
-            notes.append(f"{anew:,} totals were added up anew in published decimals")
+            notes.append(f"{anew:,} totals were recalculated in published decimals")
         if repaired:
-            notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
+            notes.append(f"{repaired:,} totals did not add up and were corrected")
         return cls(
             cells=final, given=units, value=summed[finest],
             relations=relations.renumbered(fresh, size), totals=totals,
@@ -273,7 +273,7 @@ class TableCells(Confidential):
     def hidden(self, pattern: BoolArray, table: int = 0) -> BoolArray:
         """Which cells of one table, numbered from 0, a pattern over the problem hides."""
         if not 0 <= table < len(self.cells):
-            raise SuppressionError(f"there is no table {table}", code="members")
+            raise SuppressionError(f"unknown table {table}", code="members")
         cells = self.cells[table]
         if not pattern.size:
             return np.zeros(len(cells), dtype=np.bool_)

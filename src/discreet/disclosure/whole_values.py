@@ -103,7 +103,7 @@ def additive_values(
     lacking = np.flatnonzero((totals < 0) & (np.diff(relations.start) > 0))
     totals[lacking] = relations.cell[relations.start[lacking]]
     wrong = np.unique(totals[off])
-    hint = "correct the cells, or ask for totals to be added up anew (repair=True)"
+    hint = "correct the cells, or recalculate the totals (repair=True)"
     if not repair:
         refuse_cells(wrong, names, "the parts do not add up to the total", "additivity", hint)
     if not relations.residuals(value).any():
@@ -114,7 +114,7 @@ def additive_values(
     allowed = np.zeros(len(relations), dtype=np.int64)
     np.add.at(allowed, relations.row, rounding * np.abs(relations.coef) * spread[relations.cell])
     message = "the total is the sum of different parts, and these sums differ"
-    hint = "correct the cells: adding up anew cannot decide which parts are right"
+    hint = "correct the cells: recalculation cannot decide which parts are right"
     refuse_cells(
         np.unique(totals[2 * np.abs(rest) > allowed]), names, message, "contradiction", hint
     )

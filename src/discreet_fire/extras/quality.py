@@ -55,7 +55,7 @@ def protect_file(
     data: Annotated[Path, typer.Argument(help="Microdata. CONFIDENTIAL.")],
     out: Annotated[Path, typer.Option(help="The protected copy: a .parquet file. CONFIDENTIAL.")],
     desk: Folder,
-    identifier: Annotated[list[str], typer.Option("--id", help="What identifies a record.")],
+    identifier: Annotated[list[str], typer.Option("--id", help="Columns that identify a record.")],
     numeric: Columns = None,
     categorical: Columns = None,
     keep: Columns = None,
@@ -102,7 +102,7 @@ def ask(
     original: Microdata,
     protected: Annotated[Path, typer.Option(help="The protected copy. CONFIDENTIAL.")],
     data: Annotated[str, typer.Option(help="Name of the data set; versions share it.")],
-    researcher: Annotated[str, typer.Option(help="Who asks.")],
+    researcher: Annotated[str, typer.Option(help="Name of the researcher.")],
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Arguments: NAME=VALUE; lists with commas.")
     ] = None,
@@ -142,7 +142,7 @@ def ask(
 def usage(
     desk: Folder,
     data: Annotated[str, typer.Option(help="Name of the data set.")],
-    researcher: Annotated[str, typer.Option(help="Who asked.")],
+    researcher: Annotated[str, typer.Option(help="Name of the researcher.")],
     as_json: Json = False,
 ) -> None:
     """Say how many answers a researcher had and can still have."""

@@ -363,7 +363,7 @@ class FigureFlow:
         if held.rank < BAD and (tests or part.name in _CALLS):
             held = Held(BAD, "the records")
         if held.rank >= BAD:
-            message = f"whether {part.name} failed, which tells of {held.what}"
+            message = f"whether {part.name} failed, which discloses {held.what}"
             note(self.taints.results, ("c", "rc"), Held(DOUBT, message))
 
     # ------------------------------------------------------------ what names are given

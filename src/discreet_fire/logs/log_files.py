@@ -121,7 +121,7 @@ def clean_log_files(
             ]
             if not remaining:
                 hint = f"logs: {', '.join(_SUFFIXES)}"
-                raise _error("there is no log in this folder", path.name, hint)
+                raise _error("no log in this folder", path.name, hint)
         for one in remaining:
             logs.setdefault(one.resolve(), one)
     prepared = [

@@ -202,7 +202,7 @@ class _FormulaReader:
                 elif word.isidentifier():
                     yield _Factor(word, word in self._texts)
                 else:
-                    raise _wrong(f"{word} is no variable", self._whole)
+                    raise _wrong(f"{word} is not a variable", self._whole)
             elif (sign := token["sign"]) in "+-:*":
                 yield sign
             else:

@@ -204,7 +204,7 @@ class ResearchSession:
         try:
             text = Path(source).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            message, hint = "this is no file of text", "save the numbers as .txt or .csv"
+            message, hint = "not a text file", "save the numbers as .txt or .csv"
             raise OutputCheckError(message, code="custom", where=str(source), hint=hint) from None
         return self.comment(self._asked("custom", text=text), comment)
 
@@ -294,7 +294,7 @@ class ResearchSession:
 
     def disable_suppression(self) -> None:
         """Warn that it stays hidden."""
-        message = "what tells of too few cases stays hidden; rounding=5 shows counts without gaps"
+        message = "results from too few cases stay suppressed; rounding=5 shows counts without gaps"
         warnings.warn(message, DisclosureWarning, stacklevel=2)
 
     def print_outputs(self) -> None:
@@ -487,7 +487,7 @@ def table_arguments(pandas: dict[str, Any]) -> dict[str, Any]:
         elif name == "dropna":
             known["missing"] = not value
         elif name not in _WITHOUT_EFFECT:
-            raise OutputCheckError("there is no such argument", code="call", where=name)
+            raise OutputCheckError("unknown argument", code="call", where=name)
     return known
 
 

@@ -186,7 +186,7 @@ def read_folder(folder: Path) -> HandedSession:
     for name, digest in sums.items():
         path = folder / name
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
-            raise _broken(folder, f"{name!a} is no ordinary file of a session")
+            raise _broken(folder, f"{name!a} is not an ordinary file of a session")
         if _digest(path.read_bytes()) != digest:
             raise _broken(folder, f"{name!a} is not what its checksum says")
     handed = read_manifest(folder)

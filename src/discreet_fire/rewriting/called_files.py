@@ -94,7 +94,7 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
     if action is Action.REFUSED:
         pass
     elif name.endswith(".") or not _START.match(written):
-        action, reason = Action.REFUSED, "this is no name of a do-file"
+        action, reason = Action.REFUSED, "not the name of a do-file"
     elif _MACRO.search(name) and not _FOLDER.match(name):
         action, reason = Action.REFUSED, "the name of the file is a macro"
     elif suffix is not None and suffix.group(1).lower() != "do":
@@ -218,10 +218,10 @@ def placed(call: CalledFile, root: Path, file: Path) -> CalledFile:
             return replace(call, action=action, reason=reason)
         if target.is_file():
             return replace(call, target=target)
-    reason = "the name is kept for rewritten files, and there is no such original"
+    reason = "the name is reserved for rewritten files, and the original was not found"
     if not own:
         action = Action.REVIEW
-        reason = "there is no such file in the submission; only a rewritten one will run"
+        reason = "not found in the submission; only a rewritten file will run"
     return replace(call, action=action, reason=reason)
 
 

@@ -192,9 +192,7 @@ class Decider:
             yield self._command(statement)
         elif statement.kind is Kind.OTHER or names_no_command(statement):
             decision = Decision(statement=statement)
-            decision.note(
-                "no-command", Severity.REVIEW, "this is no command that can be recognised"
-            )
+            decision.note("no-command", Severity.REVIEW, "not recognised as a command")
             yield decision
         if statement.command is not None and statement.command.text in _RUNNERS:
             return  # what they run was looked at
@@ -351,7 +349,7 @@ class Decider:
             return
         verdict = self.policy.verdict(word.canonical or word.text)
         if verdict.inserted != "fdzestimate " and verdict.name != "regress":
-            decision.refuse("inner-command", verdict.name, "it is no model that can be checked")
+            decision.refuse("inner-command", verdict.name, "it is not a model that can be checked")
 
     def _program(self, decision: Decision, command: Word) -> None:
         """A program with the name of a command would run in its place."""

@@ -249,7 +249,7 @@ class PythonTexts(ScriptWalk):
     def _judge_text(self, node: Node, text: str) -> None:
         text = _QUOTED.sub("x", text)
         if _HIDDEN.search(text):
-            self.review(node, "text", "code in a text calls what no name tells")
+            self.review(node, "text", "code in a text calls a function that no name identifies")
         for match in _CALLED.finditer(text):
             word = match.group(1).replace("@", "")
             parts = word.split(".")
@@ -263,7 +263,7 @@ class PythonTexts(ScriptWalk):
         try:
             function = read_python(word.strip(".")).parts[0].parts[0]
         except (SyntaxError, IndexError):
-            self.review(node, "text", "code in a text calls what no name tells")
+            self.review(node, "text", "code in a text calls a function that no name identifies")
             return
         rules = self.marks.rules(function)
         if word.startswith("."):

@@ -211,7 +211,7 @@ class PythonWalk(PythonTexts):
             (item.kind, item.value) == ("yield", "lazy") for item in function.walk()
         )
         if node.value in self.speaking and lazy:
-            message = "shows something, and runs on only where somebody takes its values"
+            message = "shows something, and continues only where its values are taken"
             self.review(node, "special", f"{node.value} {message}")
         for item in decorators:
             # As in ``@x.setter``.
@@ -328,7 +328,7 @@ class PythonWalk(PythonTexts):
         if self.marks.is_safe(node):
             self._judge_safe(node)
         elif worst is None and not own:
-            self.review(node, "call", "calls what no name tells")
+            self.review(node, "call", "calls a function that no name identifies")
         dirty = [item for item in inputs if not self.marks.clean(item)]
         if dirty and self.marks.does(function, "reads"):
             # A place that derives from data tells it to whoever serves the place.

@@ -262,7 +262,7 @@ class RWalk(ScriptWalk):
             self._judge(node, inputs, rules, worst)
             self.judge_unstated(node, rules, inputs)
         elif function.kind not in ("name", "function") and not own:
-            self.review(node, "call", "calls what no name tells")
+            self.review(node, "call", "calls a function that no name identifies")
         self._judge_given(node, rules)
         if own and function.value in self.speaking:
             self.branching(node, function.value)

@@ -293,7 +293,7 @@ def undo(path: str | os.PathLike[str]) -> Path:
     place = Path(path)
     if not place.is_file():
         hint = "give the NAME_FiRe.json beside the rewritten file"
-        raise taken_error([Problem("there is no manifest of this name", str(place), hint)])
+        raise taken_error([Problem("manifest not found", str(place), hint)])
     document = read_manifest(read_source(place).text, place.name)
     output = place.with_suffix("")
     if not is_script(output):

@@ -78,7 +78,7 @@ def _parsed(code: str, notes: ProgramNotes) -> ast.Module | None:
     except SyntaxError as error:
         line = min(max(error.lineno or 1, 1), len(notes.lines.starts))
         start = min(notes.lines.starts[line - 1] + max((error.offset or 1) - 1, 0), len(code))
-        hint = "magics of notebooks (%, !) are no Python" if _MAGIC.search(code) else ""
+        hint = "magics of notebooks (%, !) are not Python" if _MAGIC.search(code) else ""
         notes.give_up_syntax("this is not Python: the code cannot be parsed here", start, hint)
     except (RecursionError, MemoryError, ValueError, OverflowError):
         notes.give_up_deep()

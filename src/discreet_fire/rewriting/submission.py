@@ -278,7 +278,7 @@ def _listed_files(paths: list[Path]) -> tuple[list[Path], Path]:
             do_files = [item for item in inside if item.suffix.lower() == ".do"]
             scripts = [item for item in inside if is_script(item)]
             if not do_files and not scripts:
-                problems.append(Problem("there is no do-file in this folder", str(path)))
+                problems.append(Problem("no do-file in this folder", str(path)))
             files |= dict.fromkeys(one for one in scripts if not one.stem.endswith(SUFFIX))
             files |= dict.fromkeys(do_files)
             folders += [path] if do_files else []

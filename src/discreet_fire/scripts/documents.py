@@ -93,7 +93,7 @@ def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:
         at = close.end()
     _check_text(text, parts, name)
     if not parts:
-        raise _error("there is no code chunk in this document", name)
+        raise _error("no code chunk in this document", name)
     if len(languages) > 1:
         raise _error("chunks of R and of Python in one document share their data", name)
     return languages.pop(), parts
@@ -118,7 +118,7 @@ def _check_options(options: str, code: str, name: str) -> None:
     if "!expr" in options or _OPTION.search(options) or _LOADING.search(code):
         raise _error("a chunk option runs or loads other code", name)
     if _VALUE.search(_TEXT.sub('""', options).replace("c(", "")):
-        raise _error("a chunk option is worked out, and may show data", name)
+        raise _error("a chunk option is computed, and may show data", name)
 
 
 def _check_text(text: str, parts: list[tuple[int, int]], name: str) -> None:
@@ -206,9 +206,9 @@ def read_notebook(text: str, name: str) -> NotebookCode:
         source = cell.get("source", [])
         pieces = source if isinstance(source, list) else [source]
         if not all(isinstance(piece, _Text) for piece in pieces):
-            raise _notebook_error("the code of a cell is no text", name)
+            raise _notebook_error("the code of a cell is not a text", name)
         if not isinstance(cell.get("outputs") or [], list):
-            raise _notebook_error("what a cell showed is no list", name)
+            raise _notebook_error("the output of a cell is not a list", name)
         code += [_MARK, *pieces, "\n"]
         letters += [None] * len(_MARK)
         for piece in pieces:

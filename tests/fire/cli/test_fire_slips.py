@@ -53,11 +53,11 @@ def test_undo_of_no_manifest_is_a_clear_finding(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(OutputCheckError, match="there is no manifest"):
+    with pytest.raises(OutputCheckError, match="manifest not found"):
         undo(place)
     answer = fire("undo", place)
     assert answer.exit_code == 2
-    assert "there is no manifest of this name" in answer.output
+    assert "manifest not found" in answer.output
 
 
 @pytest.mark.parametrize("text", ['global S_ADO "x"', "gl S_ADO = 1", "global S_ADO: pwd"])

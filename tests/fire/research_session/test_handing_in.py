@@ -290,7 +290,7 @@ def test_more_files_and_links_are_refused(tmp_path: Path, folder: Path) -> None:
     table = folder / "outputs" / "001 women by county.txt"
     shutil.move(table, tmp_path / "elsewhere.txt")
     table.symlink_to(tmp_path / "elsewhere.txt")
-    with pytest.raises(OutputCheckError, match="no ordinary file"):
+    with pytest.raises(OutputCheckError, match="not an ordinary file"):
         read_folder(folder)
 
 

@@ -133,7 +133,7 @@ def test_there_are_forty_and_what_is_done_with_outputs_works_too(tmp_path: Path)
     session.remove_output("output_3")
     session.print_outputs()
     session.enable_suppression()
-    with pytest.warns(DisclosureWarning, match="stays hidden"):
+    with pytest.warns(DisclosureWarning, match="stay suppressed"):
         session.disable_suppression()
     assert [one.name for one in session.outputs][:2] == ["years by sex", "hist-2"]
     assert (session.finalise(tmp_path / "acro", "json") / "results.json").is_file()
@@ -228,7 +228,7 @@ def test_an_own_output_is_for_review_and_pictures_are_refused(tmp_path: Path) ->
     (tmp_path / "own.txt").write_text("Gini 0.31\n")
     assert session.custom_output(tmp_path / "own.txt").verdict.value == "review"
     (tmp_path / "own.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff")
-    with pytest.raises(OutputCheckError, match="no file of text"):
+    with pytest.raises(OutputCheckError, match="not a text file"):
         session.custom_output(tmp_path / "own.png")
 
 

@@ -113,7 +113,7 @@ def test_findings_stand_at_their_place_in_the_file(tmp_path: Path) -> None:
             ),
             "Python or R",
         ),
-        (_notebook(_cell([1])), "no text"),
+        (_notebook(_cell([1])), "not a text"),
     ],
 )
 def test_other_notebooks_are_refused(tmp_path: Path, plain: dict[str, Any], what: str) -> None:

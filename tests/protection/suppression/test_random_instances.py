@@ -39,7 +39,7 @@ def compare(found: dict[str, Suppression]) -> None:
     assert bound is not None
     if "optimal" in found:
         best = found["optimal"].pattern
-        guarded = any("stand alone behind" in note for note in best.notes)
+        guarded = any("alone make up suppressed" in note for note in best.notes)
         assert bound <= best.cost
         assert guarded or (best.optimal and best.cost == best.bound)
         bound = best.bound

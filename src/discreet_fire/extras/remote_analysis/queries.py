@@ -156,7 +156,7 @@ class RemoteQuery:
             if name in _FIXED or name not in defaults:
                 hint = f"{command} takes: {', '.join(sorted(defaults.keys() - _FIXED))}"
                 message = (
-                    "the argument is set by the centre" if name in _FIXED else "is no argument"
+                    "the argument is set by the centre" if name in _FIXED else "unknown argument"
                 )
                 raise OutputCheckError(message, code="query", where=str(name), hint=hint)
         missing = [name for name, value in defaults.items() if value is inspect.Parameter.empty]

@@ -94,7 +94,7 @@ class Interpreter:
         commands = (one for one in parse_do(text).statements if one.kind is Kind.COMMAND)
         statement = next(commands, None)
         if statement is None or statement.command is None:
-            raise UnsupportedError("text that is no command")
+            raise UnsupportedError("text that is not a command")
         by: tuple[str, str] | None = None
         for prefix in statement.prefixes:
             name = prefix.canonical or prefix.text
@@ -174,7 +174,7 @@ class _BuiltinRunner:
             session.data = session.file(data[0].name)
             if session.entity is not None and not session.data.named:
                 raise OutputCheckError(
-                    "the data has no such variable to tell persons or firms by",
+                    "the data lacks the variable that identifies persons or firms",
                     code="entity",
                     where=f"{data[0].name}: {session.entity}",
                     hint="name a variable with --entity as it is written in the data",

@@ -243,7 +243,7 @@ def test_arguments_in_other_words() -> None:
     [
         ("inspect", {}, "cannot be asked for"),
         ("count", {"limits": None}, "set by the centre"),
-        ("count", {"colour": 1}, "is no argument"),
+        ("count", {"colour": 1}, "unknown argument"),
         ("regress", {"terms": ["x"]}, "is missing"),
         ("count", {"where": "import os"}, "filter"),
         ("centile", {"names": "x", "centiles": {1: 2}}, "each is a number"),

@@ -104,7 +104,7 @@ def test_values_that_do_not_add_up_are_refused_by_name_and_put_right_on_request(
     problem, members = build_problem((wrong, None), repair=True)
     assert sorted(problem.value) == [3, 4, 7]
     assert members.differences[0].tolist() == [-2, 0, 0]
-    assert "1 totals were no sum of their parts and were put right" in members.notes
+    assert "1 totals did not add up and were corrected" in members.notes
 
 
 def test_a_total_whose_parts_are_all_missing_is_refused() -> None:

@@ -181,7 +181,7 @@ def test_codes_of_two_variables_that_mean_the_same() -> None:
         linked.cells[1][at(area, area="x", sex="w")]
         == linked.cells[0][at(region, region="N", sex="w")]
     )
-    with pytest.raises(SuppressionError, match="there is no code 'z'"):
+    with pytest.raises(SuppressionError, match="unknown code 'z'"):
         linked_cells([region, area], {("area", "z"): ("region", "N")})
 
 

@@ -111,7 +111,7 @@ def _finished(
     kept = int(hidden.sum()) > _ATTACK_LIMIT and not (before & ~draft.hidden).any()
     more = int(draft.hidden.sum() - before.sum())
     share = proofs.share
-    note = "contributors who stand alone behind hidden cells compute no cell of others"
+    note = "contributors who alone make up suppressed cells compute no cell of others"
     if 0 < share < 1:
         note += f" nearer than {share:.3g} of its protection levels"
     if more or pattern.method not in SEARCHED:  # else they were part of the search

@@ -59,12 +59,12 @@ def find_pattern(
     >>> find_pattern(None, "magic")
     Traceback (most recent call last):
         ...
-    discreet.errors.SuppressionError: [method] there is no method 'magic'
+    discreet.errors.SuppressionError: [method] unknown method 'magic'
       Hint: methods: auto, fast, optimal, modular, hypercube
     """
     if method not in METHODS:
         hint = f"methods: {', '.join(METHODS)}"
-        raise SuppressionError(f"there is no method {method!r}", code="method", hint=hint)
+        raise SuppressionError(f"unknown method {method!r}", code="method", hint=hint)
     if time_limit is not None and not time_limit > 0:
         raise SuppressionError("a time limit is more than 0 seconds", code="time-limit")
     watch = WorkTime(time_limit, progress, begin)

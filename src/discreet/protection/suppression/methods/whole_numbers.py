@@ -43,7 +43,7 @@ def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) ->
             break
         hidden = more
         certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
-    message = "only fractions are possible for it besides its true value, and values are whole"
+    message = "apart from its true value only fractions are possible, and values are whole"
     hint = "let more cells be hidden, widen the bounds said to be known, or merge categories"
     refuse_cells(certificate.unprotected, problem.name, message, "whole-numbers", hint)
     if not opened:

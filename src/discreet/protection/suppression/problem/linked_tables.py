@@ -200,7 +200,7 @@ def joint_problem(
     ]
     hidden = (problem.state != CellState.fixed) & ~system.between
     if hidden.any() and int(problem.low[hidden].min()) >= one:
-        notes.append("readers are taken to know that hidden cells are not zero: zeros are shown")
+        notes.append("readers can infer that suppressed cells are not zero: zeros are shown")
     elif zero_cells == "partners":
         notes.append("readers are taken to know that zeros may be hidden too")
     if any(np.isfinite(demand.at_most).any() for demand in demands):

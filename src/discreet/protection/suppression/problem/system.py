@@ -132,7 +132,7 @@ class SuppressionProblem:
         outside = np.flatnonzero((self.value < self.low) | (self.value > self.high))
         hint = "widen the bounds that the attacker is said to know"
         note(outside, "the value lies outside the bounds known beforehand", hint)
-        hint = "correct the cells, or have totals added up anew (--repair)"
+        hint = "correct the cells, or recalculate the totals (--repair)"
         hint += "; --differences lists them"
         for row in np.flatnonzero(self.relations.residuals(self.value)):
             low, high = self.relations.start[row : row + 2]

@@ -286,7 +286,7 @@ def audit(
     began = time.monotonic()
     unknown = sorted(set(options) - AuditOptions.__optional_keys__)
     if unknown:
-        raise SuppressionError(f"there is no option {unknown[0]!r}", code="option", where="audit")
+        raise SuppressionError(f"unknown option {unknown[0]!r}", code="option", where="audit")
     chosen: dict[str, Any] = dict(options)
     with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", None)
     aim = insider_aim({"insiders": chosen.pop("insiders", None)}, "audit")
@@ -315,7 +315,7 @@ def audit(
     respondents, gaps = _respondents(pattern, members, rows, coalition, aim, earlier, linked)
     notes = [*members.notes]
     if (both := int((blank & shown).sum())) > 0:
-        notes.append(f"{both:,} hidden cells are published elsewhere, or equal one")
+        notes.append(f"{both:,} suppressed cells are published elsewhere, or equal a published one")
     return replace(
         pattern,
         seconds=time.monotonic() - began,

@@ -81,8 +81,8 @@ class RespondentAudit:
         """The same in words."""
         who = f"coalitions of up to {self.most} contributors" if self.most > 1 else "contributors"
         lines = [
-            f"{self.coalitions:,} {who} who stand alone behind hidden cells: they compute "
-            f"{len(self.opened):,} cells of others exactly, and bound {len(self.weakened):,} "
+            f"{self.coalitions:,} {who} who alone make up suppressed cells compute "
+            f"{len(self.opened):,} cells of others exactly and bound {len(self.weakened):,} "
             "more closely than asked."
         ]
         words = {"exact": "no figure of others is computed exactly", "off": "nothing"}
