@@ -81,7 +81,7 @@ def test_a_protected_table_is_that_of_the_package(script: Script, tmp_path: Path
         f'where = "age >= 5")\n{WRITE}'
     )
     assert done.returncode == 0, done.stderr
-    assert "found in the data" in done.stderr  # warnings of the command are warnings in R
+    assert "come from the data" in done.stderr  # warnings of the command are warnings in R
     persons = dc.read_microdata(tmp_path / "persons.csv", text=["region"])
     keyed = dc.with_record_keys(persons, id="person", secret=tmp_path / "secret.key")
     spanning = [

@@ -395,7 +395,7 @@ def test_suppressed_parts_are_the_same_for_all(
     assert {code: handed_in[code] for code in common} == {code: asked[code] for code in common}
     assert common & hidden
     # Each format says that they are hidden, and why.
-    text = "Suppressed parts of the table"
+    text = "Suppressed subtables"
     document = json.loads(as_bytes(client.query("census", query, format="json-stat2")))
     assert any(text in note for note in document["note"])
     status = document["status"]
@@ -436,7 +436,7 @@ def test_brackets_notes_and_legends_arrive(
     assert {len(code[0]) for code in asked.keys() - told.keys()} == {8}
     assert "bracketed" in {status for _, status in told.values()}
     page = as_bytes(client.query("census", query, format="html")).decode()
-    for words in ("need not add up", "Suppressed parts of the table"):
+    for words in ("need not add up", "Suppressed subtables"):
         assert words in page
     by_state = {**query, "by": [{"variable": "region", "level": "district"}]}
     page = as_bytes(client.query("census", by_state, format="html")).decode()

@@ -68,7 +68,7 @@ private_folder <- function(caller = parent.frame()) {
 # A data frame as a file; the name of a file stands for itself.
 as_file <- function(data, folder, name) {
   if (is.character(data) && length(data) == 1) {
-    if (!file.exists(data)) stop("there is no file ", data, call. = FALSE)
+    if (!file.exists(data)) stop("file ", data, " not found", call. = FALSE)
     return(normalizePath(data))
   }
   if (!is.data.frame(data)) stop("hand in a data frame, or the name of a file", call. = FALSE)

@@ -94,7 +94,7 @@ dc_service_job <- function(number, wait = FALSE, cancel = FALSE, out = NULL, ...
 # A list as a file of JSON; the name of a file stands for itself.
 as_document <- function(data, folder) {
   if (is.character(data) && length(data) == 1) {
-    if (!file.exists(data)) stop("there is no file ", data, call. = FALSE)
+    if (!file.exists(data)) stop("file ", data, " not found", call. = FALSE)
     return(normalizePath(data))
   }
   if (!is.list(data) || is.null(names(data))) {

@@ -31,12 +31,12 @@ def test_administrator_makes_a_person_and_a_key(
     page = logged_in("admin")
     page.get_by_role("link", name="People", exact=True).click()
     page.fill("#name", "nina")
-    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Add user").click()
     page.wait_for_url("**/people/*")
     page.select_option("#role", "requester")
     page.select_option("#dataset", "census")
-    page.get_by_role("button", name="Grant").click()
-    page.get_by_role("button", name="Withdraw: requester census").wait_for()
+    page.get_by_role("button", name="Grant role").click()
+    page.get_by_role("button", name="Withdraw role: requester census").wait_for()
     page.get_by_role("button", name="Reset password").click()
     word = page.locator("#once").inner_text()
     check_page(page)
@@ -44,11 +44,11 @@ def test_administrator_makes_a_person_and_a_key(
     page.goto("/people")
     page.fill("#name", "nightly-tables")
     page.select_option("#kind", "system")
-    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Add user").click()
     page.wait_for_url("**/people/*")
-    page.get_by_role("button", name="Grant").click()
+    page.get_by_role("button", name="Grant role").click()
     page.fill("#name", "tables of the night")
-    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Create key").click()
     page.get_by_role("button", name="Copy").click()
     page.wait_for_function("document.querySelector('#live').textContent === 'Copied'")
     key = page.evaluate("navigator.clipboard.readText()")
@@ -56,7 +56,7 @@ def test_administrator_makes_a_person_and_a_key(
     check_page(page)
     _person(page, "nightly-tables")
     assert key not in page.content()
-    page.get_by_role("button", name=f"Revoke: tables of the night dsc_{key[4:16]}").click()
+    page.get_by_role("button", name=f"Revoke key: tables of the night dsc_{key[4:16]}").click()
     page.get_by_text("revoked", exact=True).wait_for()
     assert studio.service.api_keys.principal(key) is None
 
@@ -72,7 +72,7 @@ def test_auditor_finds_who_overrode_a_refusal(
     producer.get_by_text("3 variables of 2").wait_for()
     check_page(producer)
     producer.fill("#reason", "agreed with the ministry")
-    producer.get_by_role("button", name="Propose").click()
+    producer.get_by_role("button", name="Propose override").click()
     producer.wait_for_url("**/approvals")
     check_page(producer)
     assert producer.locator("button[value=approve]").count() == 0
@@ -93,8 +93,8 @@ def test_auditor_finds_who_overrode_a_refusal(
     assert told[1:] == ["P2", "paul", "pia", "agreed with the ministry"]
     page.goto("/administration/trail?kind=refusal_overridden")
     assert "paul" in page.locator("#rows").inner_text()
-    page.get_by_role("button", name="Verify the trail").press("Enter")
-    page.get_by_text("The trail is as it was written.").wait_for()
+    page.get_by_role("button", name="Verify audit trail").press("Enter")
+    page.get_by_text("The audit trail is complete and unchanged.").wait_for()
     check_page(page)
     with page.expect_download() as waiting:
         page.get_by_role("link", name=re.compile("Export audit trail")).click()
@@ -115,13 +115,13 @@ def test_people_without_a_script(logged_in: LoggedIn, studio: ServedStudio) -> N
     page = logged_in("admin", scripts=False)
     page.goto("/people")
     page.fill("#find-name", "RIT")
-    page.get_by_role("button", name="Search").click()
+    page.get_by_role("button", name="Search users").click()
     assert page.locator("#people tbody tr").count() == 1
     page.locator("#people a").click()
     page.select_option("#role", "reviewer")
-    page.get_by_role("button", name="Grant").click()
+    page.get_by_role("button", name="Grant role").click()
     assert Grant("reviewer") in studio.service.users.account("rita").grants
-    page.get_by_role("button", name="Withdraw: reviewer *").click()
+    page.get_by_role("button", name="Withdraw role: reviewer *").click()
     assert Grant("reviewer") not in studio.service.users.account("rita").grants
     assert page.locator("button[data-copy]:visible").count() == 0
 

@@ -80,7 +80,7 @@ def test_from_design_to_activation_by_keys(logged_in: Any, check_page: Any, stud
         *"Number of independent values from which a total can be",
     )
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=Waits for a second person")
+    page.wait_for_selector("text=Needs a second person")
     check_page(page)
     carl = logged_in("second custodian")
     carl.goto("/designs/sets")
@@ -124,7 +124,7 @@ def test_on_a_telephone_in_german_without_scripts(
     page.locator("#a_noise").focus()
     page.keyboard.press("ArrowLeft")
     page.check("input[name=compared]")
-    page.get_by_role("button", name="Zeichnen", exact=True).press("Enter")
+    page.get_by_role("button", name="Diagramme zeichnen", exact=True).press("Enter")
     page.wait_for_selector("#chart-transitionB")
     heads = page.locator(".force thead").first.inner_text()
     assert "Entwurf A" in heads

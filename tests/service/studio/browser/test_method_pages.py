@@ -12,7 +12,7 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
     page.goto("/rounding")
     check_page(page)
     page.get_by_role("link", name="Use synthetic firms").click()
-    page.get_by_role("button", name="Round", exact=True).click()
+    page.get_by_role("button", name="Round table", exact=True).click()
     page.wait_for_selector("#outcome")
     check_page(page)
     assert page.get_by_text("0 of 55").is_visible()
@@ -21,7 +21,7 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
     assert "/api/v1/protect/rounding?request=" in page.evaluate("navigator.clipboard.readText()")
     page.get_by_label("Method").select_option("conventional")
     page.get_by_label("Base", exact=True).fill("3")
-    page.get_by_role("button", name="Round", exact=True).click()
+    page.get_by_role("button", name="Round table", exact=True).click()
     page.wait_for_selector(".study [role=alert]")
     check_page(page)
     with page.expect_download() as download:
@@ -29,7 +29,7 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
     assert download.value.suggested_filename == "firms.csv"
     page.get_by_label("Base", exact=True).fill("")
     page.get_by_label("Spanning variables").fill("region")
-    page.get_by_role("button", name="Round", exact=True).press("Enter")
+    page.get_by_role("button", name="Round table", exact=True).press("Enter")
     page.wait_for_selector("text=column not found")
     check_page(page)
 
@@ -39,8 +39,8 @@ def test_example_is_run_with_a_step_more(logged_in: Any, check_page: Any) -> Non
     page.goto("/records")
     check_page(page)
     page.get_by_role("link", name="Use synthetic persons").click()
-    page.get_by_label("Add a method").select_option("safe")
-    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_label("New step").select_option("safe")
+    page.get_by_role("button", name="Add step", exact=True).click()
     check_page(page)
     page.get_by_label("Control tables *").fill("district, sex\nmarital_status")
     step = page.locator("fieldset.step").nth(2)
@@ -55,9 +55,9 @@ def test_example_is_run_with_a_step_more(logged_in: Any, check_page: Any) -> Non
     assert download.value.suggested_filename == "persons.csv"
     page.get_by_role("button", name="Remove step 3").click()
     assert page.locator("fieldset.step").count() == 2
-    page.get_by_label("Left out of the file").fill("household_id")
+    page.get_by_label("Dropped columns").fill("household_id")
     page.get_by_role("button", name="Show changes").press("Enter")
-    page.wait_for_selector("text=say whether it stays")
+    page.wait_for_selector("text=the column identifies records")
     check_page(page)
 
 
@@ -66,7 +66,7 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     page.goto("/suppression")
     check_page(page)
     page.get_by_role("link", name="Use synthetic firms").click()
-    page.get_by_role("button", name="Hide cells").click()
+    page.get_by_role("button", name="Suppress cells").click()
     page.wait_for_selector("#outcome")
     check_page(page)
     first = page.locator(".cells td.primary").first
@@ -90,8 +90,8 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
 @pytest.mark.parametrize(
     ("path", "button", "told"),
     [
-        ("/rounding?example=firms", "Runden", "Summen, die nicht aufgehen"),
-        ("/suppression?example=firms", "Sperren", "Gesperrte Zellen"),
+        ("/rounding?example=firms", "Tabelle runden", "Summen, die nicht aufgehen"),
+        ("/suppression?example=firms", "Felder sperren", "Gesperrte Felder"),
         ("/records?example=persons", "Änderungen zeigen", "Angaben für Nutzer"),
     ],
 )
@@ -109,8 +109,8 @@ def test_on_a_telephone_in_german_without_scripts(
 @pytest.mark.parametrize(
     ("path", "button", "shown", "only_pressed"),
     [
-        ("/rounding", "Round", ".both", "text=Program code in Python, R and curl"),
-        ("/suppression", "Hide cells", ".cells", "#cells"),
+        ("/rounding", "Round table", ".both", "text=Program code in Python, R and curl"),
+        ("/suppression", "Suppress cells", ".cells", "#cells"),
     ],
 )
 def test_printed_without_what_can_only_be_pressed(

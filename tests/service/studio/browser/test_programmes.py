@@ -116,11 +116,11 @@ def test_without_scripts_pages_are_sent_and_read_anew(
     for _ in range(120):
         if page.locator("#cells").count():
             break
-        again = page.locator("a.button", has_text="Look again")
+        again = page.locator("a.button", has_text="Reload")
         again.click()
         page.wait_for_timeout(250)
     assert page.locator("#cells").inner_text() == "111"
     page.goto(f"/programmes/{made['later']}/drafts/{made['draft']}")
     page.select_option("#release", "")
-    page.click("text=Compare >> nth=-1")
+    page.get_by_role("button", name="Compare tables").click()
     assert page.locator("#tally-new").inner_text() == "3"

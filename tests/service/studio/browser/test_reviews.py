@@ -61,7 +61,7 @@ def test_from_submission_to_release_by_keys(logged_in: Any, check_page: Any) -> 
     one.locator("#reason").focus()
     one.keyboard.type("one firm dominates")
     one.keyboard.press("Enter")
-    assert "needs a comment" in one.locator("#problem").inner_text()
+    assert "need a comment" in one.locator("#problem").inner_text()
     check_page(one)
     assert one.locator("#v2-hold").is_checked()
     one.locator("#c2").focus()

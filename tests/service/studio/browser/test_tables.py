@@ -50,7 +50,7 @@ def test_estimate_follows_what_is_chosen(logged_in: LoggedIn, check_page: Any) -
     page.get_by_label(re.compile("male|in the table")).nth(1).check()
     page.wait_for_function("b => document.querySelector('#cells').textContent !== b", arg=before)
     page.wait_for_function("document.querySelector('#live').textContent.startsWith('Cells')")
-    page.get_by_role("button", name="Show the table").click()
+    page.get_by_role("button", name="Show table").click()
     page.wait_for_url("**/result?**")
     assert "pick." not in page.url
     assert page.locator("#table").is_visible()
@@ -60,14 +60,14 @@ def test_estimate_follows_what_is_chosen(logged_in: LoggedIn, check_page: Any) -
 def test_codes_are_found_and_picked(logged_in: LoggedIn) -> None:
     page = logged_in("requester")
     page.goto(BUILDER)
-    page.get_by_role("button", name="Choose codes: Nationality").click()
+    page.get_by_role("button", name="Choose categories: Nationality").click()
     search = page.get_by_label("Search the categories of Nationality")
     search.fill("french")
     assert page.locator("ul.codes > li:visible").count() == 1
     page.get_by_role("button", name="All", exact=True).click()
     page.get_by_role("button", name="Apply categories").click()
     page.get_by_text("Counted categories only: French").wait_for()
-    page.get_by_role("button", name="Show the table").click()
+    page.get_by_role("button", name="Show table").click()
     page.wait_for_url("**/result?**where.nationality=fr**")
 
 
