@@ -72,7 +72,7 @@ def test_auditor_finds_who_overrode_a_refusal(
     producer.get_by_text("3 variables of 2").wait_for()
     check_page(producer)
     producer.fill("#reason", "agreed with the ministry")
-    producer.get_by_role("button", name="Propose override").click()
+    producer.get_by_role("button", name="Propose").click()
     producer.wait_for_url("**/approvals")
     check_page(producer)
     assert producer.locator("button[value=approve]").count() == 0
