@@ -182,7 +182,7 @@ def show_refusal(dataset: str, version: str, digest: _Digest, visit: _Explainer)
         firm = ", ".join(sorted(refusing & _FIRM))
         lead = ["override_about", Part("term", "what_override", text="override"),
                 *([Part("note", "firm", [firm], look="care")] if firm else [])]  # fmt: skip
-        parts.append(PageForm(path=visit.url.path, model=OverrideWanted, send="send",
+        parts.append(PageForm(path=visit.url.path, model=OverrideWanted, send="override",
                           heading="override", parts=lead))  # fmt: skip
     return _part_page(visit, dataset, version, parts, "title_refusal", f": {dataset} {version}")
 
