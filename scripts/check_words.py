@@ -59,11 +59,11 @@ def program_texts(path: Path) -> Iterator[Text]:
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
             skipped.add(body[0].value)
-            documented = isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
-            if documented and any(
-                "typer" in ast.unparse(part) for part in node.args.defaults or ()
+            if isinstance(node, ast.FunctionDef) and any(
+                "typer" in ast.unparse(part) for part in node.args.defaults
             ):
-                yield Text("src-en", place, node.lineno, documented.splitlines()[0])
+                for line in (ast.get_docstring(node) or "").splitlines()[:1]:
+                    yield Text("src-en", place, node.lineno, line)
         if isinstance(node, ast.JoinedStr):
             skipped.update(node.values)
     for node in ast.walk(tree):
@@ -138,7 +138,8 @@ def hits(texts: Sequence[Text]) -> Iterator[tuple[Text, str, str]]:
 
 def vague_names() -> dict[str, tuple[int, int]]:
     """Per package: assignments to vague names, and all assignments to names."""
-    vague, tally = set(RULES["identifiers"]["vague"]), {}
+    vague = set(RULES["identifiers"]["vague"])
+    tally: dict[str, tuple[int, int]] = {}
     for path in sorted((ROOT / "src").rglob("*.py")):
         package = "/".join(path.relative_to(ROOT / "src").parts[:2])
         names = [
@@ -172,9 +173,9 @@ def main(arguments: Sequence[str]) -> int:
     for text, name, write in found if over else ():
         if text.kind in over:
             print(f"{text.path}:{text.line}: {name}: {text.text[:90]!r}: write {write}")
-    names = vague_names()
+    vague = vague_names()
     most = RULES["identifiers"]["most"]
-    for package, (bad, whole) in names.items():
+    for package, (bad, whole) in vague.items():
         limit = most.get(package, RULES["identifiers"]["share"] * whole)
         if bad > limit:
             over.append(package)

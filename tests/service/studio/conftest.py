@@ -88,6 +88,15 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioReaders]
     found.close()
 
 
+@pytest.fixture
+def fresh_readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioReaders]:
+    """Readers of a service that has answered nothing yet."""
+    folder = tmp_path_factory.mktemp("fresh-studio") / "demo"
+    found = StudioReaders(copied_demonstration(tmp_path_factory, folder))
+    yield found
+    found.close()
+
+
 def text_of(page: str, identifier: str) -> str:
     """The text of the element with an id that has no elements of its kind in it."""
     found = re.search(rf'<(\w+)[^>]*\bid="{identifier}"[^>]*>(.*?)</\1>', page, re.DOTALL)

@@ -65,13 +65,13 @@ def test_with_bounds_and_branching_they_cost_next_to_nothing_more():
 @for_all_rows(
     ("cost", "bound", "gap", "words"),
     [
-        (226, 100, 1.26, "up to 126.0% higher"),
-        (399, 100, 2.99, "up to 299.0% higher"),
-        (783, 100, 6.83, "up to 683.0% higher"),
-        (100_001, 100_000, 1e-5, "up to 0.1% higher"),
+        (226, 100, 1.26, "by at most 126.0%"),
+        (399, 100, 2.99, "by at most 299.0%"),
+        (783, 100, 6.83, "by at most 683.0%"),
+        (100_001, 100_000, 1e-5, "by at most 0.1%"),
         (7, 7, 0.0, "no cheaper suppression pattern is safe"),
-        (7, 0, None, "is not known"),
-        (7, None, None, "is not known"),
+        (7, 0, None, "is unknown"),
+        (7, None, None, "is unknown"),
     ],
 )
 def test_the_gap_is_a_share_of_the_lowest_cost(cost, bound, gap, words):

@@ -274,4 +274,6 @@ def test_cells_hidden_here_and_shown_there_are_counted(table: dc.Table) -> None:
     same = dc.audit([blank, blank], [table, table], [table.count < 3] * 2)
     assert not any("published elsewhere" in note for note in same.notes)
     apart = dc.audit([blank, full], [table, table], [table.count < 3] * 2)
-    assert any(note.startswith("4 hidden cells are published elsewhere") for note in apart.notes)
+    assert any(
+        note.startswith("4 suppressed cells are published elsewhere") for note in apart.notes
+    )
