@@ -91,7 +91,7 @@ def test_a_release_spends_more_with_more_cells():
             privacy_view(ptable, cells=wrong)
 
 
-def test_the_command_counts_the_cells_of_a_person(tmp_path):
+def test_the_command_counts_the_cells_of_a_record(tmp_path):
     table({1: {-1: 0.5, 1: 0.5}}).write(tmp_path / "p.json")
     (tmp_path / "r.csv").write_text("id,a,b\n1,x,u\n2,y,v\n")
     (tmp_path / "s.key").write_text("a secret of thirty-two characters!!\n")
@@ -101,6 +101,8 @@ def test_the_command_counts_the_cells_of_a_person(tmp_path):
         '[perturbation]\ntable = "p.json"\n[defaults]\nformats = ["csv"]\n'
         '[variables.a]\ncodes = ["x", "y"]\n'
         '[variables.b]\ncodes = ["u", "v"]\n[tables.ab]\nby = ["a", "b"]\n[tables.a]\nby = ["a"]\n'
+        '[tables.b]\nby = ["b"]\nfigures.all = { kind = "count" }\n'
+        'figures.some = { kind = "count", where = "a == \'x\'" }\n'
     )
     ran = CliRunner().invoke(
         app,
@@ -114,8 +116,9 @@ def test_the_command_counts_the_cells_of_a_person(tmp_path):
         ],
     )
     assert ran.exit_code == 0, ran.output
-    # Total, by a, by b, by both: the table by a alone shows the same cells once more.
-    assert '"cells": 4' in ran.output
+    # Total, by a, by b, by both; once more with the filter of a figure: total and by b. The
+    # tables by a and by b show the other cells once more.
+    assert '"cells": 6' in ran.output
 
 
 def test_the_seminar_example_has_the_published_budget(reference):

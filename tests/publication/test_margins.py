@@ -51,6 +51,11 @@ def test_tables_of_other_noise_share_a_margin():
     assert {ptable.margin() for ptable in made} == {5}
 
 
+def test_noise_of_zeros_counts_for_the_margin():
+    rows = {0: {0: 0.5, 8: 0.5}, 1: {-1: 0.5, 1: 0.5}}
+    assert dc.PerturbationTable.from_rows(rows, zeros=True).margin() == 10
+
+
 def test_ranges_of_derived_figures_hold():
     """Independent noise of the margin: shares, totals, differences and ranks, 20,000 times."""
     generator = np.random.default_rng(1)

@@ -1,6 +1,6 @@
 """Noise of counts in the terms of differential privacy: for information, never as a guarantee.
 
-In: a perturbation table (SECRET), the number of cells that count one person. Out: the budget that
+In: a perturbation table (SECRET), the number of cells that count one record. Out: the budget that
 one cell uses, and the mechanisms of differential privacy with the same budget. SECRET. The budget
 holds over the draw of record keys, which are drawn once; what cells tell together is another
 question, which attacks answer. After Rinott, O'Keefe, Shlomo and Skinner (2018).
@@ -61,7 +61,7 @@ class PrivacyView:
     True
     """
 
-    cells: int  # cells that count one person, each with noise of its own
+    cells: int  # cells that count one record, each with noise of its own
     #: delta → epsilon of one cell, the worst of all counts from 1; None where none is enough
     small: dict[float, float | None]
     large: dict[float, float | None]  # the same of counts beyond the last row
@@ -102,7 +102,7 @@ def privacy_view(ptable: PerturbationTable, *, cells: int = 1) -> PrivacyView:
 
     Args:
         ptable: The table.
-        cells: How many cells of a release count the same person.
+        cells: How many cells of a release count the same record.
     """
     if isinstance(cells, bool) or not isinstance(cells, int) or cells < 1:
         message = "the number of cells is a whole number of at least 1"

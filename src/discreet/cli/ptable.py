@@ -295,7 +295,7 @@ def privacy(
     file: File,
     file_format: Format = None,
     programme: Annotated[
-        Path | None, typer.Option("--for", help="A programme: its cells that count one person.")
+        Path | None, typer.Option("--for", help="A programme: its cells that count one record.")
     ] = None,
     language: Language = "en",
     as_json: Json = False,
@@ -304,11 +304,11 @@ def privacy(
     from discreet.assessment import privacy_view
     from discreet.protection.noise import PerturbationTable
     from discreet.protection.problems import warnings_about
-    from discreet.release import cells_of_person
+    from discreet.release import cells_of_record
 
     warn(warnings_about(file))
     table = PerturbationTable.read(file, format=file_format)
-    view = privacy_view(table, cells=1 if programme is None else max(1, cells_of_person(programme)))
+    view = privacy_view(table, cells=1 if programme is None else max(1, cells_of_record(programme)))
     show(view.text(language), view.described(), as_json=as_json)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .attacks.attack import attack as attack
     from .attacks.attack import attack_periods as attack_periods
     from .attacks.exposure import PlannedExposure as PlannedExposure
-    from .attacks.exposure import cells_of_person as cells_of_person
+    from .attacks.exposure import cells_of_record as cells_of_record
     from .attacks.exposure import planned_exposure as planned_exposure
     from .attacks.page import attack_page as attack_page
     from .attacks.page import attack_rates as attack_rates

@@ -1979,9 +1979,9 @@ putdocx text ("x")
 putdocx image x.png
 * ---- review 1: data in a document
 putdocx table t = data(wage)
-* ---- review 1: an input file
+* ---- review 1: a file that is read
 file open f using other.csv, read
-* ---- review 1: an input file and written
+* ---- review 1: a file that is read and written
 file open f using other.csv, read write
 * ---- review 2: a posted record in a temporary file
 tempfile f

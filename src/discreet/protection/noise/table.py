@@ -321,7 +321,7 @@ class PerturbationTable(SecretTable):
     def margin(self, round_to: int = 1) -> int:
         """How far 95 of 100 counts of any size are changed at most, rounded outward. Public.
 
-        The margin is one of 2, 5, 10, 20, 50 …: many tables share it, so it gives none away.
+        The margin is one of 2, 5, 10, 20, 50 …: many perturbation tables share it.
 
         Args:
             round_to: Figures become multiples of this besides.
@@ -331,7 +331,7 @@ class PerturbationTable(SecretTable):
         """
         content, widest = self.content, round_to // 2
         size, rows = np.abs(content.noise), content.row_of
-        for row in np.unique(rows[rows > 0]).tolist():
+        for row in np.unique(rows).tolist():  # row 0 as well: zeros may get noise
             order = np.argsort(size[rows == row])
             reached = np.cumsum(content.widths[rows == row][order])
             enough = int(np.searchsorted(reached * 20, 19 * content.scale))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from discreet.disclosure import Axis, LayerExposure
 from discreet.errors import PerturbationError
+from discreet.protection.protocol import all_of, figure_filter
 from discreet.release.programme.file import Programme
 from discreet.release.programme.variables import fixed_classifications
 from discreet.release.run.inputs import read_programme
@@ -99,21 +100,22 @@ def planned_exposure(
     return planned
 
 
-def cells_of_person(programme: str | os.PathLike[str]) -> int:
-    """How many different cells of a programme's tables of counts count the same record at most."""
+def cells_of_record(programme: str | os.PathLike[str]) -> int:
+    """How many different cells with noise of a programme count the same record.
+
+    Each filter, of a table or of one of its figures, makes cells of its own.
+    """
     read = read_programme(programme)
     trees, _ = fixed_classifications(read)
-    layers: dict[tuple[str, str], set[_Layer]] = {}
+    layers: dict[str, set[tuple[str, _Layer]]] = {}
     for name, entry in read.tables.items():
         if read.method(name).attacked == "table":
-            population = (read.source_of(name).name, entry.where or "")
             levels, _ = _levels(read, name, trees)
-            layers.setdefault(population, set()).update(_layers(levels.values()))
-    sources = {source for source, _ in layers}
-    counted = [
-        sum(len(own) for (source, _), own in layers.items() if source == one) for one in sources
-    ]
-    return max(counted, default=0)
+            counted = [figure for figure, each in entry.figures.items() if each.counted]
+            filters = {figure_filter(entry, figure) for figure in counted} or {all_of(entry.where)}
+            own = itertools.product(filters, list(_layers(levels.values())))
+            layers.setdefault(read.source_of(name).name, set()).update(own)
+    return max(map(len, layers.values()), default=0)
 
 
 def _alone(levels: Iterable[Mapping[str, Sequence[int]]]) -> float:
