@@ -111,8 +111,8 @@ def cells_of_record(programme: str | os.PathLike[str]) -> int:
     for name, entry in read.tables.items():
         if read.method(name).attacked == "table":
             levels, _ = _levels(read, name, trees)
-            counted = [figure for figure, each in entry.figures.items() if each.counted]
-            filters = {figure_filter(entry, figure) for figure in counted} or {all_of(entry.where)}
+            counts = [key for key, figure in entry.figures.items() if figure.counted]
+            filters = {figure_filter(entry, key) for key in counts} or {all_of(entry.where)}
             own = itertools.product(filters, list(_layers(levels.values())))
             layers.setdefault(read.source_of(name).name, set()).update(own)
     return max(map(len, layers.values()), default=0)
