@@ -81,8 +81,8 @@ def program_texts(path: Path) -> Iterator[Text]:
             yield Text("src-de" if german else "src-en", place, node.lineno, text)
 
 
-def stored_texts(path: Path) -> Iterator[Text]:
-    """The texts of a ``words.toml``: all that stand under a language."""
+def stored_texts(path: Path, language: str | None = None) -> Iterator[Text]:
+    """The texts of a ``words.toml``: all that stand under a language, or all in one."""
     lines = path.read_text("utf-8").splitlines()
 
     def texts(entry: Any, language: str | None) -> Iterator[tuple[str, str]]:
@@ -92,10 +92,10 @@ def stored_texts(path: Path) -> Iterator[Text]:
                 yield spoken, value
             yield from texts(value, spoken)
 
-    for language, text in texts(tomllib.loads("\n".join(lines)), None):
+    for spoken, text in texts(tomllib.loads("\n".join(lines)), language):
         start = text[:30].replace('"', '\\"').partition("\n")[0]
         number = next((at for at, line in enumerate(lines, 1) if start in line), 1)
-        yield Text(f"src-{language}", str(path.relative_to(ROOT)), number, text)
+        yield Text(f"src-{spoken}", str(path.relative_to(ROOT)), number, text)
 
 
 def all_texts() -> Iterator[Text]:
@@ -109,6 +109,8 @@ def all_texts() -> Iterator[Text]:
         yield from stored_texts(path)
     for path in sorted((ROOT / "src").rglob("words/*.toml")):
         yield from stored_texts(path)
+    for path in sorted((ROOT / "src").rglob("keys.toml")):
+        yield from stored_texts(path, "en")
 
 
 def sentences(text: str) -> list[str]:

@@ -57,6 +57,31 @@ def test_the_notebook_is_the_tutorial() -> None:
     )
 
 
+def test_the_reference_of_programmes_has_every_key_of_every_section() -> None:
+    reference = script("programme_reference")
+    page = (ROOT / "docs" / reference.PAGE).read_text("utf-8")
+    sections = dict.fromkeys(re.findall(r"<!-- keys (\S+) -->", page))
+    assert list(sections) == list(reference.TEXTS)
+    for name, model in reference.MODELS.items():
+        fields = {field.alias or key for key, field in model.model_fields.items()}
+        rows = [
+            row
+            for other in sections
+            if reference.MODELS[other] is model
+            for row in reference.table_of_keys(other)
+        ]
+        hand_written = page.partition(f"## `[{name.removesuffix('.keys')}]`")[2].partition("\n## ")[
+            0
+        ]
+        text = "\n".join([*rows, hand_written])
+        headings = {key for key in fields if re.search(rf"^## .*`\[{key}[\].]", page, re.MULTILINE)}
+        elsewhere = headings if name == "programme" else set()
+        if name == "sources.NAME":  # "the keys are those of [data]"
+            elsewhere = set(reference.MODELS["data"].model_fields)
+        missing = [key for key in fields - elsewhere if not re.search(rf"\b{key}\b", text)]
+        assert missing == [], name
+
+
 @pytest.mark.exhaustive
 def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

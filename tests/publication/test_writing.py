@@ -214,9 +214,9 @@ def test_every_format_has_names_of_its_own_and_is_documented():
     words = [word for row in FORMATS.values() for word in {row.name, *row.suffixes}]
     assert len(words) == len(set(words))
     assert list(FORMATS) == [row.name for row in formats._ROWS]
-    docs = Path(__file__).parents[2] / "docs"
-    for page in ("how-to/publish.md", "reference/programme-file.md"):
-        text = (docs / page).read_text("utf-8")
+    root = Path(__file__).parents[2]
+    for page in ("docs/how-to/publish.md", "src/discreet/release/programme/keys.toml"):
+        text = (root / page).read_text("utf-8")
         assert [name for name in FORMATS if f"`{name}`" not in text] == []
 
 
