@@ -1,29 +1,10 @@
-"""Writes docs/reference/operations.md: the methods that have doors made from their settings."""
+"""The reference of operations: methods that have doors made from their settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from discreet.operations import OPERATIONS, Operation, SettingField, fields_of
-
-_HEAD = """\
-# Operations
-
-A method is declared once: its settings, their checks and their words. Its command, endpoint, job,
-page of the studio and functions of the clients are made from that. This page is written by
-`scripts/operations_reference.py` from the same.
-
-What the columns of cells are is said as in [cells](../service/interface.md). In Python:
-`client.run("rounding", cells, by=["sex"], base=3, method="controlled")`; from a shell
-`discreet ask run rounding cells.csv request.json --out table.csv`; in R `dc_service_run`.
-
-Methods on records take records in place of cells: `client.run("swap", records, id=["person_id"],
-drop=["person_id"], household="household_id", …)`, and at the command line
-`discreet records swap persons.csv --out changed.csv …`. A programme for records has them as
-`[[steps]]`, and in Python they are functions of `discreet.pretabular` with the same settings.
-"""
-
 
 #: What a kind of setting takes.
 _TAKES = {
@@ -44,10 +25,10 @@ _TAKES = {
 }
 
 
-def markdown() -> str:
-    """The page."""
-    parts = (line for operation in OPERATIONS.values() for line in _section(operation))
-    return "\n".join([_HEAD, *parts]).rstrip() + "\n"
+def reference() -> Iterator[str]:
+    """Lines of Markdown: a section for each operation."""
+    for operation in OPERATIONS.values():
+        yield from _section(operation)
 
 
 def _section(operation: Operation) -> Iterator[str]:
@@ -89,8 +70,3 @@ def _usual(field: SettingField) -> str:
     if field.needed:
         return "must be stated"
     return "" if field.usual in (None, []) else f"`{str(field.usual).lower()}`"
-
-
-if __name__ == "__main__":
-    page = Path(__file__).parents[1] / "docs" / "reference" / "operations.md"
-    page.write_text(markdown(), encoding="utf-8")

@@ -1,13 +1,8 @@
-"""The reference of programme files, made of the sections' models when the site is built.
-
-In: docs/reference/programme-file.md, with `<!-- keys SECTION -->` where the keys of a section
-belong, and their texts beside the models. Out: the page with a table of keys for each section.
-"""
+"""The reference of programme files: each section's keys, from its model and their texts."""
 
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
@@ -19,7 +14,6 @@ from pydantic.fields import FieldInfo
 from discreet.release.programme import rule_sections, schema, sources
 from discreet.release.programme.schema import method_settings
 
-PAGE = "reference/programme-file.md"
 TEXTS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     files("discreet.release.programme").joinpath("keys.toml").read_text("utf-8")
 )
@@ -54,15 +48,6 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "tables.NAME.marks": schema.MarkEntry,
     **{f"protection.{name}": form for name, form in method_settings().items()},
 }
-
-
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """The page with its keys; other pages as they are."""
-    if page.file.src_uri != PAGE:
-        return markdown
-    return re.sub(
-        r"<!-- keys (\S+) -->", lambda match: "\n".join(table_of_keys(match[1])), markdown
-    )
 
 
 def table_of_keys(section: str) -> Iterator[str]:

@@ -134,7 +134,8 @@ answer = callers.ask("paula", "POST", "/api/v1/protect/small/study", json=said)
 found["study"] = answer.json()
 found["page"] = callers.ask("paula", "GET", "/small", headers={"Accept": "text/html"}).text
 found["job"] = KINDS["small"].function
-found["reference"] = runpy.run_path(str(ROOT / "scripts/operations_reference.py"))["markdown"]()
+reference = runpy.run_path(str(ROOT / "scripts/operations_reference.py"))["reference"]
+found["reference"] = "".join(reference())
 call = next(__import__("discreet_service.client.conversations", fromlist=["run"]).run(
     "small", cells, by=["sex"], least=3))
 found["client"] = [call.path, call.params["request"]]

@@ -18,6 +18,7 @@ import pytest
 from nbclient import NotebookClient
 
 import discreet
+from discreet.operations import OPERATIONS
 from tests.helpers.places import ROOT
 from tests.helpers.rows import for_all_rows
 from tests.house.test_house_scripts import script
@@ -59,7 +60,7 @@ def test_the_notebook_is_the_tutorial() -> None:
 
 def test_the_reference_of_programmes_has_every_key_of_every_section() -> None:
     reference = script("programme_reference")
-    page = (ROOT / "docs" / reference.PAGE).read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "programme-file.md").read_text("utf-8")
     sections = dict.fromkeys(re.findall(r"<!-- keys (\S+) -->", page))
     assert list(sections) == list(reference.TEXTS)
     for name, model in reference.MODELS.items():
@@ -80,6 +81,21 @@ def test_the_reference_of_programmes_has_every_key_of_every_section() -> None:
             elsewhere = set(reference.MODELS["data"].model_fields)
         missing = [key for key in fields - elsewhere if not re.search(rf"\b{key}\b", text)]
         assert missing == [], name
+
+
+def test_reference_pages_are_filled_from_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    pages = script("reference_pages")
+    filled = set()
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        text = path.read_text("utf-8")
+        filled |= {name for name in pages.PLACES if re.search(rf"<!-- {name}( \S+)? -->", text)}
+    assert filled == set(pages.PLACES)
+    text = pages.on_page_markdown("<!-- operations --> <!-- endpoints --> <!-- other -->", None)
+    assert all(f"## {name}\n" in text for name in OPERATIONS)
+    assert "| POST `/api/v1/protect/counts` |" in text
+    assert "<!-- other -->" in text
+    assert "| `summarize` |" in pages.on_page_markdown("<!-- small-stata commands -->", None)
 
 
 @pytest.mark.exhaustive

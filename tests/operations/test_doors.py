@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,6 @@ from discreet.pretabular import METHODS
 from discreet_service.client import calls
 from discreet_service.client.conversations import run
 from discreet_service.problems import ServiceError
-from tests.helpers.places import ROOT
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import RoleCallers, bare_service
 
@@ -199,9 +197,3 @@ def test_clients_know_settings_before_anything_is_sent() -> None:
     assert {each.where for each in caught.value.problems} == {"rounding.base", "rounding.margins"}
     with pytest.raises(ServiceError, match="unknown method"):
         next(run("magic", pl.DataFrame({"n": [1]})))
-
-
-def test_the_reference_page_is_up_to_date() -> None:
-    written = runpy.run_path(str(ROOT / "scripts" / "operations_reference.py"))["markdown"]()
-    page = Path(ROOT / "docs" / "reference" / "operations.md").read_text("utf-8")
-    assert page == written, "run scripts/operations_reference.py"

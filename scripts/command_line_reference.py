@@ -1,8 +1,4 @@
-"""The reference of the command line, made of the commands themselves when the site is built.
-
-In: docs/reference/command-line.md, with `<!-- commands -->` where commands and options belong, and
-the program `discreet`. Out: the page with every command and option, in the words of their help.
-"""
+"""The reference of the command line: every command and option, in the words of their help."""
 
 from __future__ import annotations
 
@@ -14,15 +10,6 @@ import typer
 from typer.main import get_command
 
 from discreet.cli.commands import app
-
-PAGE, PLACE = "reference/command-line.md", "<!-- commands -->"
-
-
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """The page with its commands; other pages as they are."""
-    if page.file.src_uri != PAGE:
-        return markdown
-    return markdown.replace(PLACE, "\n".join(reference()))
 
 
 def commands(command: Any, path: str = "discreet") -> Iterator[tuple[str, Any]]:
