@@ -21,7 +21,9 @@ from tests.house.test_house_scripts import script
 
 DOCS = ROOT / "docs"
 FRONT = DOCS / "index.md"
-PAGES = sorted(DOCS.rglob("*.md"))
+#: Pages for those who change the code; they are no part of the site.
+INTERNAL = {DOCS / "architecture.md", DOCS / "decisions.md"}
+PAGES = sorted({*DOCS.rglob("*.md")} - INTERNAL)
 LINK = re.compile(r"\]\(([^)#\s:]+\.md)[^)]*\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
