@@ -162,7 +162,7 @@ $(VENV)/.stamp-serve: $(VENV)/.stamp-run
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp-venv pyproject.toml
 	@echo "Installing what discreet, its tests and checks need"
-	@$(PIP) --editable ".[duckdb,pandas,service,stat,sas,sql]" --group dev
+	@$(PIP) --editable ".[assistants,duckdb,pandas,service,stat,sas,sql]" --group dev
 	@touch $(VENV)/.stamp-run $@
 
 $(VENV)/.stamp-spark: $(VENV)/.stamp-dev

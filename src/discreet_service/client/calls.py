@@ -133,6 +133,7 @@ def error_of(answer: httpx.Response) -> ServiceError:
             actual=document.get("actual"),
             retry_after=document.get("retry_after"),
         )
+        error.nearest = document.get("nearest") or ()
         error.add_note(f"request {document['instance']}")
     except (ValueError, KeyError, TypeError):
         return _unknown_answer(answer.status_code)

@@ -118,6 +118,7 @@ class ServiceFunctions:
     anonymise_records = ClientFunction(conversations.anonymise_records)
     query = ClientFunction(conversations.query)
     check = ClientFunction(conversations.check)
+    document = ClientFunction(conversations.document)
     datasets = ClientFunction(conversations.datasets)
     dataset = ClientFunction(conversations.dataset)
     parameter_sets = ClientFunction(conversations.parameter_sets)

@@ -8,7 +8,7 @@ import json
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -18,10 +18,11 @@ from discreet.files import atomic_path, read_private
 from discreet.operations import OPERATIONS
 from discreet.publication import format_of
 from discreet_service.client.calls import ServiceJob
-from discreet_service.client.clients import Client
+from discreet_service.client.clients import AsyncClient, Client
 
 app = group("Query a protection service: cells, queries, jobs.")
 
+AnyClient = TypeVar("AnyClient", Client, AsyncClient)
 URL, KEY = "DISCREET_SERVICE_URL", "DISCREET_SERVICE_KEY"
 Url = Annotated[str | None, typer.Option("--url", help=f"Address of the service (default: {URL}).")]
 KeyFile = Annotated[Path | None, typer.Option("--key-file", help=f"API key file (default: {KEY}).")]
@@ -34,12 +35,14 @@ Out = Annotated[Path, typer.Option(help="File to write; the suffix selects the f
 Language = Annotated[Literal["en", "de"], typer.Option(help="Language of labels and notes.")]
 
 
-def _client(url: str | None, key_file: Path | None, language: str = "en") -> Client:
+def _client(
+    kind: type[AnyClient], url: str | None, key_file: Path | None, language: str = "en"
+) -> AnyClient:
     address = url or os.environ.get(URL, "")
     key = os.environ.get(KEY) or None
     if key_file is not None:
         key = read_private(key_file, "key of the service").decode().strip()
-    return Client(address, key, language=language)
+    return kind(address, key, language=language)
 
 
 def _read(path: Path) -> Any:
@@ -111,7 +114,7 @@ def ask_counts(
 ) -> None:
     """Protect counts: value and status, in the order of the file."""
     frame = _numbers(_read(cells), [])
-    with _client(url, key_file) as client:
+    with _client(Client, url, key_file) as client:
         protect_counts = client.protect_counts(
             frame, parameter_set, version, n=n, key=key, weight=weight, official=official
         )
@@ -149,7 +152,7 @@ def ask_table(
     by = [name for name in stated.get("by", []) if isinstance(name, str)]
     frame = _numbers(_read(cells), by)
     trees = stated.pop("classifications", None)
-    with _client(url, key_file, language) as client:
+    with _client(Client, url, key_file, language) as client:
         protect_table = client.protect_table(frame, stated, parameter_set, version, kind=kind,
                                              name=out.name.partition(".")[0], classifications=trees,
                                              format=format_of(out), language=language)  # fmt: skip
@@ -178,7 +181,7 @@ def ask_run(
     form = None if row is not None and row.answer == "report" else format_of(out)
     if row is None or not row.on_records:
         rows = _numbers(rows, by)
-    with _client(url, key_file) as client:
+    with _client(Client, url, key_file) as client:
         process = client.run(method, rows, asked, format=form)
     assert isinstance(process, bytes)
     _write(process, out)
@@ -225,7 +228,7 @@ def ask_query(
 ) -> None:
     """Ask for a table of a data set; of a large one the job is waited for."""
     asked = {"language": language, **_document(query)}
-    with _client(url, key_file, language) as client:
+    with _client(Client, url, key_file, language) as client:
         found = client.query(dataset, asked, format=format_of(out))
     assert isinstance(found, bytes)
     _write(found, out)
@@ -240,7 +243,7 @@ def ask_check(
     key_file: KeyFile = None,
 ) -> None:
     """What a query comes to, and whether it would be answered, as JSON."""
-    with _client(url, key_file) as client:
+    with _client(Client, url, key_file) as client:
         show("", client.check(dataset, _document(query)), as_json=True)
 
 
@@ -251,7 +254,7 @@ def ask_datasets(
     key_file: KeyFile = None,
 ) -> None:
     """The data sets there are, or what there is to know of one, as JSON."""
-    with _client(url, key_file) as client:
+    with _client(Client, url, key_file) as client:
         told = client.dataset(dataset) if dataset else {"datasets": client.datasets()}
     show("", told, as_json=True)
 
@@ -266,10 +269,26 @@ def ask_job(
     key_file: KeyFile = None,
 ) -> None:
     """How far a job is, as JSON; its result."""
-    with _client(url, key_file) as client:
+    with _client(Client, url, key_file) as client:
         job: ServiceJob = client.cancel(number) if cancel else client.job(number)
         if wait and not cancel:
             job = client.wait(number)
         if out is not None:
             _write(client.result(number), out)
     show("", {**job.facts, "id": job.id, "state": job.state}, as_json=True)
+
+
+@command(app, "assistant", example="discreet ask assistant --key-file reader.key")
+def ask_assistant(url: Url = None, key_file: KeyFile = None, language: Language = "en") -> None:
+    """Let a language assistant read tables, as a server of the Model Context Protocol (MCP).
+
+    It talks over standard input and output; the assistant's program starts it.
+    """
+    try:
+        from discreet_service.client.assistants import AssistantTools
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise
+        hint = "pip install 'discreet[assistants]'"
+        raise DiscreetError("package mcp not found", code="missing-package", hint=hint) from None
+    AssistantTools(_client(AsyncClient, url, key_file, language), language).server().run()

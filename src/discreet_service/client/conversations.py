@@ -260,24 +260,25 @@ def check(dataset: str, query: Mapping[str, Any]) -> Conversation[dict[str, Any]
     return (yield from _sent(call))
 
 
-def _document(*path: str) -> Conversation[dict[str, Any]]:
-    call = ServiceCall(method="GET", path=path_of(*path), read=document_of)
+def document(*path: str, **query: str) -> Conversation[dict[str, Any]]:
+    """A document of the interface: `document("releases", "census", query="age")`."""
+    call = ServiceCall(method="GET", path=path_of(*path), params=query, read=document_of)
     return (yield from _sent(call))
 
 
 def datasets() -> Conversation[list[dict[str, Any]]]:
     """The data sets there are."""
-    return list((yield from _document("datasets"))["datasets"])
+    return list((yield from document("datasets"))["datasets"])
 
 
 def dataset(dataset: str) -> Conversation[dict[str, Any]]:
     """One of them."""
-    return (yield from _document("datasets", dataset))
+    return (yield from document("datasets", dataset))
 
 
 def parameter_sets() -> Conversation[list[dict[str, Any]]]:
     """The parameter sets there are, without what is in them."""
-    return list((yield from _document("parameter-sets"))["parameter_sets"])
+    return list((yield from document("parameter-sets"))["parameter_sets"])
 
 
 def job(number: str) -> Conversation[ServiceJob]:
