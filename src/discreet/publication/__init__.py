@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from .formats import FILE_COMPLETE_LIMIT as FILE_COMPLETE_LIMIT
     from .formats import FORMATS as FORMATS
     from .formats import MAPS as MAPS
+    from .formats import NAMED_BREAKS as NAMED_BREAKS
+    from .formats import Shown as Shown
     from .formats import WriteOptions as WriteOptions
     from .formats import check_place as check_place
     from .formats import check_shape as check_shape

@@ -21,11 +21,11 @@ from discreet.classifications import Classification
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.boundaries import Boundaries, GridAreas, squares_of
 from discreet.publication.cells import ListedCells, published_columns
-from discreet.publication.formats import Breaks, WriteOptions
+from discreet.publication.formats import Breaks, Shown, WriteOptions
 from discreet.publication.layout import PageLayout, footnotes, lay_out
 from discreet.publication.notation import number_text, rounded
 from discreet.publication.vocabulary import has_total, labels_at, labels_of, words
-from discreet.tables import CellStatus, Dimension, ProtectedTable
+from discreet.tables import FIGURE, CellStatus, Dimension, ProtectedTable
 
 #: So many areas are written at a time.
 BLOCK = 50_000
@@ -44,6 +44,7 @@ class MapLevel:
     layout: PageLayout  # the areas down, all else across
     shapes: Boundaries | GridAreas  # where their polygons are
     places: IntArray  # for each area, its number among these; -1 for codes that are no place
+    above: Boundaries | None = None  # the areas of the level above, if they have polygons
 
     @property
     def variable(self) -> Dimension:
@@ -109,6 +110,7 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
         for item in table.dimensions
     ]
     levels = []
+    above = _above(dimension, options.boundaries)
     for name, areas in _levels(dimension, options.level):
         if options.complete is False and not table.suppressed_parts:
             areas = areas[np.isin(areas, table.index[at])]
@@ -116,7 +118,7 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
         if placed is not None and len(areas):
             keep[at] = np.isin(np.arange(len(dimension)), areas)
             layout = lay_out(table, rows=[dimension.name], columns=list(others), keep=keep)
-            levels.append(MapLevel(name, at, layout, *placed))
+            levels.append(MapLevel(name, at, layout, *placed, above.get(name)))
     if not levels:
         message = f"no level of {dimension.name} has boundaries for its codes"
         hint = (
@@ -133,6 +135,19 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
         message = "two figures of an area would have the same name"
         raise PublicationError(message, code="column-names", where=table.name, hint=hint)
     return levels
+
+
+def _above(dimension: Dimension, boundaries: Boundaries | None) -> dict[str, Boundaries]:
+    """Level → the polygons of the level above it, where a file has them."""
+    polygons, above = None, {}
+    for name, areas in _levels(dimension, "") if boundaries is not None else ():
+        if polygons is not None and name:
+            above[name] = polygons
+        codes = {dimension.codes[k] for k in areas.tolist()}
+        numbers = boundaries.numbers if boundaries is not None else {}
+        own = np.array([numbers[code] for code in sorted(codes & set(numbers))], dtype=np.int64)
+        polygons = boundaries.select(own) if boundaries is not None and len(own) else None
+    return above
 
 
 def check_boundaries(tree: Classification, boundaries: Boundaries) -> None:
@@ -231,6 +246,8 @@ _UNITS = 4_000
 
 #: Where degrees are drawn in the projection of the European grid: west, south, east, north.
 _EUROPE = (-32.0, 27.0, 45.0, 82.0)
+#: Metres of a degree of latitude.
+_DEGREE = 111_195.0
 
 #: From light to dark, told apart by lightness alone; classes take them at equal distances.
 _SCALE = ("#f6edb8", "#a9d3a5", "#5fb0a8", "#2f86a6", "#225a94", "#1b2a5e")
@@ -250,6 +267,28 @@ class DrawnAreas:
     width: int  # how many units wide the map is
     height: int  # how many units high
     boxes: IntArray  # west, north, east and south of each area
+    centres: IntArray  # where a symbol of each area stands
+    square_km: FloatArray  # how large each area is; 0 for codes that are no place
+    metres: float  # how long a unit is
+    borders: str  # the outlines of the level above; empty if it has none of its own
+
+    @property
+    def alike(self) -> bool:
+        """Whether all areas are equally large, as grid cells are."""
+        sizes = self.square_km[self.square_km > 0]
+        return len(sizes) == 0 or bool(sizes.max() <= 1.001 * sizes.min())
+
+    def scale_bar(self, most: float) -> tuple[float, str]:
+        """The length of a scale bar in units, at most so many, and what it says.
+
+        >>> none = np.zeros(0, dtype=np.int64)
+        >>> DrawnAreas([], 9, 9, none, none, none.astype(float), 70.0, "").scale_bar(40)
+        (28.571428571428573, '2 km')
+        """
+        power = 10.0 ** math.floor(math.log10(most * self.metres))
+        metres = next(k * power for k in (5, 2, 1) if k * power <= most * self.metres)
+        text = f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"
+        return metres / self.metres, text
 
 
 def drawn(level: MapLevel) -> DrawnAreas:
@@ -262,22 +301,29 @@ def drawn(level: MapLevel) -> DrawnAreas:
         hint = "draw a coarser level, or write geojson or geo.parquet"
         raise PublicationError(message, code="too-large", where=level.name, hint=hint)
     at = np.flatnonzero(level.places >= 0)
-    areas = level.shapes.select(level.places[at])
+    areas, above = level.shapes.select(level.places[at]), level.above
     west, south, east, north = areas.box
+    metres = 1.0
     if areas.coordinates == "EPSG:4326":  # on a plane: metres in Europe, else east drawn together
         low_east, low_north, high_east, high_north = _EUROPE
         if low_east <= west and low_north <= south and east <= high_east and north <= high_north:
-            areas = areas.within("EPSG:3035")
+            areas, above = areas.within("EPSG:3035"), above and above.within("EPSG:3035")
         else:
-            shrunk = areas.points * (math.cos(math.radians((south + north) / 2)), 1.0)
-            areas = replace(areas, points=shrunk)
+            metres, shrunk = _DEGREE, (math.cos(math.radians((south + north) / 2)), 1.0)
+            areas = replace(areas, points=areas.points * shrunk)
+            above = above and replace(above, points=above.points * shrunk)
         west, south, east, north = areas.box
     unit = max(east - west, north - south) / _UNITS or 1.0
     alone = areas.coordinates == "EPSG:3035" and len(areas.rings) == len(areas) + 1
     if alone and bool((np.diff(areas.rings) == 5).all()):  # squares are whole units wide
         side = float(np.ptp(areas.points.reshape(-1, 5, 2), axis=1).min())
         unit = side / max(1, int(side / unit))
-    points = np.rint((areas.points - (west, north)) * (1 / unit, -1 / unit)).astype(np.int64)
+
+    def in_units(points: FloatArray) -> IntArray:
+        moved = (points - (west, north)) * (1 / unit, -1 / unit)
+        return np.asarray(np.rint(moved), dtype=np.int64)
+
+    points = in_units(areas.points)
     width, height = math.ceil((east - west) / unit), math.ceil((north - south) / unit)
     paths, boxes = [""] * len(level.places), np.zeros((len(level.places), 4), dtype=np.int64)
     first = areas.rings[areas.polygons[areas.areas]]
@@ -288,7 +334,31 @@ def drawn(level: MapLevel) -> DrawnAreas:
         mine = slice(areas.polygons[areas.areas[k]], areas.polygons[areas.areas[k + 1]])
         x, y = boxes[row, :2].tolist()
         paths[row] = "".join(rings[mine]) or f"M{x} {y}h1v1h-1z"
-    return DrawnAreas(paths, width, height, boxes)
+    centres, square_km = np.zeros((len(paths), 2), np.int64), np.zeros(len(paths))
+    middles, sizes = _middles(areas)
+    centres[at], square_km[at] = in_units(middles), sizes * (metres / 1000) ** 2
+    borders = "" if above is None else "".join(_ring_paths(in_units(above.points), above.rings))
+    return DrawnAreas(paths, width, height, boxes, centres, square_km, unit * metres, borders)
+
+
+def _middles(areas: Boundaries) -> tuple[FloatArray, FloatArray]:
+    """The centre of gravity of the largest polygon of each area, and how large areas are."""
+    starts = areas.rings[:-1]
+    local = areas.points - np.repeat(areas.points[starts], np.diff(areas.rings), axis=0)
+    onward = np.roll(local, -1, axis=0)  # the last point of a ring is its first: nothing is added
+    onward[areas.rings[1:] - 1] = local[areas.rings[1:] - 1]
+    cross = local[:, 0] * onward[:, 1] - onward[:, 0] * local[:, 1]
+    twice = np.add.reduceat(cross, starts)
+    moments = np.add.reduceat((local + onward) * cross[:, None], starts)
+    flat = np.where(twice == 0, 1.0, 3 * twice)[:, None]
+    middles = areas.points[starts] + np.where(twice[:, None] == 0, 0.0, moments / flat)
+    # The first ring of a polygon is its outline, the others are holes.
+    outlines, rings = areas.polygons[:-1], np.abs(twice) / 2
+    sizes = 2 * rings[outlines] - np.add.reduceat(rings, outlines)
+    first = areas.areas[:-1]
+    owner = np.repeat(np.arange(len(first)), np.diff(areas.areas))
+    largest = np.lexsort((np.arange(len(owner)), -rings[outlines], owner))[first]
+    return middles[outlines[largest]], np.add.reduceat(sizes, first)
 
 
 def _ring_paths(points: IntArray, rings: IntArray) -> list[str]:
@@ -330,6 +400,13 @@ class MapClasses:
         ordered = np.sort(values)
         if breaks == "equal":
             cuts = np.linspace(ordered[0], ordered[-1], number + 1)[1:-1].round(decimals)
+        elif breaks == "geometric":
+            if ordered[0] <= 0:
+                message = "geometric classes need figures above zero"
+                raise PublicationError(message, code="breaks", hint='use breaks = "natural"')
+            cuts = np.geomspace(ordered[0], ordered[-1], number + 1)[1:-1].round(decimals)
+        elif breaks == "natural":
+            cuts = _natural_cuts(ordered, number)
         else:
             places = np.arange(1, number) * len(ordered) // number
             cuts = ordered[places]
@@ -360,6 +437,33 @@ class MapClasses:
         return colours(len(self.cuts) + 1)
 
 
+def _natural_cuts(ordered: FloatArray, number: int) -> FloatArray:
+    """Where classes begin whose figures differ least from the mean of their class.
+
+    Of many figures, groups of neighbours stay together (Fisher 1958).
+
+    >>> _natural_cuts(np.array([1.0, 2, 3, 11, 12, 40]), 3).tolist()
+    [11.0, 40.0]
+    """
+    edges = np.unique(np.linspace(0, len(ordered), min(len(ordered), 400) + 1).astype(np.int64))
+    whole = np.concatenate([[0.0], np.cumsum(ordered)])[edges]
+    squares = np.concatenate([[0.0], np.cumsum(ordered**2)])[edges]
+    size = len(edges)
+    count = np.maximum(edges[None, :] - edges[:, None], 1)
+    spread = squares[None, :] - squares[:, None] - (whole[None, :] - whole[:, None]) ** 2 / count
+    spread[np.tril_indices(size)] = np.inf  # a class has at least one group
+    best, starts = spread[0], []
+    for _ in range(min(number, size - 1) - 1):
+        reached = best[:, None] + spread
+        starts.append(reached.argmin(axis=0))
+        best = reached.min(axis=0)
+    end, cuts = size - 1, []
+    for start in reversed(starts):
+        end = int(start[end])
+        cuts.append(ordered[edges[end]])
+    return np.array(cuts[::-1])
+
+
 def colours(number: int) -> list[str]:
     """So many colours from light to dark.
 
@@ -385,6 +489,7 @@ class MapFigures:
     value: FloatArray  # the figures, rounded as printed; 0 where there is none
     status: SmallIntArray  # their status; one that is rounded to zero is not zero
     decimals: int  # digits after the decimal point
+    symbols: bool  # whether symbols show them, not the colour of areas
 
     @property
     def counted(self) -> FloatArray:
@@ -407,24 +512,62 @@ class MapFigures:
         return classes
 
 
+#: Kinds of figures that are larger where an area is.
+_ABSOLUTE = ("count", "sum", "balance")
 #: The states of figures that are shown and not zero.
 _COUNTED = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
 
 
-def map_figures(level: MapLevel, language: str) -> list[MapFigures]:
+#: Digits of figures per square kilometre.
+_DENSITY_DECIMALS = 1
+
+
+def map_figures(
+    level: MapLevel, outlines: DrawnAreas, show: Shown, language: str
+) -> list[MapFigures]:
     """The figures of a level, one column after the other."""
 
     def as_printed(value: int | float, status: int, decimals: int) -> str:
         return str(rounded(value, decimals)) if status in _COUNTED else "0"
 
     (body,) = level.layout.blocks(max(1, level.layout.shape[0]))
-    shown = body.symbols(language)
+    texts = body.symbols(language)
     values = body.texts(as_printed).astype(np.float64)
     decimals = np.broadcast_to(body.decimals, body.value.shape)
-    return [
-        MapFigures(shown[:, k], values[:, k], body.status[:, k], int(decimals[0, k]))
-        for k in range(body.value.shape[1])
-    ]
+    columns = []
+    for k, kind in enumerate(_kinds(level.layout)):
+        own = MapFigures(
+            texts=texts[:, k],
+            value=values[:, k],
+            status=body.status[:, k],
+            decimals=int(decimals[0, k]),
+            symbols=show == "symbols"
+            or (show == "auto" and kind in _ABSOLUTE and not outlines.alike),
+        )
+        columns.append(_per_square_km(own, outlines, language) if show == "density" else own)
+    return columns
+
+
+def _kinds(layout: PageLayout) -> list[str]:
+    """What kind of figure stands in each column."""
+    table = layout.table
+    kinds = [figure.kind for figure in table.figures] or ["count"]
+    names = [layout.dimension(at).name for at in layout.columns]
+    if FIGURE not in names:
+        return [kinds[0]] * len(layout.column_codes)
+    return [kinds[code] for code in layout.column_codes[:, names.index(FIGURE)].tolist()]
+
+
+def _per_square_km(figures: MapFigures, outlines: DrawnAreas, language: str) -> MapFigures:
+    """Printed figures divided by the size of their areas; signs stay as they are."""
+    shown = np.isin(figures.status, _COUNTED) & (outlines.square_km > 0)
+    values = np.where(shown, figures.value, 0.0)
+    values[shown] = (values[shown] / outlines.square_km[shown]).round(_DENSITY_DECIMALS)
+    texts = figures.texts.astype(object)
+    for k in np.flatnonzero(shown).tolist():
+        number = number_text(float(values[k]), _DENSITY_DECIMALS, language)
+        texts[k] = f"({number})" if figures.limited[k] else number
+    return replace(figures, texts=texts, value=values, decimals=_DENSITY_DECIMALS)
 
 
 def pictured_level(table: ProtectedTable, options: WriteOptions) -> MapLevel:

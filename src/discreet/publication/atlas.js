@@ -55,6 +55,7 @@
     }),
   };
   const fillOf = (to, kind, scale) => {
+    if (kind >= 0 && column().symbols) return data.blank;
     if (kind >= 0) return data.colours[column().texts.length][kind];
     if (kind === ZERO) return data.blank;
     return patternOf(to, kind, scale);
@@ -68,6 +69,7 @@
     if (!own.drawn) {
       own.drawn = own.paths.map((text) => new Path2D(text));
       own.boxes = own.paths.map(boxOf);
+      own.outer = own.borders ? new Path2D(own.borders) : null;
     }
     return own;
   };
@@ -86,6 +88,30 @@
   };
 
   // -- drawing --------------------------------------------------------------------------------
+
+  // The size of a symbol in pixels: its area grows with the class.
+  const radiusOf = (kind, classes, largest) => largest * Math.sqrt((kind + 1) / classes);
+  const disc = (to, x, y, radius, line) => {
+    to.beginPath(); to.arc(x, y, radius, 0, 7);
+    to.fillStyle = "#2f86a6"; to.fill();
+    to.strokeStyle = "#ffffff"; to.lineWidth = line; to.stroke();
+  };
+  const largestSymbol = (own, scale) => {
+    const places = Math.max(1, own.paths.filter((path) => path).length);
+    return Math.max(4, Math.min(22, Math.sqrt(own.width * own.height / places) * scale));
+  };
+  const scaleBar = (own, scale, fine) => {  // scale: pixels of a unit
+    const most = 120 / scale * own.metres, power = 10 ** Math.floor(Math.log10(most));
+    const metres = [5, 2, 1].map((k) => k * power).find((length) => length <= most);
+    const long = metres / own.metres * scale, low = canvas.clientHeight - 10;
+    ink.setTransform(fine, 0, 0, fine, 0, 0);
+    ink.strokeStyle = "#1a2530"; ink.lineWidth = 1.5;
+    ink.beginPath();
+    ink.moveTo(12, low - 5); ink.lineTo(12, low); ink.lineTo(12 + long, low); ink.lineTo(12 + long, low - 5);
+    ink.stroke();
+    ink.fillStyle = "#1a2530"; ink.font = "12px system-ui, sans-serif";
+    ink.fillText(metres >= 1000 ? `${metres / 1000} km` : `${metres} m`, 20 + long, low);
+  };
 
   const fitted = () => {
     const own = shape(), edge = 12;
@@ -132,12 +158,24 @@
       ink.strokeStyle = "#5b6b78"; ink.lineWidth = 0.7 / at.scale; ink.lineJoin = "round";
       for (const [, k] of seen) ink.stroke(own.drawn[k]);
     }
+    if (own.outer) {
+      ink.strokeStyle = "#1a2530"; ink.lineWidth = 1.4 / at.scale; ink.stroke(own.outer);
+    }
+    if (column().symbols) {
+      const classes = column().texts.length, largest = largestSymbol(own, at.scale);
+      const shown = seen.map(([, k]) => k).filter((k) => classOf(k) >= 0);
+      for (const k of shown.sort((a, b) => classOf(b) - classOf(a))) {
+        const radius = radiusOf(classOf(k), classes, largest) / at.scale;
+        disc(ink, own.centres[k][0], own.centres[k][1], radius, 1 / at.scale);
+      }
+    }
     for (const k of new Set([state.under, state.chosen])) {
       if (k < 0 || !own.boxes[k]) continue;
       ink.lineJoin = "round";
       ink.strokeStyle = "#ffffff"; ink.lineWidth = 6 / at.scale; ink.stroke(own.drawn[k]);
       ink.strokeStyle = "#c01048"; ink.lineWidth = 3 / at.scale; ink.stroke(own.drawn[k]);
     }
+    scaleBar(own, at.scale, fine);
   };
 
   // -- what is said ---------------------------------------------------------------------------
@@ -179,7 +217,9 @@
       to.fillStyle = "#ffffff"; to.fillRect(0, 0, 60, 40);
       to.scale(2, 2);
       to.fillStyle = kind === "limited" ? patternOf(to, kind, 1) : fillOf(to, kind, 1);
-      to.fillRect(0, 0, 30, 20);
+      if (kind >= 0 && own.symbols) {
+        disc(to, 15, 10, radiusOf(kind, own.texts.length, 9), 1);
+      } else to.fillRect(0, 0, 30, 20);
       const beside = make("span", `${text} `, item);
       const areas = words.areas.replace("{number}", number.toLocaleString(data.language));
       make("small", `(${number === 1 ? words.one : areas})`, beside);

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from discreet.errors import PublicationError
 from discreet.files import check_writable
@@ -22,8 +22,16 @@ from discreet.tables import ProtectedTable
 if TYPE_CHECKING:
     from discreet.publication.boundaries import Boundaries, Coordinates
 
-#: Classes of a map (svg, atlas.html): as many areas in each, as wide each, or their bounds.
-Breaks = Literal["quantiles", "equal"] | Sequence[float]
+#: Classes of a map (svg, atlas.html): as many areas in each, as wide each, each bound the same
+#: multiple of the one before, as alike within as can be; or their bounds.
+NamedBreaks = Literal["quantiles", "equal", "geometric", "natural"]
+NAMED_BREAKS: tuple[str, ...] = get_args(NamedBreaks)
+Breaks = NamedBreaks | Sequence[float]
+
+#: How a map shows figures (svg, atlas.html): by the colour of areas or the size of symbols, or
+#: their number per square kilometre by colour. "auto" takes symbols for counts and sums of areas
+#: of unequal size: coloured, a large area would look like a large number.
+Shown = Literal["auto", "areas", "symbols", "density"]
 
 #: How files name a structure: agency, name and version.
 REFERENCE = re.compile(
@@ -59,6 +67,7 @@ class WriteOptions:
     at: Mapping[str, str] = field(default_factory=dict)
     breaks: Breaks = "quantiles"
     classes: int = 5  # number of classes (svg, atlas.html)
+    show: Shown = "auto"
     coordinates: Coordinates = "EPSG:4326"  # "EPSG:3035" for metres of the grid (geo.parquet)
 
 

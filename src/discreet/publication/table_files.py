@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
@@ -20,9 +20,11 @@ from discreet.publication.cells import MARGINS
 from discreet.publication.formats import (
     FORMATS,
     MAPS,
+    NAMED_BREAKS,
     REFERENCE,
     CellColumns,
     OutputFormat,
+    Shown,
     WriteOptions,
     check_place,
     check_protected,
@@ -37,7 +39,7 @@ from discreet.tables import FIGURE, ProtectedTable
 
 _MOST_CLASSES = 7
 #: The options of maps; other files know none of them.
-_OF_MAPS = ("boundaries", "level", "at", "breaks", "classes", "coordinates")
+_OF_MAPS = ("boundaries", "level", "at", "breaks", "classes", "show", "coordinates")
 
 
 def write(
@@ -157,8 +159,10 @@ def _map_problems(form: OutputFormat, options: Any) -> Iterator[Problem]:
         if not ordered or not 1 <= len(bounds) <= _MOST_CLASSES + 1:
             hint = f"such as [0, 100, 1000]; at most {_MOST_CLASSES} classes"
             yield Problem("bounds must be increasing numbers", "breaks", hint)
-    elif options.breaks not in ("quantiles", "equal"):
-        yield Problem("unknown classes", "breaks", "use quantiles, equal or bounds")
+    elif options.breaks not in NAMED_BREAKS:
+        yield Problem("unknown classes", "breaks", f"use {', '.join(NAMED_BREAKS)} or bounds")
+    if options.show not in get_args(Shown):
+        yield Problem("unknown kind of map", "show", f"use {', '.join(get_args(Shown))}")
     if isinstance(options.classes, bool) or options.classes not in range(2, _MOST_CLASSES + 1):
         yield Problem(f"a map needs 2 to {_MOST_CLASSES} classes", "classes")
     if options.coordinates not in ("EPSG:4326", "EPSG:3035"):

@@ -188,6 +188,7 @@ class Inputs:
             "at": said.at,
             "breaks": said.breaks,
             "classes": said.classes,
+            "show": said.show,
         }
 
     def mapped(self, table: str) -> tuple[str, ...]:

@@ -141,6 +141,98 @@ def test_classes_hold_as_many_areas_or_are_as_wide():
     assert MapClasses.of(np.array([]), "equal", 5, 0).cuts == ()
 
 
+@pytest.fixture
+def regions() -> Boundaries:
+    """Two districts of three municipalities in metres, each twice as wide as the one before."""
+    polygons, west = [], 4_000_000
+    for district in "NS":
+        start = west
+        for k in range(3):
+            side = 1000 * 2**k
+            east, south, north = west + side, 3_000_000, 3_004_000
+            ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+            polygons.append((f"{district}{k}", [[np.array(ring, dtype=float)]]))
+            west += side
+        ring = [[start, south], [west, south], [west, north], [start, north], [start, south]]
+        polygons.append((district, [[np.array(ring, dtype=float)]]))
+    return Boundaries.of_polygons(polygons, "EPSG:3035")
+
+
+@pytest.fixture
+def counts(make_table):
+    tree = Classification.from_parents(
+        "region", {**dict.fromkeys("NS"), **{f"{d}{k}": d for d in "NS" for k in range(3)}}
+    )
+    cells = {(f"{d}{k}",): (80 * (k + 1), SHOWN) for d in "NS" for k in range(3)}
+    cells |= {("N1",): (0, HIDDEN), ("S2",): (30, CellStatus.bracketed), ("N",): (480, SHOWN)}
+    return make_table([tree], {**cells, ("S",): (270, SHOWN), ("Total",): (750, SHOWN)})
+
+
+def circles(path: Path) -> dict[str, tuple[float, float, float]]:
+    """What each symbol says → where it is and its radius."""
+    return {
+        circle.findtext(f"{SVG}title") or "": tuple(
+            float(circle.get(name) or 0) for name in ("cx", "cy", "r")
+        )
+        for circle in ElementTree.parse(path).getroot().iter(f"{SVG}circle")
+        if circle.find(f"{SVG}title") is not None
+    }
+
+
+def test_counts_of_unequal_areas_are_symbols_at_their_centres(counts, regions, tmp_path):
+    path = counts.write(tmp_path / "T.svg", boundaries=regions, breaks=[100, 200])
+    drawn = circles(path)
+    assert set(drawn) == {"N0: 80", "N2: 240", "S0: 80", "S1: 160", "S2: (30)"}
+    assert drawn["N0: 80"][2] < drawn["S1: 160"][2] < drawn["N2: 240"][2]
+    east = {name: x for name, (x, _, _) in drawn.items()}
+    assert east["N2: 240"] == pytest.approx(10 * east["N0: 80"], rel=0.01)  # 5,000 and 500 m
+    assert east["S1: 160"] == pytest.approx(18 * east["N0: 80"], rel=0.01)
+    assert len({y for _, y, _ in drawn.values()}) == 1
+    fills = shapes(path)
+    assert fills["N1: ."] == "url(#map-hidden)"
+    assert fills["N0: 80"] == fills["N2: 240"] == "#fcfcfa"
+    coloured = shapes(counts.write(tmp_path / "C.svg", boundaries=regions, show="areas"))
+    assert coloured["N0: 80"] != coloured["N2: 240"]
+
+
+def test_densities_are_printed_figures_by_square_kilometre(counts, regions, tmp_path):
+    path = counts.write(tmp_path / "T.svg", boundaries=regions, show="density", classes=2)
+    assert set(shapes(path)) == {
+        *("N0: 20.0", "N1: .", "N2: 15.0", "S0: 20.0", "S1: 20.0", "S2: (1.9)"),
+    }
+    assert "per square kilometre" in path.read_text()
+    assert "value unknown or secret (1 area)" in path.read_text()
+
+
+def test_borders_of_the_level_above_and_a_scale_bar_are_drawn(counts, regions, tmp_path):
+    root = ElementTree.parse(counts.write(tmp_path / "T.svg", boundaries=regions)).getroot()
+    borders = [path.get("d") for path in root.iter(f"{SVG}path") if path.get("fill") == "none"]
+    assert borders[0].count("M") == 2  # both districts
+    assert "2 km" in "".join(root.itertext())
+    coarse = counts.write(tmp_path / "D.svg", boundaries=regions, level="1").read_text()
+    assert "480" in coarse
+    assert 'fill="none" stroke="#1a2530" stroke-width="0' not in coarse
+
+
+def test_natural_classes_are_the_best_of_all():
+    """No other division has less variation within its classes: all are tried."""
+    rng = np.random.default_rng(3)
+
+    def within(values: np.ndarray, cuts: tuple[float, ...]) -> float:
+        parts = np.split(values, np.searchsorted(values, cuts))
+        return sum(float(((part - part.mean()) ** 2).sum()) for part in parts if len(part))
+
+    for _ in range(20):
+        values = np.sort(rng.choice(200, 9, replace=False).astype(float))
+        cuts = MapClasses.of(values, "natural", 3, 0).cuts
+        best = min(within(values, pair) for pair in itertools.combinations(values[1:], 2))
+        assert within(values, cuts) == pytest.approx(best)
+    doubled = MapClasses.of(np.array([1.0, 3, 7, 16]), "geometric", 4, 0)
+    assert doubled.cuts == (2, 4, 8)
+    with pytest.raises(PublicationError, match="above zero"):
+        MapClasses.of(np.array([-1.0, 3]), "geometric", 2, 0)
+
+
 @for_all_rows("number", range(2, 9))
 def test_colours_are_told_apart_by_lightness_alone(number):
     """So they are by everyone, and in grey print."""

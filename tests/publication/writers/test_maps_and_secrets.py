@@ -52,7 +52,7 @@ def contents(path: Path) -> str:
 
 
 @pytest.mark.parametrize("form", MAPS)
-@pytest.mark.parametrize("breaks", ["quantiles", "equal"])
+@pytest.mark.parametrize("breaks", ["quantiles", "equal", "geometric", "natural"])
 def test_hidden_figures_are_nowhere_and_shown_ones_are(survey, areas, tmp_path, form, breaks):
     table, safe = survey
     true = {c: int(v) for c, v in table.to_polars().select("county", "turnover").iter_rows()}

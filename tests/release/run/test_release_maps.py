@@ -155,7 +155,10 @@ def test_a_table_with_alternatives_takes_the_boundaries_of_one(programme, tmp_pa
         (('"counties.geojson"', '"nowhere.geojson"'), "file 'nowhere.geojson' not found"),
         (('boundary_key = "id"', 'boundary_key = "ags"'), "no feature has a property 'ags'"),
         (("boundaries = [", "#"), "this needs boundaries"),
-        (("breaks = [2, 3]", "breaks = [3, 2]"), "must be 'quantiles', 'equal' or bounds"),
+        (
+            ("breaks = [2, 3]", "breaks = [3, 2]"),
+            "must be one of quantiles, equal, geometric, natural, or bounds",
+        ),
         (('level = "state"', "classes = 12"), "less than or equal to 7|at most 7"),
         (('level = "state"', 'level = "village"'), "region has no level 'village'"),
         (('level = "state"', 'at = { sex = "x" }'), "sex has no code 'x'"),

@@ -19,6 +19,7 @@ from typing import Any
 
 from discreet.publication.area_figures import (
     BLANK,
+    DrawnAreas,
     MapClasses,
     MapLevel,
     areas_of,
@@ -63,20 +64,23 @@ class _AtlasData:
 
     language: str
     shapes: list[dict[str, Any]] = field(default_factory=list)
-    known: dict[tuple[str, ...], int] = field(default_factory=dict)
+    known: dict[tuple[str, ...], tuple[int, DrawnAreas]] = field(default_factory=dict)
 
-    def shape(self, level: MapLevel) -> int:
-        """The number of the shapes of a level."""
+    def shape(self, level: MapLevel) -> tuple[int, DrawnAreas]:
+        """The number of the shapes of a level, and the shapes."""
         codes = tuple(level.codes)
         if codes not in self.known:
             outlines, labels = drawn(level), level.labels(self.language)
             prefix = os.path.commonprefix(codes) if len(codes) > 1 else ""  # noqa: RUF071
-            self.known[codes] = len(self.shapes)
+            self.known[codes] = len(self.shapes), outlines
             self.shapes.append(
                 {
                     "width": outlines.width,
                     "height": outlines.height,
                     "paths": outlines.paths,
+                    "centres": outlines.centres.tolist(),
+                    "metres": outlines.metres,
+                    "borders": outlines.borders,
                     "prefix": prefix,
                     "codes": [code.removeprefix(prefix) for code in codes],
                     "labels": None if labels == list(codes) else labels,
@@ -92,23 +96,26 @@ class _AtlasData:
         drawn_levels = []
         for level in levels:
             columns = []
-            for own in map_figures(level, language):
+            shape, outlines = self.shape(level)
+            for own in map_figures(level, outlines, options.show, language):
                 classes = MapClasses.of(own.counted, options.breaks, options.classes, own.decimals)
                 kinds, limited = own.classes(classes.cuts).tolist(), own.limited.tolist()
                 # For each area the number of its text.
                 keys = zip(own.texts.tolist(), kinds, limited, strict=True)
                 areas = [figures.setdefault(key, len(figures)) for key in keys]
-                columns.append({"texts": classes.texts(language), "areas": areas})
-            shape = self.shape(level)
+                columns.append(
+                    {"texts": classes.texts(language), "areas": areas, "symbols": own.symbols}
+                )
             drawn_levels.append({"name": level.name, "shape": shape, "columns": columns})
         variables = []
         for k, at in enumerate(layout.columns):
             codes, labels = layout.column_codes[:, k].tolist(), labels_at(table, at, language)
             shown = [labels[code] for code in dict.fromkeys(codes)]
             variables.append({"label": table.dimensions[at].title(language), "codes": shown})
+        density = [words(language).map_density] if options.show == "density" else []
         return {
             "title": table.title(language),
-            "about": " · ".join(below_title(table, language)),
+            "about": " · ".join([*density, *below_title(table, language)]),
             "signs": {sign.symbol: sign.meaning for sign in legend(table, language)},
             "variables": variables,
             "levels": drawn_levels,

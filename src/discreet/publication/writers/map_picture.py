@@ -1,4 +1,4 @@
-"""A choropleth as SVG: one figure of the areas of one level, with its legend.
+"""A map as SVG: one figure of the areas of one level, by colour or symbols, with its legend.
 
 In: `ProtectedTable`, and the boundaries of its areas unless they are squares. Out: a picture that
 stands on its own, with title, classes and how many areas are in each, signs, notes and
@@ -9,6 +9,7 @@ neither a class nor a number.
 from __future__ import annotations
 
 import html
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from discreet.publication.area_figures import (
     HIDDEN,
     INAPPLICABLE,
     ZERO,
+    DrawnAreas,
     MapClasses,
     MapFigures,
     MapLevel,
@@ -47,6 +49,8 @@ _INK, _SOFT, _BORDER = "#1a2530", "#4a5a69", "#5b6b78"
 
 _FILLS = {ZERO: BLANK, HIDDEN: "hidden", INAPPLICABLE: "inapplicable"}
 _LIMITED = "limited"
+#: The colour of symbols, whose size tells the class.
+_SYMBOL = "#2f86a6"
 
 
 def _patterns(prefix: str, scale: float) -> str:
@@ -77,25 +81,29 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     """Write the picture piece by piece."""
     check_texts(table, options.language)
     level = pictured_level(table, options)
-    (figures,) = map_figures(level, options.language)
+    outlines = drawn(level)
+    (figures,) = map_figures(level, outlines, options.show, options.language)
     classes = MapClasses.of(figures.counted, options.breaks, options.classes, figures.decimals)
-    pieces = list(_pieces(level, figures, classes, options))
+    pieces = list(_pieces(level, outlines, figures, classes, options))
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(pieces)
 
 
 def _pieces(
-    level: MapLevel, figures: MapFigures, classes: MapClasses, options: WriteOptions
+    level: MapLevel,
+    outlines: DrawnAreas,
+    figures: MapFigures,
+    classes: MapClasses,
+    options: WriteOptions,
 ) -> Iterator[str]:
-    table, language, outlines = level.layout.table, options.language, drawn(level)
+    table, language = level.layout.table, options.language
     text, which = words(language), figures.classes(classes.cuts)
     signs = {sign.symbol: sign.meaning for sign in legend(table, language)}
     # The entries of the legend: a fill, what it says, and which areas have it.
+    fills = [_SYMBOL] * len(classes.colours) if figures.symbols else classes.colours
     entries = [
         (fill, meaning, which == k)
-        for k, (fill, meaning) in enumerate(
-            zip(classes.colours, classes.texts(language), strict=True)
-        )
+        for k, (fill, meaning) in enumerate(zip(fills, classes.texts(language), strict=True))
         if len(figures.counted)
     ]
     own = np.array([shown if shown in signs else INTERVAL for shown in figures.texts])
@@ -107,11 +115,13 @@ def _pieces(
     keys = []
     for k, (fill, meaning, mask) in enumerate(entries):
         number = int(mask.sum())
-        if k < len(classes.colours) or number:
+        if k < len(fills) or number:
             areas = text.map_areas.format(number=number_text(number, 0, language))
             sentence = f"{meaning} ({text.map_one if number == 1 else areas})"
             keys.append((fill, textwrap.wrap(sentence, 100)))
     codes = shown_codes(level, 0, language)
+    if options.show == "density":
+        codes = [*codes, text.map_density]
     about = " · ".join(filter(None, [level.name, *codes, *below_title(table, language)]))
     # Below the map stand signs without a fill, notes and provenance.
     remarks = [f"{OFFICIAL}  {signs[OFFICIAL]}"] if OFFICIAL in signs else []
@@ -125,8 +135,19 @@ def _pieces(
     foot = [line for remark in remarks for line in textwrap.wrap(remark, 118)]
     start = _MARGIN + 28 * len(lines) + 12
     top = start + _LINE * len(below_lines)
-    middle = top + outlines.height * scale + 30
-    below = middle + sum(_LINE * len(entry) + 6 for _, entry in keys) + 12
+    bar, bar_text = outlines.scale_bar(outlines.width / 4)
+    radii: list[float] = []
+    if figures.symbols:
+        placed = max(1, int((outlines.square_km > 0).sum()))
+        largest = max(4.0, min(22.0, math.sqrt(outlines.width * outlines.height / placed) * scale))
+        radii = [largest * math.sqrt((k + 1) / len(fills)) for k in range(len(fills))]
+    bar_line = top + outlines.height * scale + 18
+    middle = bar_line + 34
+    heights = [
+        max(_LINE * len(entry) + 6, 2 * radii[k] + 6 if k < len(radii) else 0)
+        for k, (_, entry) in enumerate(keys)
+    ]
+    below = middle + sum(heights) + 12
     described = ". ".join([about, *(" ".join(entry) for _, entry in keys)])
     yield _opening(language, title, described, below + 16 * len(foot) + _MARGIN)
     if digests := table.provenance.digests:
@@ -140,9 +161,10 @@ def _pieces(
         f'<g transform="translate({_MARGIN} {top:.1f}) scale({scale:.6f})" fill-rule="evenodd" '
         f'stroke="{_BORDER}" stroke-width="{0.6 / scale:.3f}" stroke-linejoin="round">\n'
     )
-    # The areas, those of a class together; then dots on those in parentheses.
+    # The areas, those of a class together; then dots on those in parentheses, and symbols.
     names = level.labels(language)
-    for kind, fill in {**_FILLS, **dict(enumerate(classes.colours))}.items():
+    colours = [BLANK] * len(fills) if figures.symbols else fills
+    for kind, fill in {**_FILLS, **dict(enumerate(colours))}.items():
         mine = np.flatnonzero(which == kind).tolist()
         shapes = f'<path d="{"".join(outlines.paths[k] for k in mine)}"/>\n'
         if len(names) <= _NAMED:
@@ -156,14 +178,50 @@ def _pieces(
     limited = "".join(outlines.paths[k] for k in np.flatnonzero(figures.limited).tolist())
     if limited:
         yield f'<path d="{limited}" fill="{_fill(_LIMITED, "map-")}" pointer-events="none"/>\n'
-    yield "</g>\n"
-    for fill, entry in keys:  # a box and a text for each class and sign
+    if outlines.borders:
         yield (
-            f'<rect x="{_MARGIN}" y="{middle - 13:.1f}" width="26" height="16" '
-            f'fill="{_fill(fill)}" stroke="{_BORDER}" stroke-width=".8"/>\n'
+            f'<path d="{outlines.borders}" fill="none" stroke="{_INK}" '
+            f'stroke-width="{1.4 / scale:.3f}" pointer-events="none"/>\n'
         )
-        yield _lines(entry, middle, _LINE, f'font-size="14" fill="{_INK}"', x=_MARGIN + 36)
-        middle += _LINE * len(entry) + 6
+    if radii:
+        yield f'<g fill="{_SYMBOL}" stroke="#ffffff" stroke-width="{1 / scale:.3f}">\n'
+        order = sorted(np.flatnonzero(which >= 0).tolist(), key=lambda k: -which[k])
+        for k in order:  # small ones lie above large ones
+            x, y = outlines.centres[k].tolist()
+            title = f"<title>{_text(names[k])}: {_text(figures.texts[k])}</title>"
+            yield (
+                f'<circle cx="{x}" cy="{y}" r="{radii[which[k]] / scale:.1f}">'
+                f"{title if len(names) <= _NAMED else ''}</circle>\n"
+            )
+        yield "</g>\n"
+    yield "</g>\n"
+    yield (
+        f'<path d="M{_MARGIN} {bar_line - 5:.1f}v5h{bar * scale:.1f}v-5" fill="none" '
+        f'stroke="{_INK}" stroke-width="1.5"/>\n'
+    )
+    yield _lines(
+        [bar_text],
+        bar_line,
+        _LINE,
+        f'font-size="12" fill="{_SOFT}"',
+        x=_MARGIN + round(bar * scale) + 8,
+    )
+    wide_key = max(26.0, 2 * max(radii, default=0.0))
+    for k, (fill, entry) in enumerate(keys):  # a box or symbol and a text for each class and sign
+        line = middle + (heights[k] - _LINE * len(entry) - 6) / 2
+        if k < len(radii):
+            yield (
+                f'<circle cx="{_MARGIN + wide_key / 2:.1f}" cy="{line - 5:.1f}" '
+                f'r="{radii[k]:.1f}" fill="{fill}"/>\n'
+            )
+        else:
+            yield (
+                f'<rect x="{_MARGIN}" y="{line - 13:.1f}" width="26" height="16" '
+                f'fill="{_fill(fill)}" stroke="{_BORDER}" stroke-width=".8"/>\n'
+            )
+        look = f'font-size="14" fill="{_INK}"'
+        yield _lines(entry, line, _LINE, look, x=_MARGIN + round(wide_key) + 10)
+        middle += heights[k]
     yield _lines(foot, below, 16, f'font-size="12" fill="{_SOFT}"')
     yield "</svg>\n"
 

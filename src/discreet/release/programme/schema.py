@@ -31,7 +31,7 @@ from discreet.protection.noise import (
 from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
 from discreet.protection.suppression import SearchSettings
-from discreet.publication import FORMATS, MAPS
+from discreet.publication import FORMATS, MAPS, Shown
 from discreet.release.programme.rule_sections import RuleSetEntry
 from discreet.release.programme.sources import DataEntry, KeysEntry, PeriodEntry, SourceEntry
 from discreet.release.programme.values import (
@@ -520,6 +520,7 @@ class MapEntry(ProgrammeEntry):
     at: dict[str, Text] = Field(default_factory=dict)
     breaks: Breaks = "quantiles"
     classes: Annotated[int, Field(ge=2, le=7)] = 5
+    show: Shown = "auto"
     atlas: bool = True
 
 

@@ -26,6 +26,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import form_of
+from discreet.publication import NAMED_BREAKS
 from discreet.settings import Count, Settings, Text, is_number, name_list
 
 Language = Literal["en", "de"]
@@ -122,7 +123,7 @@ def one_of(names: Callable[[], Iterable[str]]) -> BeforeValidator:
 
 def _is_breaks(value: Any) -> bool:
     if not isinstance(value, list):
-        return value in ("quantiles", "equal")
+        return value in NAMED_BREAKS
     return (
         1 <= len(value) <= 8
         and all(map(is_number, value))
@@ -171,7 +172,7 @@ Breaks = Annotated[
     Any,
     valid(
         _is_breaks,
-        "must be 'quantiles', 'equal' or bounds",
+        f"must be one of {', '.join(NAMED_BREAKS)}, or bounds",
         "for example [0, 100, 1000], at most eight increasing bounds",
     ),
 ]
