@@ -11,8 +11,7 @@ import polars as pl
 from discreet_fire.runners.builtin.data import DataSet
 from discreet_fire.runners.builtin.runner import Interpreter
 from discreet_fire.runners.builtin.session import Session
-from discreet_fire.runners.builtin.syntax import steps_of
-from discreet_fire.runners.builtin.values import MISSING, missing_letter
+from discreet_fire.runners.builtin.syntax import MISSING, missing_letter, steps_of
 from discreet_fire.stata import parse_do
 from discreet_fire.statistics import SafeLimits
 

@@ -10,22 +10,22 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .calls import CallResult as CallResult
+    from .notebook import RepeatedOutput as RepeatedOutput
     from .notebook import ResearchSession as ResearchSession
+    from .notebook import repeated as repeated
     from .notebook import session as session
-    from .repetition import RepeatedOutput as RepeatedOutput
-    from .repetition import repeated as repeated
-    from .sacro_results import RESULTS as RESULTS
-    from .sacro_results import SacroOutput as SacroOutput
-    from .sacro_results import placed as placed
-    from .sacro_results import read_sacro as read_sacro
     from .session_data import SessionData as SessionData
     from .submission_folder import EVIDENCE as EVIDENCE
     from .submission_folder import MANIFEST as MANIFEST
     from .submission_folder import OUTPUTS as OUTPUTS
+    from .submission_folder import RESULTS as RESULTS
     from .submission_folder import SUMS as SUMS
     from .submission_folder import HandedOutput as HandedOutput
+    from .submission_folder import SacroOutput as SacroOutput
     from .submission_folder import manifest_of as manifest_of
+    from .submission_folder import placed as placed
     from .submission_folder import read_folder as read_folder
     from .submission_folder import read_manifest as read_manifest
+    from .submission_folder import read_sacro as read_sacro
 
 lazy_face(__name__)

@@ -27,9 +27,8 @@ from discreet_fire.linked_tables import (
     tables_of,
 )
 from discreet_fire.research_session.formulas import read_formula
-from discreet_fire.research_session.pictures import Style, picture
+from discreet_fire.research_session.outputs import SessionTable, Style, picture
 from discreet_fire.research_session.session_data import SessionData, with_total
-from discreet_fire.research_session.session_tables import SessionTable
 from discreet_fire.statistics import MEASURES, Check, CheckVerdict, SafeLimits, SafeResult, survival
 
 #: How the variables of an output are about units, as the ledger of releases asks.

@@ -1,8 +1,10 @@
-"""`ResearchSession`: statistics in a notebook whose outputs can be handed in.
+"""`ResearchSession`: statistics in a notebook whose outputs can be handed in, and repeated.
 
-In: records (CONFIDENTIAL), the rules of the centre, calls of a researcher. Out: `SessionOutput`s
-that show what may be shown, with verdict and reason; findings on tables taken together, at once;
-a folder for the review queue. True values stay in this process.
+In: records (CONFIDENTIAL), the rules of the centre, calls of a researcher; or what was asked for,
+from a folder that anybody can have written. Out: `SessionOutput`s that show what may be shown, with
+verdict and reason; findings on tables taken together, at once; a folder for the review queue; for
+each output that was handed in whether its files are what the call gives here. True values stay in
+this process.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from discreet.errors import DisclosureWarning, OutputCheckError
+from discreet.errors import DisclosureWarning, DiscreetError, OutputCheckError
+from discreet_fire.findings import Finding
 from discreet_fire.persons import plain_text
 from discreet_fire.research_session.calls import (
     METHODS,
@@ -25,17 +28,23 @@ from discreet_fire.research_session.calls import (
     SessionCall,
     answered,
 )
-from discreet_fire.research_session.linked_outputs import held_against, protected_together
-from discreet_fire.research_session.outputs import SessionOutput, listed
-from discreet_fire.research_session.pictures import Style
-from discreet_fire.research_session.sacro_results import write_sacro
-from discreet_fire.research_session.session_check import SessionCheck, check_of
+from discreet_fire.research_session.outputs import SessionOutput, Style, listed
+from discreet_fire.research_session.session_check import (
+    SessionCheck,
+    check_of,
+    held_against,
+    linked_notes,
+    not_followed,
+    protected_together,
+)
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.research_session.submission_folder import (
     MOST_OUTPUTS,
     HandedOutput,
     HandedSession,
+    files_of,
     write_folder,
+    write_sacro,
 )
 from discreet_fire.statistics import Check, CheckVerdict, SafeLimits, limits_of
 
@@ -512,3 +521,50 @@ def _plain_arguments(method: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RepeatedOutput:
+    """One output that was repeated (confidential)."""
+
+    handed: HandedOutput  # as it was handed in
+    result: CallResult | None  # what the call gave here; None if it failed
+    files: dict[str, str]  # what its files hold when they are made here
+    failure: str  # why the call failed; empty if it did not
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SessionRepetition:
+    """A session that was repeated (confidential)."""
+
+    outputs: tuple[RepeatedOutput, ...]
+    linked: tuple[Finding, ...]  # what its tables give away, taken together
+    unfollowed: tuple[int, ...]  # outputs whose counts were not held against others
+
+
+def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> SessionRepetition:
+    """Repeat all calls of a session."""
+    outputs: list[RepeatedOutput] = []
+    results: dict[int, CallResult] = {}
+    for one in handed.outputs:
+        earlier = [result.result for result in results.values() if result.about == "model"]
+        title = f"output {one.number}, {one.call.method}"
+        setting = CallSetting(data=data, limits=limits, title=title, earlier=earlier)
+        result, files, failure = None, {}, ""
+        try:
+            result = answered(one.call.call, setting)
+            hidden = frozenset(one.hidden)
+            shown = shown_output(one.call.call, result, one.number, one.name, limits, hidden)
+            files = files_of(shown)
+            results[one.number] = result
+        except DiscreetError as error:
+            result, failure = None, f"{error.code}: {error.what}"
+        except Exception as error:  # arguments that no session writes; a text may quote data
+            result, failure = None, type(error).__name__
+        outputs.append(RepeatedOutput(handed=one, result=result, files=files, failure=failure))
+    hidden_of = {one.number: frozenset(one.hidden) for one in handed.outputs}
+    return SessionRepetition(
+        outputs=tuple(outputs),
+        linked=linked_notes(results, limits, hidden_of),
+        unfollowed=not_followed(results),
+    )

@@ -22,7 +22,7 @@ from discreet.microdata import eager_columns, open_frame, read_microdata
 from discreet.record_batches import collected
 from discreet_fire.linked_tables import OutputRecords
 from discreet_fire.research_session.formulas import expression
-from discreet_fire.research_session.session_tables import TOTAL
+from discreet_fire.research_session.outputs import TOTAL
 from discreet_fire.statistics import take
 
 _RECORD = "\0record"

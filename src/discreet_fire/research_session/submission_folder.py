@@ -1,6 +1,6 @@
-"""The folder that a session hands in: outputs, what was asked, evidence, checksums. CONFIDENTIAL.
+"""Folders that are handed in: of a session, and of SACRO and acro. CONFIDENTIAL.
 
-In: outputs of a session; later the folder, as material that anybody can have written. Out: the
+In: outputs of a session; later a folder, as material that anybody can have written. Out: the
 folder, all of it or nothing; and what it holds, if every file is what its checksum says.
 
     outputs/       one file for each output, and its picture
@@ -8,15 +8,19 @@ folder, all of it or nothing; and what it holds, if every file is what its check
     evidence.json  the counts behind what is shown
     SHA256SUMS     checksums of all these
 
-No record, no identifier and no hidden number is in it.
+No record, no identifier and no hidden number is in it. In the form of SACRO (``results.json``)
+outputs are written so that acro and its viewer read them. Which rules were held against an output
+there is not known here: nothing of it counts as checked.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -27,9 +31,252 @@ from discreet.errors import OutputCheckError
 from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk, told_if_full
 from discreet_fire.research_session.calls import SessionCall
 from discreet_fire.research_session.outputs import SessionOutput
-from discreet_fire.research_session.sacro_results import RESULTS, is_sacro
 from discreet_fire.research_session.session_check import SessionCheck
 from discreet_fire.statistics import CheckVerdict
+
+RESULTS, _CHECKSUMS = "results.json", "checksums"
+#: The form of `results.json` that is written, by the version of acro that reads it.
+_FORM = "1.0.2"
+_LARGEST_FILE = 20_000_000
+#: What outputs may be: tables, texts, pictures. Others are named and not taken.
+_SUFFIXES = frozenset((".csv", ".txt", ".png", ".jpg", ".jpeg", ".svg"))
+#: How acro ends the names of outputs that officers read and nobody gets.
+_INSIDE = "DONT_RELEASE"
+_TYPES = {"ols": "regression", "logit": "regression", "probit": "regression", "hist": "histogram",
+          "survival": "survival plot", "custom": "custom"}  # fmt: skip
+
+_MITIGATION = ("suppress", "round")
+_SacroText = Annotated[str, Field(max_length=20_000)]
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class SacroFile(_Loose):
+    """A file of an output, with the cells that acro marked."""
+
+    name: Annotated[str, Field(max_length=200)]
+    sdc: dict[str, Any] = {}
+
+    @property
+    def marked(self) -> list[tuple[int, int]]:
+        """Places of cells that a check was about, from 0, without headings."""
+        cells = self.sdc.get("cells")
+        marked = set()
+        for places in cells.values() if isinstance(cells, dict) else ():
+            for place in places if isinstance(places, list) else ():
+                if (
+                    isinstance(place, list)
+                    and len(place) == 2
+                    and all(isinstance(at, int) and not isinstance(at, bool) for at in place)
+                ):
+                    marked.add((place[0], place[1]))
+        return sorted(marked)
+
+
+class SacroOutput(_Loose):
+    """What is said of one output."""
+
+    uid: _SacroText
+    status: _SacroText
+    type: _SacroText = ""
+    command: _SacroText = ""
+    summary: _SacroText = ""
+    comments: list[_SacroText] = []
+    exception: _SacroText | None = ""
+    files: list[SacroFile]
+
+
+class _Results(_Loose):
+    version: _SacroText
+    results: dict[str, SacroOutput]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SacroFolder:
+    """A folder of SACRO."""
+
+    version: str  # of its form
+    #: Its outputs by name, without what acro itself names as not to be released
+    outputs: Mapping[str, SacroOutput]
+    #: What is wrong with it, in sentences that name outputs, without a figure
+    wrong: tuple[tuple[str, str], ...]
+
+
+def is_sacro(folder: Path) -> bool:
+    """Whether a folder looks like one of SACRO."""
+    return (folder / RESULTS).is_file() and (folder / _CHECKSUMS).is_dir()
+
+
+def read_sacro(folder: Path) -> SacroFolder:
+    """What a folder of SACRO holds, if its files are what their checksums say."""
+    try:
+        results = _Results.model_validate_json((folder / RESULTS).read_bytes())
+    except (OSError, ValidationError, ValueError, RecursionError):
+        raise _not_sacro(folder, f"{RESULTS} is not what SACRO writes") from None
+    outputs = {key: one for key, one in results.results.items() if not key.endswith(_INSIDE)}
+    names = [file.name for one in outputs.values() for file in one.files]
+    if not names or len({name.casefold() for name in names}) < len(names):
+        raise _not_sacro(folder, "its outputs have no files, or one file for several")
+    wrong: list[tuple[str, str]] = []
+    for key, one in outputs.items():
+        if not key.isprintable() or not 0 < len(key) <= 200:
+            raise _not_sacro(folder, "the name of an output holds characters that hide or mislead")
+        for file in one.files:
+            _check_file(folder, file.name)
+            wrong += [(key, mark) for mark in _shown_marks(folder / file.name, file)]
+    return SacroFolder(version=results.version, outputs=outputs, wrong=tuple(wrong))
+
+
+def _check_file(folder: Path, name: str) -> None:
+    path = folder / name
+    plain = name == Path(name).name and name.isprintable() and not name.startswith(".")
+    if not plain or path.suffix.lower() not in _SUFFIXES:
+        raise _not_sacro(folder, f"{name!a} is not taken: outputs are tables, texts and pictures")
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST_FILE:
+        raise _not_sacro(folder, f"{name!a} is missing, or no ordinary file")
+    sums = folder / _CHECKSUMS / f"{name}.txt"
+    try:
+        known = sums.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        raise _not_sacro(folder, f"{name!a} has no checksum") from None
+    if hashlib.sha256(path.read_bytes()).hexdigest() != known:
+        raise _not_sacro(folder, f"{name!a} is not what its checksum says")
+
+
+def _shown_marks(path: Path, file: SacroFile) -> list[str]:
+    """Cells that acro marked, and that its table shows all the same."""
+    if path.suffix.lower() != ".csv" or not file.marked:
+        return []
+    try:
+        rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    except (UnicodeDecodeError, csv.Error):
+        return ["the table cannot be read"]
+    whole = _numbers_of(rows)
+    if whole is None:
+        return ["which cells were marked cannot be seen in this table; look at it"]
+    shown = 0
+    for row, column in file.marked:
+        if not (0 <= row < len(whole) and 0 <= column < len(whole[row])):
+            return ["a marked cell is not in the table; look at it"]
+        shown += whole[row][column].strip() not in ("", "nan", "NaN", "<NA>")
+    if not shown:
+        return []
+    cells = "1 cell" if shown == 1 else f"{shown} cells"
+    return [f"{cells} that broke a rule there are shown all the same"]
+
+
+def _numbers_of(rows: list[list[str]]) -> list[list[str]] | None:
+    """The cells of a table with one line of headings and one column of labels; else None."""
+    if len(rows) < 2 or len({len(row) for row in rows}) > 1:
+        return None
+    head, *body = rows
+    simple = bool(head[0]) and all(row[0] for row in body) and not any(map(_is_number, head[1:2]))
+    labels = [row[1] for row in body if len(row) > 1]
+    if not simple or not all(not one or _is_number(one) for one in labels):
+        return None
+    return [row[1:] for row in body]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _not_sacro(folder: Path, message: str) -> OutputCheckError:
+    hint = "submit the folder as acro.finalise() wrote it"
+    return OutputCheckError(message, code="sacro-folder", where=folder.name, hint=hint)
+
+
+# Sessions in the form of SACRO --------------------------------------------------------------------
+
+
+def write_sacro(
+    outputs: Sequence[SessionOutput],
+    folder: Path,
+    decisions: Mapping[int, Mapping[str, str]] | None = None,
+) -> Path:
+    """Write outputs as acro does: tables as CSV, `results.json`, a checksum for each file."""
+    if folder.exists() or folder.is_symlink():
+        message, hint = "the place is already in use", "name a new folder"
+        raise OutputCheckError(message, code="sacro-folder", where=str(folder), hint=hint)
+    files: dict[str, str] = {}
+    results = {}
+    for one in outputs:
+        own = _sacro_files(one)
+        files |= own
+        results[one.name] = _entry(one, list(own), (decisions or {}).get(one.number))
+    about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
+    plain = {"version": _FORM, "tool": about, "results": results}
+    files[RESULTS] = json.dumps(plain, ensure_ascii=False, indent=4) + "\n"
+    return placed({name: text.encode() for name, text in files.items()}, folder)
+
+
+def placed(files: Mapping[str, bytes], folder: Path) -> Path:
+    """Write files with a checksum for each, in one step."""
+    check_writable(folder.parent)
+    pending = folder.with_name(f".{folder.name}{TEMPORARY_SUFFIX}")
+    with told_if_full(folder):
+        if pending.exists():
+            shutil.rmtree(pending)
+        try:
+            (pending / _CHECKSUMS).mkdir(parents=True)
+            for name, data in files.items():
+                (pending / name).write_bytes(data)
+                kept_on_disk(pending / name)
+                digest = hashlib.sha256(data).hexdigest()
+                (pending / _CHECKSUMS / f"{name}.txt").write_text(digest, encoding="ascii")
+            pending.rename(folder)
+        except BaseException:
+            shutil.rmtree(pending, ignore_errors=True)
+            raise
+    kept_on_disk(folder.parent)
+    return folder
+
+
+def _sacro_files(one: SessionOutput) -> dict[str, str]:
+    stem = one.name.replace(" ", "_")
+    files = {}
+    if one.table is not None:
+        files[f"{stem}_0.csv"] = one.table.csv()
+    elif one.coefficients:
+        files[f"{stem}_0.csv"] = one.coefficients
+    else:
+        files[f"{stem}_0.txt"] = f"{one.text}\n"
+    if one.svg:
+        files[f"{stem}_1.svg"] = one.svg
+    return files
+
+
+def _entry(
+    one: SessionOutput, files: list[str], decision: Mapping[str, str] | None
+) -> dict[str, Any]:
+    method = one.call.partition("(")[0]
+    outcome: dict[str, dict[str, str]] = {}
+    if one.table is not None:
+        for measure, numbers in one.table.measures.items():
+            cells = ["hidden" if x is None else "ok" for x in numbers]
+            outcome[measure] = {str(at): cell for at, cell in enumerate(cells)}
+    return {
+        "uid": one.name,
+        "status": one.verdict.value,
+        "type": _TYPES.get(method, "table"),
+        "properties": {"method": method, "mitigation": _MITIGATION["rounding=" in one.call]},
+        "files": [{"name": name, "sdc": {}} for name in files],
+        "outcome": outcome,
+        "command": one.call,
+        "summary": one.summary,
+        "timestamp": "",
+        "comments": [one.comment] if one.comment else [],
+        "exception": one.exception,
+        "fair": {},
+        **({} if decision is None else {"decision": dict(decision)}),
+    }
+
 
 MANIFEST, EVIDENCE, SUMS, OUTPUTS = "session.json", "evidence.json", "SHA256SUMS", "outputs"
 _FORMAT = "discreet session 1"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .control_group import control_folder as control_folder
+    from .closed_process import control_folder as control_folder
     from .protocol import FIGURES as FIGURES
     from .protocol import RunResult as RunResult
     from .protocol import StatisticShown as StatisticShown
     from .protocol import run_program as run_program
     from .protocol import write_confidential as write_confidential
     from .protocol import write_run as write_run
+    from .registry import VARIABLE as VARIABLE
     from .registry import runner_for as runner_for
     from .registry import runners as runners
-    from .settings import VARIABLE as VARIABLE
 
 lazy_face(__name__)

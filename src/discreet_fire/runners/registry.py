@@ -1,14 +1,136 @@
 """The runners that there are, by the suffixes of their programs.
 
-In: the name of a program, the centre's settings. Out: the `Runner` that takes it. Nothing
-confidential.
+In: the name of a program; the TOML file of the server that `DISCREET_RUNNERS` names, which says
+which programs of the centre run what. Out: the `Runner` that takes it. Without the file there is
+the builtin one alone. Nothing confidential.
+
+    [python]
+    executable = "/opt/discreet/bin/python"
+    seconds = 3600
+
+    [r]
+    executable = "/usr/bin/Rscript"
+    read = ["/usr/local/lib/R"]
+
+    [stata]
+    executable = "/usr/local/stata18/stata-mp"
+    ado = "/opt/discreet/stata"
+    read = ["/usr/local/stata18"]
 """
 
 from __future__ import annotations
 
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from discreet.errors import OutputCheckError, Problem
+from discreet_fire.runners.closed_process import ProcessLimits
 from discreet_fire.runners.protocol import Runner
+from discreet_fire.runners.script_run import PythonRunner, RRunner
+from discreet_fire.runners.stata_batch import StataBatch
+
+#: The environment variable that names the file.
+VARIABLE = "DISCREET_RUNNERS"
+_LIMITS = {
+    "seconds": (0.01, 10**7), "memory_mb": (100, 10**7), "output_mb": (1, 10**5),
+    "files_mb": (1, 10**7), "processes": (1, 10**6), "processors": (0.01, 10**4),
+}  # fmt: skip
+
+_Table = Mapping[str, Any]
+
+
+def _python(table: _Table) -> Runner:
+    return PythonRunner(executable=Path(table["executable"]), **_process(table))
+
+
+def _r(table: _Table) -> Runner:
+    return RRunner(executable=Path(table["executable"]), **_process(table))
+
+
+def _stata(table: _Table) -> Runner:
+    executable, ado = Path(table["executable"]), Path(table["ado"])
+    return StataBatch(executable=executable, ado=ado, **_process(table))
+
+
+_MAKERS: dict[str, Callable[[_Table], Runner]] = {"python": _python, "r": _r, "stata": _stata}
+_OWN = {"python": (), "r": (), "stata": ("ado",)}
+
+
+def configured() -> tuple[Runner, ...]:
+    """The runners of the file that the environment names; none if it names none."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return ()
+    path = Path(named)
+    try:
+        return _read(path, path.stat().st_mtime_ns)
+    except OSError as error:
+        message = f"the settings of runners cannot be read ({error.strerror})"
+        raise OutputCheckError(message, code="runners", where=str(path)) from None
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _changed: int) -> tuple[Runner, ...]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        message = f"this is not a TOML file: {error}"
+        raise OutputCheckError(message, code="runners", where=str(path)) from None
+    problems = [problem for name, table in document.items() for problem in _problems(name, table)]
+    if problems:
+        raise OutputCheckError.of(
+            [Problem(one.what, f"{path.name}: {one.where}", one.hint) for one in problems],
+            f"{len(problems)} settings of runners are wrong",
+            code="runners",
+        )
+    return tuple(_MAKERS[name](table) for name, table in document.items())
+
+
+def _problems(name: str, table: object) -> list[Problem]:
+    """What is wrong with the settings of one runner."""
+    if name not in _MAKERS or not isinstance(table, dict):
+        return [Problem("unknown runner", name, f"runners: {', '.join(_MAKERS)}")]
+    files = ("executable", *_OWN[name])
+    known = (*files, "read", "closed", "control_groups", *_LIMITS)
+    hint = f"settings: {', '.join(known)}"
+    problems = [
+        Problem("unknown setting", f"{name}.{one}", hint) for one in table if one not in known
+    ]
+    for one in (*files, *({"control_groups"} & table.keys())):
+        value = table.get(one)
+        if not isinstance(value, str) or not Path(value).is_absolute() or not Path(value).exists():
+            problems.append(
+                Problem("is the whole path of something that is there", f"{name}.{one}")
+            )
+    for one, (low, high) in _LIMITS.items():
+        value = table.get(one, low)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not low <= value <= high:
+            problems.append(Problem(f"is a number from {low} to {high}", f"{name}.{one}"))
+    read = table.get("read", [])
+    if not isinstance(read, list) or not all(
+        isinstance(one, str) and Path(one).is_absolute() for one in read
+    ):
+        problems.append(Problem("is a list of whole paths", f"{name}.read"))
+    if table.get("closed", True) is not True:  # a setting of earlier versions
+        message, hint = "programs run closed off, or not at all", "leave this setting out"
+        problems.append(Problem(message, f"{name}.closed", hint))
+    return problems
+
+
+def _process(table: _Table) -> dict[str, Any]:
+    """What a program may use and read."""
+    limits = {name: table[name] for name in _LIMITS if name in table}
+    groups = table.get("control_groups")
+    return {
+        "limits": ProcessLimits(**limits, control_groups=None if groups is None else Path(groups)),
+        "read": tuple(Path(one) for one in table.get("read", [])),
+    }
+
 
 _KNOWN: dict[str, Runner] = {}
 
@@ -28,7 +150,7 @@ def runners() -> tuple[Runner, ...]:
     ('builtin', ['.do'])
     """
     from discreet_fire.runners.builtin.runner import BUILTIN
-    from discreet_fire.runners.settings import configured
+    from discreet_fire.runners.registry import configured
 
     own = configured()
     taken = {suffix for one in own for suffix in one.suffixes}

@@ -1,49 +1,173 @@
-"""One run of a script in a closed process, whatever its language.
+"""Scripts in Python and R that run on microdata in a closed process: `PythonRunner`, `RRunner`.
 
-In: a script, data (CONFIDENTIAL), the rules, a plan of its process. Out: a `RunResult`.
+In: a script that `discreet fire pre` has rewritten, data (CONFIDENTIAL), the rules. Out: a
+`RunResult` whose safe outputs this process has worked out itself. What the script prints besides is
+unchecked, unless it is a text that stands in it. A script that does not come to its end shows
+nothing, since values may have stopped it.
+
+It runs in a folder that is gone afterwards, with copies of what lies beside it. Lines of the
+program itself begin with a bar in the log, so that none can pass for a command or for safe output.
+A line that is written in the program as it is tells nothing by itself, as often as it is written
+there: how often a loop prints it may be a value. Empty lines and blanks around texts are left out,
+since their number may be a value, too.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Unpack
 
 from discreet.errors import DiscreetError, OutputCheckError
+from discreet_fire.runners import python_program
 from discreet_fire.runners.asked_statistics import (
     AskedStatistic,
     AskedStatistics,
     BrokenRequestError,
+    DataRecords,
+    token,
 )
-from discreet_fire.runners.closed_process import (
-    ProcessEnd,
-    ProcessLimits,
-    ProcessPlan,
-    run_closed,
-)
+from discreet_fire.runners.closed_process import ProcessEnd, ProcessLimits, ProcessPlan, run_closed
 from discreet_fire.runners.confinement import PROGRAM
-from discreet_fire.runners.exchanged_data import RENAMED, ExchangedData
-from discreet_fire.runners.program_folder import program_folder
 from discreet_fire.runners.protocol import (
     RedactedError,
     RunInput,
     RunResult,
+    ShownOutput,
     StatisticShown,
     Witness,
 )
-from discreet_fire.runners.script_log import script_log
-from discreet_fire.runners.traced_records import DataRecords
 from discreet_fire.runners.value_sources import (
     LOST,
     NAMES,
+    RENAMED,
+    ExchangedData,
     HandedOver,
     changed,
     parts_for,
     rests_on_few,
 )
-from discreet_fire.texts import SourceText
+from discreet_fire.scripts import RSyntaxError, parse_r
+from discreet_fire.statistics import Check, CheckVerdict, SafeResult
+from discreet_fire.texts import SourceText, read_source
+
+#: A folder of programs is small; what is larger is data.
+_LARGEST = 200_000_000
+
+
+@contextmanager
+def program_folder(program: Path, data: Sequence[Path]) -> Iterator[Path]:
+    """A new folder; gives the copy of the program in it."""
+    home = program.absolute().parent
+    names = {file.name for file in data}
+    with tempfile.TemporaryDirectory(prefix="discreet-run-") as folder:
+        place = Path(folder).resolve()
+        left = _LARGEST
+        for here, folders, files in os.walk(home):
+            folders.sort()
+            inside = place / Path(here).relative_to(home)
+            inside.mkdir(exist_ok=True)
+            for name in sorted(files):
+                source = Path(here, name)
+                if (
+                    source.is_symlink()
+                    or not source.is_file()
+                    or (inside == place and name in names)
+                ):
+                    continue
+                left -= source.stat().st_size
+                if left < 0:
+                    message = "the folder of the program holds too much to be copied"
+                    hint = "put programs in a folder of their own, and name data with --data"
+                    raise OutputCheckError(
+                        message, code="program-folder", where=str(home), hint=hint
+                    )
+                shutil.copyfile(source, inside / name)
+        yield place / program.name
+
+
+_TEXT = Check(
+    rule="text", verdict=CheckVerdict.passed, reason="the text stands in the program as it is"
+)
+_BAR = "| "
+
+
+@dataclass(kw_only=True, repr=False)
+class ScriptLog:
+    """Lines and outputs of a log; whether all its lines belong to outputs."""
+
+    lines: list[str] = field(default_factory=list)
+    outputs: list[ShownOutput] = field(default_factory=list)
+    checked: bool = True
+
+
+def script_log(
+    output: bytes, answered: Sequence[AskedStatistic], literals: Mapping[str, int]
+) -> ScriptLog:
+    r"""The log of what a script wrote.
+
+    >>> done = script_log(b"Table 1\n81250.5\n", (), {"Table 1": 1})
+    >>> done.lines, done.checked
+    (['. * text of the program', '| Table 1', '| 81250.5'], False)
+    """
+    log = ScriptLog()
+    tokens = {token(at): one for at, one in enumerate(answered, start=1)}
+    text = output.decode("utf-8", "replace").replace("\r\n", "\n")
+    lines = [line for line in text.split("\n") if line.strip()]
+    left, shown = Counter(literals), set[tuple[int, str, str]]()
+    for one, same in groupby(lines, key=tokens.get):
+        if one is None:
+            _put_text(log, list(same), left)
+            continue
+        for _ in same:
+            place_and_text = (one.line, one.result.command, one.result.shown)
+            log.checked &= place_and_text not in shown
+            shown.add(place_and_text)
+            log.lines += [f". {one.result.command}", *one.result.shown.split("\n")]
+            log.outputs.append(ShownOutput(one.line, one.result.command, one.result))
+    return log
+
+
+def _put_text(log: ScriptLog, lines: Sequence[str], left: Counter[str]) -> None:
+    """Text of the program between two outputs."""
+    log.lines.append(". * text of the program")
+    judged = []
+    for line in lines:
+        text = _literal(line)
+        left[text] -= 1
+        known = left[text] >= 0 and text.isprintable()
+        judged.append((known, f"{_BAR}{text if known else _printable(line)}".rstrip()))
+    for known, part in groupby(judged, key=itemgetter(0)):
+        shown = [line for _, line in part]
+        log.lines += shown
+        log.checked &= known
+        if known:
+            result = SafeResult(command="text", shown="\n".join(shown), checks=[_TEXT])
+            log.outputs.append(ShownOutput(0, "text", result))
+
+
+def _literal(line: str) -> str:
+    """The text of a line, without the marks that R puts around texts."""
+    text = line.strip()
+    if text.startswith("[1] "):
+        text = text[4:].strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def _printable(line: str) -> str:
+    return "".join(one if one.isprintable() else " " for one in line.expandtabs())
 
 
 class ProgramStopError(RedactedError):
@@ -183,3 +307,127 @@ class ScriptRun:
         error = ProgramStopError(over)
         data = self.given["data"]
         return RunResult.of(self.source, data, lines=(), outputs=(), checked=False, error=error)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonRunner:
+    """Runs Python scripts."""
+
+    executable: Path = Path(sys.executable)  # a Python that has this package
+    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a script may use
+    read: tuple[Path, ...] = ()  # what else it may read
+
+    name = "python"
+    suffixes = frozenset((".py",))
+    captures_universes = True
+    own_commands = False
+    follows_values = False
+
+    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
+        """Run a script."""
+        source = read_source(program)
+        with ScriptRun.of(source, given) as script:
+            plan = ProcessPlan(
+                command=[str(self.executable), "-I", python_program.__file__, script.name],
+                folder=script.folder,
+                read=[*self.read, *_prefixes(self.executable), *_packages()],
+                data=given["data"],
+                environment=script.environment,
+                limits=script.within(self.limits),
+            )
+            return script.result(plan, literals_of(source.text))
+
+
+def _packages() -> Iterator[Path]:
+    for name in ("discreet", "discreet_fire"):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        yield Path(spec.origin).parent
+
+
+def _prefixes(executable: Path) -> Sequence[Path]:
+    """Where a Python keeps its library."""
+    places = [executable, executable.resolve()]
+    prefixes = [place.parent.parent for place in places]
+    if executable == Path(sys.executable):
+        prefixes += [Path(sys.prefix), Path(sys.base_prefix)]
+    return [place for place in dict.fromkeys(prefixes) if place != Path("/")]
+
+
+def literals_of(text: str) -> Counter[str]:
+    r"""Lines that stand in a script as texts, with how often they do.
+
+    >>> sorted(literals_of("print('Table 1\\nWages')\nx = f'{y} made of parts'"))
+    ['Table 1', 'Wages']
+    """
+    tree = ast.parse(text)
+    parts = {id(one) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
+             for one in ast.walk(node)}  # fmt: skip
+    texts = (
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts
+    )
+    return Counter(line.strip() for one in texts for line in one.split("\n") if line.strip())
+
+
+#: The folder of `discreet_safe.R` for scripts that a runner runs.
+_FUNCTIONS = Path(__file__).parent / "r_functions"
+#: What its functions say where there is no safe form; texts of the program, too.
+_SAID = frozenset(
+    ["FDZ: percentiles as of type 6"]
+    + [
+        f"FDZ: no safe form of this: {what}"
+        for what in (
+            "trimmed mean", "these percentiles", "correlations of ranks", "correlations of this",
+            "table of more than two variables", "this kind of model", "a model with weights",
+            "this model", "summary of texts", "tabstat", "centile", "correlate", "pwcorr",
+            "tabulate", "regress", "logit", "probit", "summarize",
+        )
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RRunner:
+    """Runs R scripts."""
+
+    executable: Path = Path("/usr/bin/Rscript")  # the program Rscript
+    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a script may use
+    read: tuple[Path, ...] = ()  # what else it may read, such as folders of packages
+
+    name = "r"
+    suffixes = frozenset((".r",))
+    captures_universes = True
+    own_commands = False
+    follows_values = False
+
+    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
+        """Run a script."""
+        source = read_source(program)
+        with ScriptRun.of(source, given) as script:
+            seed = f"set.seed({given['seed'] % 2**31})"
+            script.copy.write_text(f"{seed}\n{source.text}", encoding="utf-8")
+            plan = ProcessPlan(
+                command=[str(self.executable), "--vanilla", script.name],
+                folder=script.folder,
+                read=[*self.read, _FUNCTIONS],
+                data=given["data"],
+                environment={**script.environment, "DISCREET_R": str(_FUNCTIONS)},
+                limits=script.within(self.limits),
+            )
+            return script.result(plan, _r_literals(source.text))
+
+
+def _r_literals(text: str) -> Counter[str]:
+    """Lines that stand in a script as texts, or that its safe functions may say, with how often."""
+    try:
+        nodes = [node for top in parse_r(text) for node in top.walk()]
+    except (RSyntaxError, RecursionError):
+        return Counter()
+    texts = [node.value for node in nodes if node.kind == "string"]
+    literals = dict.fromkeys(_SAID, text.count("fdz_"))
+    return Counter(literals) + Counter(
+        line.strip() for one in texts for line in one.split("\n") if line.strip()
+    )

@@ -25,12 +25,16 @@ import polars as pl
 
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue import statistic_row
-from discreet_fire.runners.asked_statistics import AskedStatistics, StatisticRequest
+from discreet_fire.runners.asked_statistics import (
+    AskedStatistics,
+    DataRecords,
+    StatisticRequest,
+    columns_of,
+)
 from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
 from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
 from discreet_fire.runners.script_run import ProgramStopError, ScriptRun
-from discreet_fire.runners.traced_records import DataRecords, columns_of
 from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 from discreet_fire.texts import read_source
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .borderline import borderline_facts as borderline_facts
     from .centile import centile as centile
     from .codebook import codebook as codebook
     from .codebook import count as count
@@ -26,10 +25,13 @@ if TYPE_CHECKING:
     from .codebook import levelsof as levelsof
     from .correlate import correlate as correlate
     from .correlate import pwcorr as pwcorr
+    from .disclosure_rules import borderline_facts as borderline_facts
     from .disclosure_rules import concentrated as concentrated
     from .group_suppression import counts_to_hide as counts_to_hide
     from .grouped_values import GroupedValues as GroupedValues
+    from .histogram import MEASURES as MEASURES
     from .histogram import histogram as histogram
+    from .histogram import survival as survival
     from .layout import Grid as Grid
     from .layout import closed as closed
     from .layout import count_text as count_text
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from .limits import LANGUAGES as LANGUAGES
     from .limits import SafeLimits as SafeLimits
     from .limits import limits_of as limits_of
-    from .mean_tests import ttest as ttest
     from .models.binary import logit as logit
     from .models.binary import probit as probit
     from .models.design import parse_terms as parse_terms
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from .models.distributions import t_two_sided as t_two_sided
     from .models.distributions import z_quantile as z_quantile
     from .models.regress import regress as regress
-    from .models.utest import utest as utest
+    from .models.regress import utest as utest
     from .panel import xtdescribe as xtdescribe
     from .panel import xtsum as xtsum
     from .records import OTHER as OTHER
@@ -66,13 +67,12 @@ if TYPE_CHECKING:
     from .results import worst as worst
     from .summarize import summarize as summarize
     from .summarize import tabstat as tabstat
-    from .survival_models import MEASURES as MEASURES
-    from .survival_models import survival as survival
-    from .table import table as table
+    from .summarize import ttest as ttest
     from .table_suppression import SumTable as SumTable
     from .table_suppression import count_levels as count_levels
     from .table_suppression import margins_of as margins_of
     from .table_suppression import with_margins as with_margins
-    from .tabulate import tabulate as tabulate
+    from .tables import table as table
+    from .tables import tabulate as tabulate
 
 lazy_face(__name__)

@@ -19,7 +19,7 @@ from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.records import MicrodataRecords, count_of, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES, describe
-from discreet_fire.statistics.tabulate import GroupWeights
+from discreet_fire.statistics.tables import GroupWeights
 
 #: Variables of at most so many values are tabulated.
 _CATEGORIES = 9

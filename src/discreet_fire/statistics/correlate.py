@@ -19,7 +19,7 @@ import polars as pl
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
-from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.grouped_values import GroupedValues, exact_sum
 from discreet_fire.statistics.layout import (
     Grid,
     abbreviated,
@@ -32,7 +32,6 @@ from discreet_fire.statistics.layout import (
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.records import names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
-from discreet_fire.statistics.sums import exact_sum
 
 
 def correlate(

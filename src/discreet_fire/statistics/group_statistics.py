@@ -16,10 +16,9 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Facts, free_statistics
-from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.grouped_values import GroupedValues, exact_sum
 from discreet_fire.statistics.layout import rounded
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.sums import exact_sum
 
 
 def percentile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:

@@ -19,9 +19,8 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet_fire.statistics.disclosure_rules import Facts, broken, free_statistics
-from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.grouped_values import GroupedValues, exact_sum
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.sums import exact_sum
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -30,8 +30,8 @@ from discreet.microdata import (
     require_columns,
 )
 from discreet.record_batches import collected
-from discreet_fire.statistics.contributions import EntityNumbers
 from discreet_fire.statistics.group_suppression import counts_to_hide
+from discreet_fire.statistics.grouped_values import EntityNumbers
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.commands import app
-from discreet_fire.runners.settings import VARIABLE
+from discreet_fire.runners.registry import VARIABLE
 
 DRAWN = np.random.default_rng(5)
 FRAME = pl.DataFrame({"pid": range(200), "wage": (1000 + 2000 * DRAWN.random(200)).round(2)})

@@ -25,7 +25,7 @@ from discreet_fire.queue import (
     submit,
     view,
 )
-from discreet_fire.research_session.sacro_results import read_sacro
+from discreet_fire.research_session.submission_folder import read_sacro
 from tests.helpers.queue_parts import new_queue
 from tests.helpers.session_parts import people
 

@@ -29,8 +29,7 @@ from discreet_fire.linked_tables.withheld_cells import more_withheld, opened_cel
 from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import safe_statistic
-from discreet_fire.statistics.table import table
-from discreet_fire.statistics.tabulate import tabulate
+from discreet_fire.statistics.tables import table, tabulate
 from tests.helpers.rows import for_all_rows
 
 LIMITS = SafeLimits()

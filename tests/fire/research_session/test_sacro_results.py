@@ -16,7 +16,7 @@ import pytest
 import discreet_fire as fire
 from discreet.errors import DisclosureWarning, OutputCheckError
 from discreet_fire.queue import Submission, approve, release, submit, view
-from discreet_fire.research_session.sacro_results import read_sacro
+from discreet_fire.research_session.submission_folder import read_sacro
 from tests.helpers.queue_parts import new_queue
 from tests.helpers.session_parts import people
 

@@ -21,7 +21,6 @@ from typer.testing import CliRunner
 
 from discreet.cli.commands import app
 from discreet_fire.runners import closed_process, confinement
-from discreet_fire.runners import control_group as control_groups
 from discreet_fire.runners.closed_process import (
     NotClosedError,
     ProcessEnd,
@@ -29,7 +28,7 @@ from discreet_fire.runners.closed_process import (
     ProcessPlan,
     run_closed,
 )
-from discreet_fire.runners.settings import VARIABLE
+from discreet_fire.runners.registry import VARIABLE
 from tests.helpers.places import ROOT
 
 LIMITS = {"seconds": 60.0, "output_mb": 2, "files_mb": 20, "processes": 20, "memory_mb": 4000}
@@ -165,7 +164,7 @@ def test_a_run_has_a_control_group_of_its_own(
     world: Path, groups: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        control_groups, "_PATIENCE", 0.05
+        closed_process, "_UNTIL_EMPTY", 0.05
     )  # here files stay, and so does the folder
     limits = {**LIMITS, "control_groups": groups, "processors": 1.5}
     plan = plan_of(world, [sys.executable, "-I", "-c", "print('it ran')"], limits)
@@ -196,12 +195,12 @@ def test_a_stated_control_group_that_cannot_be_used_is_missed(world: Path, group
     (groups / "cgroup.controllers").write_text("hugetlb\n")
     command = [sys.executable, "-I", "-c", "print('it ran')"]
     for limits in ({"control_groups": groups}, {"processors": 1.0}):
-        if "control_groups" in limits or control_groups.control_folder() is None:
+        if "control_groups" in limits or closed_process.control_folder() is None:
             with pytest.raises(NotClosedError, match="a control group with memory"):
                 run(world, command, {**LIMITS, **limits})
     (groups / "cgroup.controllers").write_text("cpu memory pids\n")
     (groups / "cgroup.subtree_control").write_text("memory\n")
-    assert control_groups.control_folder(groups) == groups
+    assert closed_process.control_folder(groups) == groups
     assert (groups / "cgroup.subtree_control").read_text() == "+cpu +pids"
 
 
@@ -214,7 +213,7 @@ def test_the_command_says_what_limits_programs(
         settings.write_text(f'[python]\nexecutable = "{sys.executable}"\n{more}')
         text = " ".join(CliRunner().invoke(app, ["fire", "runners"]).stdout.split())
         assert f"python: .py, {sys.executable}" in text
-        own = control_groups.control_folder(groups if more else None)
+        own = closed_process.control_folder(groups if more else None)
         assert (f"Control groups in {own}" if own else "No control group (cgroup v2)") in text
         assert own == groups or not more
 
@@ -226,7 +225,7 @@ def test_a_control_group_of_the_kernel_ends_what_is_in_it(tmp_path: Path) -> Non
     for top in [one for one in tops if os.access(one / "cgroup.procs", os.W_OK)]:
         with subprocess.Popen(["/bin/sleep", "600"]) as sleeps:
             words = {"memory": 1 << 30, "processes": 20, "processors": None}
-            with control_groups.control_group(top, **words) as group:
+            with closed_process.control_group(top, **words) as group:
                 assert group is not None
                 Path(group.entrance).write_text(str(sleeps.pid))
                 assert group.folder.name in Path(f"/proc/{sleeps.pid}/cgroup").read_text()

@@ -31,8 +31,7 @@ from discreet_fire.runners.protocol import (
     StatisticShown,
     run_program,
 )
-from discreet_fire.runners.python_runner import PythonRunner
-from discreet_fire.runners.r_runner import RRunner
+from discreet_fire.runners.script_run import PythonRunner, RRunner
 from discreet_fire.statistics import SafeLimits, SafeResult, count, summarize
 from discreet_fire.texts import read_source
 

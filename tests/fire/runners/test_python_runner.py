@@ -29,10 +29,8 @@ from discreet_fire.runners import closed_process
 from discreet_fire.runners.asked_statistics import AskedStatistic, token
 from discreet_fire.runners.closed_process import ProcessLimits
 from discreet_fire.runners.protocol import RunResult, StatisticShown, run_program
-from discreet_fire.runners.python_runner import PythonRunner
-from discreet_fire.runners.registry import runners
-from discreet_fire.runners.script_log import script_log
-from discreet_fire.runners.settings import VARIABLE
+from discreet_fire.runners.registry import VARIABLE, runners
+from discreet_fire.runners.script_run import PythonRunner, script_log
 from discreet_fire.statistics import SafeLimits, SafeResult
 from tests.helpers.rows import for_all_rows
 

@@ -14,8 +14,7 @@ from discreet_fire.findings import Severity
 from discreet_fire.queue import Queue, QueueSettings, Submission, approve, release, submit, view
 from discreet_fire.runners.closed_process import ProcessLimits
 from discreet_fire.runners.protocol import RedactedError, RunResult, StatisticShown, run_program
-from discreet_fire.runners.registry import runner_for
-from discreet_fire.runners.settings import VARIABLE
+from discreet_fire.runners.registry import VARIABLE, runner_for
 from discreet_fire.runners.stata_batch import StataBatch
 from discreet_fire.statistics import SafeLimits
 from tests.helpers import fake_stata

@@ -9,12 +9,11 @@ import polars as pl
 import pytest
 
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.runners.asked_statistics import columns_of
 from discreet_fire.runners.builtin.data import DataSet, dta_bytes
-from discreet_fire.runners.exchanged_data import RENAMED, ExchangedData
 from discreet_fire.runners.protocol import RunResult, run_program
-from discreet_fire.runners.python_runner import PythonRunner
-from discreet_fire.runners.r_runner import RRunner
-from discreet_fire.runners.traced_records import columns_of
+from discreet_fire.runners.script_run import PythonRunner, RRunner
+from discreet_fire.runners.value_sources import RENAMED, ExchangedData
 from discreet_fire.statistics import SafeLimits
 
 PERSONS = 240

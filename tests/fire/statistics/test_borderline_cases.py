@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.commands import app
 from discreet_fire.statistics import SafeLimits, codebook, regress, summarize, tabstat, tabulate
-from discreet_fire.statistics.borderline import borderline_facts
+from discreet_fire.statistics.disclosure_rules import borderline_facts
 
 FIRMS = pl.DataFrame(
     {

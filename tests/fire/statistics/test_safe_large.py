@@ -11,16 +11,15 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire import statistics
-from discreet_fire.statistics import sums
-from discreet_fire.statistics.contributions import EntityNumbers
+from discreet_fire.statistics import grouped_values
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, concentrated
 from discreet_fire.statistics.group_statistics import percentile
-from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.grouped_values import EntityNumbers, GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models import regress
 from discreet_fire.statistics.records import coded, count_of, group, take
 from discreet_fire.statistics.results import CheckVerdict
-from discreet_fire.statistics.tabulate import GroupWeights
+from discreet_fire.statistics.tables import GroupWeights
 from tests.helpers.rows import for_all_rows
 
 ROWS = 21_000
@@ -217,7 +216,7 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
         heavy = set()
         for at, region in enumerate(weighing.axis.values):
             part = rows.filter(pl.col("region") == region, pl.col("weight") > 0)
-            exact = sums.exact_sum(part["weight"].to_numpy())
+            exact = grouped_values.exact_sum(part["weight"].to_numpy())
             assert weighing.amounts[at] == exact
             loads = part if entity is None else part.group_by(entity).agg(pl.col("weight").sum())
             first, second, *_ = [*loads["weight"].sort(descending=True), 0.0, 0.0]
@@ -334,9 +333,9 @@ def test_exact_sums_of_groups_are_those_of_each_alone():
     rng = np.random.default_rng(4)
     values = rng.normal(size=ROWS) * 10.0 ** rng.integers(-200, 100, ROWS)
     codes = rng.integers(0, 9, ROWS)
-    found = sums.exact_sums(values, codes, 9)
-    assert found.tolist() == [sums.exact_sum(values[codes == at]) for at in range(9)]
-    back = sums.exact_sums(values[::-1], codes[::-1], 9)
+    found = grouped_values.exact_sums(values, codes, 9)
+    assert found.tolist() == [grouped_values.exact_sum(values[codes == at]) for at in range(9)]
+    back = grouped_values.exact_sums(values[::-1], codes[::-1], 9)
     assert back.tolist() == found.tolist()
 
 

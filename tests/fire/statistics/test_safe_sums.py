@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet_fire.statistics import sums
+from discreet_fire.statistics import grouped_values
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 
@@ -45,7 +45,7 @@ def test_sums_of_distances_are_those_of_fractions(power):
     values, weights = rng.lognormal(8, 2, 3000), rng.lognormal(0, 1, 3000)
     codes = rng.integers(0, 3, values.size)
     centres, shifts = np.array([0.0, 100.0, 1e4]), np.array([0.0, 0.5, 0.0])
-    found = sums.exact_sums(
+    found = grouped_values.exact_sums(
         values, codes, 3, weights=weights, centres=centres, shifts=shifts, power=power
     )
     away = (values - centres[codes] - shifts[codes]) ** power * weights

@@ -16,7 +16,14 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet_fire.catalogue import SAFE, Action, Policy, canonical
 from discreet_fire.runners.builtin.data import DataSet, DataVariable, joined, paired_rows
-from discreet_fire.runners.builtin.disclosure import (
+from discreet_fire.runners.builtin.expressions import (
+    Scope,
+    evaluate,
+    truth,
+    whole_column,
+)
+from discreet_fire.runners.builtin.session import (
+    Session,
     cases,
     depends_on_few,
     failure,
@@ -27,20 +34,10 @@ from discreet_fire.runners.builtin.disclosure import (
     settle,
     trimmed,
 )
-from discreet_fire.runners.builtin.expressions import (
-    Scope,
-    evaluate,
-    truth,
-    whole_column,
-)
-from discreet_fire.runners.builtin.session import Session
 from discreet_fire.runners.builtin.syntax import (
-    CommandCall,
-    words_of,
-)
-from discreet_fire.runners.builtin.values import (
     MISSING,
     WHOLE,
+    CommandCall,
     DoError,
     UnsupportedError,
     is_text,
@@ -50,6 +47,7 @@ from discreet_fire.runners.builtin.values import (
     smallest_type,
     text_column,
     text_kind,
+    words_of,
 )
 
 _Run = Callable[[Session, CommandCall], None]

@@ -23,7 +23,7 @@ import polars as pl
 from discreet.arrays import BoolArray, FloatArray, IntArray, TextArray
 from discreet.errors import OutputCheckError
 from discreet.microdata import STORAGE, raw_columns, stata_bytes
-from discreet_fire.runners.builtin.values import (
+from discreet_fire.runners.builtin.syntax import (
     MISSING,
     NUMBER_TYPES,
     STR_MAX,

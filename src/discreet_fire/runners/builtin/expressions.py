@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, TextArray
 from discreet_fire.runners.builtin.data import DataSet
-from discreet_fire.runners.builtin.values import (
+from discreet_fire.runners.builtin.syntax import (
     MISSING,
     DoError,
     UnsupportedError,

@@ -20,7 +20,9 @@ from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue import StatisticRow, statistic_rows
 from discreet_fire.linked_tables import OutputRecords, tables_of
 from discreet_fire.runners.builtin.commands import command, refuse_single, selected
-from discreet_fire.runners.builtin.disclosure import (
+from discreet_fire.runners.builtin.session import (
+    LastModel,
+    Session,
     all_but_few,
     cases,
     cases_by_value,
@@ -28,9 +30,7 @@ from discreet_fire.runners.builtin.disclosure import (
     few,
     read_sources,
 )
-from discreet_fire.runners.builtin.session import LastModel, Session
-from discreet_fire.runners.builtin.syntax import CommandCall
-from discreet_fire.runners.builtin.values import DoError, UnsupportedError, required
+from discreet_fire.runners.builtin.syntax import CommandCall, DoError, UnsupportedError, required
 from discreet_fire.runners.protocol import StatisticShown
 from discreet_fire.statistics import (
     OTHER,

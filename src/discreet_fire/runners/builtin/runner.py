@@ -23,11 +23,17 @@ from discreet_fire.runners.builtin.commands import (
     settle_options,
     sort_by,
 )
-from discreet_fire.runners.builtin.disclosure import begin
 from discreet_fire.runners.builtin.outputs import critical_limits
-from discreet_fire.runners.builtin.session import Session
-from discreet_fire.runners.builtin.syntax import CommandCall, Step, read_call, steps_of
-from discreet_fire.runners.builtin.values import DoError, UnsupportedError, required
+from discreet_fire.runners.builtin.session import Session, begin
+from discreet_fire.runners.builtin.syntax import (
+    CommandCall,
+    DoError,
+    Step,
+    UnsupportedError,
+    read_call,
+    required,
+    steps_of,
+)
 from discreet_fire.runners.protocol import (
     InternalError,
     RedactedError,

@@ -1,21 +1,38 @@
-"""What a running do-file can see and change, and what its log shows. CONFIDENTIAL.
+"""What a running do-file can see and change, and what is about a few persons. CONFIDENTIAL.
 
-Values of records are in the data alone: there are no stored results.
+In: data, masks over records, expressions with what they used. Out: `Session`, with the log; whether
+something is about a few, depends on them, or copies one's value to others; marks at the variables
+that hold such values; whether an output differs from an earlier one by a few: what both have in
+common can be taken away, and what is left is theirs. Values of records are in the data alone: there
+are no stored results.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import BoolArray, IntArray
-from discreet_fire.runners.builtin.data import FIRST_RECORD, DataSet, DataVariable, read_data
-from discreet_fire.runners.builtin.values import DoError
+from discreet_fire.runners.builtin.data import FIRST_RECORD, OWN, DataSet, DataVariable, read_data
+from discreet_fire.runners.builtin.expressions import (
+    ASKING,
+    Scope,
+    evaluate,
+    expression_tree,
+    is_gap,
+    whole_column,
+)
+from discreet_fire.runners.builtin.syntax import MISSING, DoError
 from discreet_fire.runners.protocol import WITHHELD, ShownOutput, Witness
 from discreet_fire.statistics import Check, CheckVerdict, SafeLimits, SafeResult, refused_line
 
@@ -160,3 +177,360 @@ def _digest(data: DataSet) -> bytes:
             mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
             sums.append(int((mixed ^ (mixed >> np.uint64(32))).sum(dtype=np.uint64)))
     return repr(sums).encode()
+
+
+#: So many conditions of one run may take away what a few have.
+_TRIMS = 3
+#: Bytes that may be kept of earlier outputs.
+_ROOM = 400_000_000
+#: So many sets of records that differ from earlier ones by a few may be used in one run.
+_SETS = 5
+#: Ways to shake a number; each is seen by other expressions.
+_ALTERATIONS: tuple[Callable[[Any], Any], ...] = (
+    lambda x: x + 1.0 + np.abs(x),
+    lambda x: -x - 3.3,
+    lambda x: 1.0013 * x + 0.37,
+)
+
+
+# --- how many persons or firms --------------------------------------------------------------
+
+
+def counted_sources(data: DataSet, source: IntArray) -> IntArray:
+    """Whose each value is; whom its record is about where it is nobody else's."""
+    return np.where(source == OWN, data.units, source)
+
+
+def read_sources(session: Session) -> list[IntArray]:
+    """Whose the copied values are that the command reads, once for each way they came."""
+    data, sources = session.data, list[IntArray]()
+    for name in sorted(session.copied & data.variables.keys()):
+        for one in data.variables[name].sources:
+            if not any(one is other or np.array_equal(one, other) for other in sources):
+                sources.append(one)
+    return [counted_sources(data, one) for one in sources]
+
+
+def distinct(units: Any) -> int:
+    """How many different ones there are, without -1.
+
+    >>> distinct(np.array([3, -1, 3, 4]))
+    2
+    """
+    return int((np.unique(units) >= 0).sum())
+
+
+def cases(session: Session, mask: Any, data: DataSet | None = None) -> int:
+    """How many persons or firms records are about.
+
+    Copied values that the command reads are about those whose they are.
+    """
+    rows = np.flatnonzero(mask)
+    sources = read_sources(session) if data is None else []
+    units = (session.data if data is None else data).units
+    return min(distinct(one[rows]) for one in (units, *sources))
+
+
+def few(session: Session, mask: Any, data: DataSet | None = None) -> bool:
+    """Whether some records are chosen, of a few persons or firms only."""
+    chosen = np.asarray(mask, dtype=np.bool_)
+    return bool(chosen.any()) and cases(session, chosen, data) < session.limits.minimum
+
+
+def all_but_few(session: Session, mask: BoolArray) -> bool:
+    """Whether records of a few are left out, and of others chosen."""
+    return bool(mask.any()) and few(session, ~mask)
+
+
+def _usual(values: Any) -> Any:
+    """The commonest of some values."""
+    kinds, count = np.unique(
+        values.astype(str) if values.dtype == object else values, return_counts=True
+    )
+    return kinds[int(np.argmax(count))]
+
+
+def cases_by_value(values: pl.Series, units: IntArray) -> pl.DataFrame:
+    """How many persons or firms have each value: columns `value` and `cases`."""
+    table = pl.DataFrame({"value": values, "unit": pl.Series(units, dtype=pl.Int64)})
+    known = pl.col("unit").filter(pl.col("unit") >= 0)
+    return table.group_by("value").agg(known.n_unique().alias("cases"))
+
+
+def failure(
+    session: Session, rows: Any, message: str, rc: int, data: DataSet | None = None
+) -> DoError:
+    """An error that records cause; redacted where they are of a few."""
+    return DoError(message, rc, redacted=few(session, rows, data))
+
+
+# --- before and after a command ---------------------------------------------------------------
+
+
+def begin(session: Session, text: str, by: Iterable[str], *, whole: bool) -> None:
+    """Begin with a command: which copied values its text, or the whole of the data, reads."""
+    data = session.data
+    session.touched = session.few = False
+    session.plain = True
+    copied = {name for name, one in data.variables.items() if one.sources}
+    session.copied = frozenset(copied if whole else copied & _words(data, text) if copied else ())
+    session.touched |= any(data.variables[name].single for name in by)
+
+
+def _words(data: DataSet, text: str) -> set[str]:
+    """The variables that a text may name; all of them if it names none."""
+    matches: set[str] = set()
+    for word in re.findall(r"[\w*?~\u00a1-\uffff]+", text):
+        if any(sign in word for sign in "*?~"):
+            matches |= {name for name in data.variables if fnmatchcase(name, word)}
+        elif word == "_all" or f"{word}-" in text.replace(" ", ""):
+            matches |= data.variables.keys()
+        else:
+            matches |= {name for name in data.variables if name.startswith(word)}
+    return matches or set(data.variables)
+
+
+def settle(session: Session, before: Mapping[str, DataVariable], *, touched: bool = False) -> None:
+    """Mark the variables that a command made or changed: which hold copies or single values.
+
+    What was made of copied values is as much a copy as they are.
+    """
+    data = session.data
+    read = [data.variables[one] for one in sorted(session.copied & data.variables.keys())]
+    sources = {id(source): source for one in read for source in one.sources}
+    for name, one in list(data.variables.items()):
+        if one is before.get(name):
+            continue
+        kept = {id(source): source for source in one.sources} | ({} if one.free else sources)
+        single = one.single or touched or (not one.free and _alike(session, one))
+        data.variables[name] = replace(
+            one, sources=tuple(kept.values()), single=single, derived=True
+        )
+    note_few_sources(session)
+
+
+def note_few_sources(session: Session) -> None:
+    """Mark variables whose copied values come from too few."""
+    data, least = session.data, session.limits.minimum
+    for name, one in list(data.variables.items()):
+        known = np.flatnonzero(~one.missing)
+        if (
+            one.sources
+            and not one.single
+            and len(known)
+            and any(
+                distinct(counted_sources(data, source)[known]) < least for source in one.sources
+            )
+        ):
+            data.variables[name] = replace(one, single=True)
+
+
+def _alike(session: Session, variable: DataVariable) -> bool:
+    """Whether all but a few have the same value, or all the same answer of yes and no."""
+    values = variable.values
+    if not len(values):
+        return False
+    same = np.asarray(values == _usual(values), dtype=np.bool_)
+    if same.all():
+        return not variable.is_text and (values[0] in (0.0, 1.0) or bool(values[0] >= MISSING))
+    return few(session, ~same)
+
+
+# --- expressions and conditions ------------------------------------------------------------
+
+
+def judge(session: Session, scope: Scope) -> tuple[bool, bool]:
+    """Judge what an expression used: whether a comparison holds for a few, or for all but a few.
+
+    `touched` is set where it read single values.
+    """
+    holds_for_few = holds_for_most = False
+    for holds, gaps in scope.comparisons:
+        holds_for_few |= few(session, holds)
+        holds_for_most |= few(session, ~holds)
+        if np.ndim(gaps) and (holds.all() or not holds.any()):
+            holds_for_few |= _near(session, gaps)
+    session.few |= holds_for_few
+    session.touched |= scope.single
+    return holds_for_few, holds_for_most
+
+
+def _near(session: Session, gaps: Any) -> bool:
+    """Whether a bound that all are below, or none reaches, lies near what one of few has.
+
+    How near is near hangs on the data, so that trying bounds one after the other does not
+    find the largest or smallest value.
+    """
+    known = gaps[np.isfinite(gaps)]
+    if not known.size:
+        return False
+    spread, nearest = float(known.std()), float(known.min())
+    size = math.frexp(spread)[1]
+    key = session.history.key + size.to_bytes(4, "little", signed=True)
+    blur = 0.5 + int.from_bytes(hashlib.sha256(key).digest()[:6], "little") / 2**48
+    return nearest <= spread * blur and few(session, gaps == nearest)
+
+
+def depends_on_few(
+    session: Session,
+    expression: str,
+    scope: Scope,
+    value: Any,
+    mask: BoolArray | None = None,
+    *,
+    condition: bool = False,
+) -> bool:
+    """Whether some variable matters for a few only in the value that an expression gave.
+
+    However it is written – a comparison, a product with 0 and 1, a table of one's own – a value
+    that only one person's data can change is about that person: so the data are changed, one
+    variable after the other, and it is seen whose values change. The mask has the records for
+    which it is used; a `condition` says where it holds.
+    """
+    if not isinstance(value, np.ndarray):
+        return False
+    rows = session.data.rows
+    for name in sorted(scope.columns):
+        changed = np.zeros(rows, dtype=np.bool_)
+        for values in _altered(session.data.variables[name]):
+            elsewhere = Scope(session.data, {**scope.others, name: values})
+            try:
+                other: Any = whole_column(evaluate(expression, elsewhere), rows)
+            except DoError:
+                return True
+            changed |= np.asarray((other != 0 if condition else other) != value, dtype=np.bool_)
+        if few(session, changed if mask is None else changed & mask):
+            return True
+    return False
+
+
+def _altered(variable: DataVariable) -> Iterator[Any]:
+    """The values of a variable, all changed, in ways that different expressions see."""
+    if variable.is_text:
+        column = np.empty(len(variable.values), dtype=object)
+        column[:] = [f"~{text[::-1]}{text}" if text else "" for text in variable.values]
+        yield column
+        return
+    known = variable.values < MISSING
+    for alter in _ALTERATIONS:
+        yield np.where(known, alter(np.where(known, variable.values, 0.0)), variable.values)
+
+
+def judge_condition(session: Session, condition: str, scope: Scope, holds: BoolArray) -> None:
+    """Judge a condition that was evaluated: whether it asks what a few have."""
+    judge(session, scope)
+    session.few |= depends_on_few(session, condition, scope, holds, condition=True)
+    least = session.limits.minimum
+    if session.few or any(cases(session, one) < least for one in (holds, ~holds)):
+        session.plain = _is_plain(session, expression_tree(condition))
+    if not session.plain and (holds.all() or not holds.any()):
+        session.few |= _asks(expression_tree(condition))
+
+
+def trimmed(session: Session, condition: str, mask: BoolArray, *, holds_for_few: bool) -> None:
+    """Note that a condition takes away what a few have, or nearly does.
+
+    That may be done some times, as outliers are. Who tries one bound after the other does it
+    too often: which records there are then rests on single values.
+    """
+    if not session.plain and (holds_for_few or few(session, mask)):
+        session.history.trims.add(condition)
+        session.touched |= len(session.history.trims) > _TRIMS
+
+
+def _asks(node: ast.AST) -> bool:
+    """Whether a condition asks by a function, such as `inlist()`, or for a text: no bound says how
+    close it is.
+    """
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id[1:] in ASKING
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        texts = (getattr(one, "value", None) for one in (node.left, *node.comparators))
+        if any(isinstance(one, str) for one in texts):
+            return True
+    return not isinstance(node, ast.Subscript) and any(map(_asks, ast.iter_child_nodes(node)))
+
+
+def _is_plain(session: Session, node: ast.expr) -> bool:
+    """Whether a condition asks for nothing but categories and missing values.
+
+    That nobody meets it may then be said: it is no question about what one person has.
+    """
+    if isinstance(node, ast.Constant):
+        return True
+    if isinstance(node, ast.Name):
+        variable = session.data.variables.get(session.data.find(node.id[1:]) or "")
+        if variable is None or variable.derived:  # which values it has tells of the data
+            return False
+        counted = cases_by_value(pl.Series(variable.values.tolist()), session.data.units)
+        return bool((counted["cases"] >= session.limits.minimum).all())
+    parts: Sequence[ast.expr] = ()
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        parts = node.args if node.func.id[1:] in ASKING else ()
+        if node.func.id[1:] in ("missing", "mi"):
+            return True
+    elif isinstance(node, ast.Compare):
+        parts = (node.left, *node.comparators)
+        if any(map(is_gap, parts)):
+            return True
+    elif isinstance(node, ast.BoolOp):
+        parts = node.values
+    elif isinstance(node, ast.UnaryOp):
+        parts = (node.operand,)
+    return bool(parts) and all(_is_plain(session, one) for one in parts)
+
+
+# --- outputs against earlier ones ------------------------------------------------------------
+
+
+def conflicts_with_earlier(session: Session, mask: BoolArray, names: Sequence[str]) -> bool:
+    """Whether an output differs from an earlier one by a few; if not, it is remembered."""
+    history, at = session.history, session.data.records[mask]
+    size = len(history.owners)
+    everyone = np.zeros(size, dtype=np.uint32)
+    everyone[at] = 1
+    marks = []
+    for name in dict.fromkeys(names):
+        variable = session.data.variables.get(name)
+        if variable is not None:
+            column = np.zeros(size, dtype=np.uint32)
+            column[at] = _marks(variable.values[mask], text=variable.is_text)
+            marks.append(column)
+    if any(_close(session, one, earlier) for one in marks for earlier in history.values):
+        return True
+    new = all(_apart(everyone, earlier).size for earlier in history.sets)
+    if new and any(_close(session, everyone, earlier) for earlier in history.sets):
+        history.close += 1
+        if history.close > _SETS:
+            return True
+    for kept, fresh in ((history.values, marks), (history.sets, [everyone])):
+        kept += [one for one in fresh if all(_apart(one, earlier).size for earlier in kept)]
+        del kept[: -max(_ROOM // max(4 * size, 1), 20)]
+    return False
+
+
+def _marks(values: Any, *, text: bool) -> Any:
+    """A number from 1 for each value that is not missing, the same for equal ones."""
+    if text:
+        hashed = pl.Series(values.tolist(), dtype=pl.String).hash(seed=0).to_numpy()
+        known = values != ""
+    else:
+        bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+        hashed = (bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        known = values < MISSING
+    short = (hashed >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+    return np.where(np.asarray(known, dtype=np.bool_), short, np.uint32(0))
+
+
+def _close(session: Session, one: Any, other: Any) -> bool:
+    """Whether two differ in the records of a few, but of some."""
+    apart, least = _apart(one, other), session.limits.minimum
+    return bool(apart.size) and distinct(session.history.owners[apart]) < least
+
+
+def _apart(one: Any, other: Any) -> Any:
+    """In which records two differ; where one is shorter, the marks of the other count."""
+    size = min(len(one), len(other))
+    longer = one if len(one) > size else other
+    first = np.flatnonzero(one[:size] != other[:size])
+    return np.concatenate([first, size + np.flatnonzero(longer[size:])])

@@ -12,6 +12,6 @@ if TYPE_CHECKING:
     from .binary import logit as logit
     from .binary import probit as probit
     from .regress import regress as regress
-    from .utest import utest as utest
+    from .regress import utest as utest
 
 lazy_face(__name__)

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet_fire.statistics.layout import rounded
-from discreet_fire.statistics.models.design import ModelDesign
+from discreet_fire.statistics.models.design import ModelDesign, Sample, Weight
 from discreet_fire.statistics.models.distributions import (
     normal_two_sided,
     t_quantile,
@@ -23,7 +23,6 @@ from discreet_fire.statistics.models.distributions import (
     z_quantile,
 )
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
-from discreet_fire.statistics.models.sample import Sample, Weight
 
 #: A matrix of correlations whose smallest eigenvalue is below this has no inverse.
 _SINGULAR = 1e-12

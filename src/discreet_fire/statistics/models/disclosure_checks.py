@@ -22,16 +22,24 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
-from discreet_fire.statistics.borderline import BorderlineFact, computed_concentration
-from discreet_fire.statistics.contributions import (
+from discreet_fire.statistics.disclosure_rules import (
+    BorderlineFact,
+    computed_concentration,
+    concentrated,
+)
+from discreet_fire.statistics.grouped_values import (
     CaseContributions,
     contributions,
 )
-from discreet_fire.statistics.disclosure_rules import concentrated
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.models.design import ModelDesign, Partition, Rows, upper_of_two
+from discreet_fire.statistics.models.design import (
+    ModelDesign,
+    Partition,
+    Rows,
+    Sample,
+    upper_of_two,
+)
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
-from discreet_fire.statistics.models.sample import Sample
 from discreet_fire.statistics.results import Check, CheckVerdict, worst
 
 #: One case that follows the fit this closely is looked at by a person.

@@ -1,7 +1,10 @@
-"""`regress`: linear regression whose table may leave a research data centre.
+"""`regress` and `utest`: linear regression, and whether a relation is U-shaped.
 
-In: a frame, an outcome, terms in Stata's notation. Out: `SafeResult` laid out as Stata's
-`regress`; if a rule is broken, nothing of it but the terms.
+In: a frame, an outcome, terms in Stata's notation. Out: `SafeResult` laid out as Stata does; if a
+rule is broken, nothing of it but the terms. `utest` is the test of Lind and Mehlum (2010). As in
+Stata, an end of its interval that a researcher does not give is the smallest or largest value of
+the data. It is never shown, nor the slope there, which gives it back; and unless enough cases have
+that value, classes of probabilities stand for the tests, as exact ones could be solved for it.
 """
 
 from __future__ import annotations
@@ -9,23 +12,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
-from discreet_fire.statistics.layout import count_text, fixed, general, rounded
+import numpy as np
+import polars as pl
+
+from discreet.errors import OutputCheckError
+from discreet_fire.statistics.layout import count_text, fixed, general, legend, rounded
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.models.coefficients import (
-    Coefficients,
-    bread,
-    joint_wald,
-    sandwich,
-)
-from discreet_fire.statistics.models.design import ModelDesign
+from discreet_fire.statistics.models.coefficients import Coefficients, bread, joint_wald, sandwich
+from discreet_fire.statistics.models.design import ModelDesign, Sample, Weight
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
-from discreet_fire.statistics.models.distributions import f_tail
+from discreet_fire.statistics.models.distributions import f_tail, t_quantile, t_tail
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
 from discreet_fire.statistics.models.request import ModelRequest, request_of
-from discreet_fire.statistics.models.sample import Sample, Weight
-from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -174,3 +176,178 @@ def _variance(name: str, square: float, df: int, digits: int) -> str:
     square = rounded(square, digits)
     mean = rounded(square / df, digits) if df else None
     return f"{name:>12} |{general(square, 10):>12}{df:>10,}{general(mean, 10):>12}"
+
+
+#: Probabilities below which a test is shown as a class.
+_CLASSES = (0.01, 0.05, 0.1)
+#: An end that is not given is that of the data.
+_Ends = tuple[float | None, float | None]
+
+
+class _End(NamedTuple):
+    """One end of the interval, and whether it and its test may be shown."""
+
+    place: float
+    slope: float
+    t: float
+    p: float
+    given: bool
+    exact: bool
+
+
+def utest(
+    frame: Any,
+    outcome: str,
+    variable: str,
+    controls: str | Sequence[str] = (),
+    *,
+    interval: _Ends | None = None,
+    fieller: bool = False,
+    **options: Any,
+) -> SafeResult:
+    """Test for a U shape, or an inverse one: the slope changes its sign within the interval.
+
+    >>> import polars as pl
+    >>> numbers = range(100)
+    >>> frame = pl.DataFrame({"x": numbers, "y": [(x - 40) ** 2 + x % 7 * 50 for x in numbers]})
+    >>> result = utest(frame, "y", "x", interval=(10, 90))
+    >>> round(result.stored["extreme"])
+    40
+    """
+    if interval is not None:
+        _require_interval(interval)
+    words = [controls] if isinstance(controls, str) else list(controls)
+    square = f"c.{variable}#c.{variable}"
+    request = request_of("utest", outcome, [variable, square, *words], options)
+    sample = request.sample(frame)
+    checking, model = checked_linear(request, sample)
+    labels: list[str] = []
+    if model is not None:
+        labels = [model.design.estimated[place].label for place in model.solution.kept]
+        if not {variable, square} <= set(labels):
+            reason = "the variable or its square is omitted"
+            checking.note("u-shape", CheckVerdict.fail, reason, variable)
+    if model is None or not {variable, square} <= set(labels):
+        names = ("Interval", "Slope", "t-value", "P>|t|")
+        lines = ["Specification: f(x)=x^2", *(_row(name, [".", "."]) for name in names)]
+        return SafeResult(
+            command=request.text,
+            shown="\n".join([*lines, legend(request.limits.language)]),
+            checks=checking.checks,
+        )
+
+    places = [labels.index(variable), labels.index(square)]
+    b1, b2 = model.coefficients.values[places].tolist()
+    (v11, v12), (_, v22) = model.coefficients.covariance[np.ix_(places, places)].tolist()
+    df = float(model.coefficients.df or 0)
+    inverse = b2 < 0.0  # whether the extreme is the largest value
+    # Both ends of the interval, with the one-sided test that the shape asks for.
+    values = sample.numbers[variable]
+    least = max(request.limits.minimum, request.limits.percentile_cases)
+    ends = []
+    for number, end in enumerate(interval or (None, None)):
+        place = float((values.max() if number else values.min()) if end is None else end)
+        slope = b1 + 2.0 * place * b2
+        variance = v11 + 4.0 * place * v12 + 4.0 * place**2 * v22
+        t = slope / math.sqrt(variance) if variance > 0.0 else math.nan
+        p = t_tail(t if (number == 0) == inverse else -t, df)
+        exact = end is not None or sample.cases_where(values == place) >= least
+        ends.append(_End(place=place, slope=slope, t=t, p=p, given=end is not None, exact=exact))
+    checking.note("extremes", CheckVerdict.passed, "minimum and maximum are never shown", variable)
+    exact = all(end.exact for end in ends)
+    if not exact:
+        reason = "too few cases have the value at an end: classes stand for the tests"
+        checking.note("ends", CheckVerdict.fail, reason, variable)
+    checking.evidence |= {"interval": [end.place for end in ends], "p": [end.p for end in ends]}
+
+    digits = request.limits.digits
+    inside = (ends[0].slope < 0.0) != (ends[1].slope < 0.0)
+    # Without a square there is a straight line, which has no extreme.
+    stored = {"extreme": -b1 / (2.0 * b2) if b2 else math.nan, "b1": b1, "b2": b2}
+    chance = max(end.p for end in ends)
+    if inside and exact:
+        stored |= {"t": min(abs(end.t) for end in ends), "p": chance}
+    more = []
+    if fieller:
+        # All places at which the slope may be 0: a x^2 + 2 b x + c is not above 0.
+        limit = t_quantile(request.level / 100, df) ** 2
+        a, b, c = 4.0 * (b2**2 - limit * v22), 2.0 * (b1 * b2 - limit * v12), b1**2 - limit * v11
+        within = "unbounded"
+        if a > 0.0 and b * b - a * c >= 0.0:
+            root = math.sqrt(b * b - a * c)
+            bounds = [rounded((-b - root) / a, digits), rounded((-b + root) / a, digits)]
+            stored |= {"fieller_low": bounds[0], "fieller_high": bounds[1]}
+            within = "; ".join(map(general, bounds))
+        more = ["", f"{request.level:g}% Fieller interval for extreme point: [{within}]"]
+    if not all(end.given for end in ends):
+        more.append(legend(request.limits.language))
+    safe = {name: rounded(x, digits) for name, x in stored.items() if math.isfinite(x)}
+    classed = next((f"< {bound}" for bound in _CLASSES if chance < bound), f">= {_CLASSES[-1]}")
+    lines = _test_lines(ends, safe, classed if inside else "", digits, inverse=inverse)
+    return SafeResult(
+        command=request.text,
+        shown="\n".join([*lines, *more]),
+        frame=pl.DataFrame(
+            {
+                "bound": ["lower", "upper"],
+                "interval": [end.place if end.given else None for end in ends],
+                "slope": [rounded(end.slope, digits) if end.given else None for end in ends],
+                "statistic": [rounded(end.t, digits) if end.exact else None for end in ends],
+                "p": [rounded(end.p, digits) if end.exact else None for end in ends],
+            },
+            schema_overrides=dict.fromkeys(("interval", "slope", "statistic", "p"), pl.Float64),
+        ),
+        stored=safe,
+        checks=checking.checks,
+        evidence=request.evidence(checking),
+    )
+
+
+def _require_interval(interval: Any) -> None:
+    numbers = isinstance(interval, Sequence) and len(interval) == 2
+    known = [x for x in interval if x is not None] if numbers else []
+    real = numbers and all(isinstance(x, Real) and math.isfinite(x) for x in known)
+    if not real or (len(known) == 2 and not known[0] < known[1]):
+        message = "the interval is two numbers, the smaller first"
+        raise OutputCheckError(message, code="model", where="interval")
+
+
+def _test_lines(
+    ends: Sequence[_End], stored: dict[str, float], chance: str, digits: int, *, inverse: bool
+) -> list[str]:
+    """The output; the class of the chance stands where none is stored, none if it is empty."""
+    shape, other = ("Inverse U shape", "U shape") if inverse else ("U shape", "Inverse U shape")
+    rule = "-" * 49
+    slopes = [general(rounded(end.slope, digits)) if end.given else "." for end in ends]
+    lines = [
+        "Specification: f(x)=x^2",
+        f"Extreme point:  {general(stored.get('extreme'))}",
+        "",
+        "Test:",
+        f"     H1: {shape}",
+        f" vs. H0: Monotone or {other}",
+        "",
+        rule,
+        f"{'':>16} |{'Lower bound':>14}{'Upper bound':>17}",
+        "-" * 17 + "+" + "-" * 31,
+        _row("Interval", [general(end.place) if end.given else "." for end in ends]),
+        _row("Slope", slopes),
+        _row("t-value", [general(rounded(end.t, 7)) if end.exact else "." for end in ends]),
+        _row("P>|t|", [fixed(end.p, 4) if end.exact else "." for end in ends]),
+        rule,
+        "",
+        f"Overall test of presence of a{'n' if inverse else ''} {shape}:",
+    ]
+    if not chance:
+        return [*lines, "     Extreme point outside the interval: H0 is not rejected"]
+    if "p" not in stored:
+        return [*lines, f"     P>|t|   {chance}"]
+    return [
+        *lines,
+        f"     t-value = {fixed(stored['t'])}",
+        f"     P>|t|   = {fixed(stored['p'], 4)}",
+    ]
+
+
+def _row(name: str, cells: Sequence[str]) -> str:
+    return f"{name:<16} |{cells[0]:>14}{cells[1]:>17}"

@@ -20,22 +20,25 @@ import polars as pl
 
 from discreet.errors import OutputCheckError
 from discreet.rules import is_number
-from discreet_fire.statistics.contributions import numbered
+from discreet_fire.statistics.grouped_values import numbered
 from discreet_fire.statistics.layout import abbreviated, fixed, general, legend
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.models.coefficients import CoefficientRow, Coefficients
-from discreet_fire.statistics.models.design import ModelDesign, Term, design_of, parse_terms
-from discreet_fire.statistics.models.disclosure_checks import ModelChecks
-from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
-from discreet_fire.statistics.models.sample import (
+from discreet_fire.statistics.models.design import (
+    ModelDesign,
     Sample,
     SampleTrace,
+    Term,
     Weight,
+    design_of,
     levels_of,
     numbers_of,
+    parse_terms,
     weights_of,
     without_nan,
 )
+from discreet_fire.statistics.models.disclosure_checks import ModelChecks
+from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
 from discreet_fire.statistics.records import MicrodataRecords, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 

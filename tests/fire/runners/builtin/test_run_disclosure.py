@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet_fire.runners.builtin import disclosure
-from discreet_fire.runners.builtin.disclosure import (
+from discreet_fire.runners.builtin import session as sessions
+from discreet_fire.runners.builtin.expressions import expression_tree
+from discreet_fire.runners.builtin.session import (
     all_but_few,
     cases,
     cases_by_value,
@@ -17,8 +18,7 @@ from discreet_fire.runners.builtin.disclosure import (
     few,
     trimmed,
 )
-from discreet_fire.runners.builtin.expressions import expression_tree
-from discreet_fire.runners.builtin.values import MISSING, DoError
+from discreet_fire.runners.builtin.syntax import MISSING, DoError
 from tests.helpers.run_data import Run
 
 WHO = {"pid": [7, 7, 8, 9, 10, 10], "x": [1, 2, 3, 4, 5, 6]}
@@ -51,12 +51,12 @@ def test_a_bound_is_near_by_the_spread_of_the_gaps() -> None:
     session = Run("", {"pid": list(range(40)), "x": list(range(40))}, entity="pid").session
     far = np.linspace(100, 200, 40)
     spread = far.std()
-    assert disclosure._near(session, np.append(far[1:] - far[1] + 0.4 * spread, np.nan)[:40])
-    assert not disclosure._near(session, far - far[0] + 1.6 * spread)
-    assert not disclosure._near(session, np.full(40, np.inf))
+    assert sessions._near(session, np.append(far[1:] - far[1] + 0.4 * spread, np.nan)[:40])
+    assert not sessions._near(session, far - far[0] + 1.6 * spread)
+    assert not sessions._near(session, np.full(40, np.inf))
     many = far - far[0]
     many[:5] = 0.0
-    assert not disclosure._near(session, many), "five have the nearest value"
+    assert not sessions._near(session, many), "five have the nearest value"
 
 
 def test_conditions_on_categories_and_missing_values_ask_about_nobody() -> None:
@@ -74,9 +74,9 @@ def test_conditions_on_categories_and_missing_values_ask_about_nobody() -> None:
         ("sqrt(sex) == 1", False), ('name == ""', True), ('name == "Q"', False),
         ("own == 1", False), ("nowhere == 1", False),
     ]:  # fmt: skip
-        assert disclosure._is_plain(session, expression_tree(condition)) is plain, condition
+        assert sessions._is_plain(session, expression_tree(condition)) is plain, condition
     rare = Run("", {"pid": [1, 1, 1, 2, 3, 4], "g": [1, 1, 1, 2, 2, 2]}, entity="pid").session
-    assert not disclosure._is_plain(rare, expression_tree("g == 2")), "value 1 is that of one"
+    assert not sessions._is_plain(rare, expression_tree("g == 2")), "value 1 is that of one"
     table = cases_by_value(pl.Series([1, 1, 2, 2]), np.array([0, -1, 0, 1]))
     assert dict(table.sort("value").iter_rows()) == {1: 1, 2: 2}
 
@@ -87,7 +87,7 @@ def test_functions_and_texts_ask_without_a_bound() -> None:
         ('"Q" != name', True), ('name < "Q"', False), ("-inrange(x, 1, 2)", True),
         ("x == 1 | x == 2", False), ("missing(x)", False),
     ]:  # fmt: skip
-        assert disclosure._asks(expression_tree(condition)) is asks, condition
+        assert sessions._asks(expression_tree(condition)) is asks, condition
 
 
 def outputs(entity: str | None, sets: list[list[int]]) -> list[bool]:
@@ -127,7 +127,7 @@ def test_sets_that_differ_by_a_few_are_shown_some_times_only() -> None:
      (np.array(["a", "b", "a", "", "0", "0"], dtype=object), True)],
 )  # fmt: skip
 def test_marks_are_equal_where_values_are_and_none_where_they_miss(values: Any, text: bool) -> None:
-    first, second, again, missing, low, high = disclosure._marks(values, text=text).tolist()
+    first, second, again, missing, low, high = sessions._marks(values, text=text).tolist()
     assert first == again != second
     assert missing == 0
     assert low == high
@@ -155,7 +155,7 @@ def test_altered_values_differ_from_all_that_are_known() -> None:
     run = Run("", {"x": [0.0, 1.0, -3.5, None], "s": ["ab", "", "ä", "c"]})
     for name, known in (("x", 3), ("s", 4)):
         variable = run.session.data.variables[name]
-        for values in disclosure._altered(variable):
+        for values in sessions._altered(variable):
             for old, new in zip(variable.values[:known], values[:known], strict=True):
                 assert new != old or old == ""
 
