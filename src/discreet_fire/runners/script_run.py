@@ -36,6 +36,7 @@ from discreet_fire.runners.asked_statistics import (
     AskedStatistic,
     AskedStatistics,
     BrokenRequestError,
+    HandedOver,
     DataRecords,
     token,
 )
@@ -54,7 +55,6 @@ from discreet_fire.runners.value_sources import (
     NAMES,
     RENAMED,
     ExchangedData,
-    HandedOver,
     changed,
     parts_for,
     rests_on_few,
