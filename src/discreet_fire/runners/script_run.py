@@ -36,8 +36,8 @@ from discreet_fire.runners.asked_statistics import (
     AskedStatistic,
     AskedStatistics,
     BrokenRequestError,
-    HandedOver,
     DataRecords,
+    HandedOver,
     token,
 )
 from discreet_fire.runners.closed_process import ProcessEnd, ProcessLimits, ProcessPlan, run_closed

@@ -36,7 +36,6 @@ from discreet_fire.runners.builtin.session import (
 )
 from discreet_fire.runners.builtin.syntax import (
     MISSING,
-    WHOLE,
     CommandCall,
     DoError,
     UnsupportedError,
@@ -44,7 +43,6 @@ from discreet_fire.runners.builtin.syntax import (
     limited,
     number_or_code,
     required,
-    smallest_type,
     text_column,
     text_kind,
     words_of,
@@ -266,12 +264,17 @@ def replace_values(session: Session, call: CommandCall) -> None:
         column = text_column(column)
         kind = text_kind(column) if old.kind != "strL" else old.kind
     else:
-        kind = smallest_type(column, old.kind) if old.kind in WHOLE else old.kind
+        kind = wide_kind(old)
         column = limited(np.asarray(column, dtype=np.float64), kind)
     free = old.free and not (scope.columns or asked)
     before = dict(data.variables)
     data.put(name, replace(old, values=column, kind=kind, free=free))
     settle(session, before, touched=touched)
+
+
+def wide_kind(variable: DataVariable) -> str:
+    """The storage type of a changed variable of numbers, which holds all of them."""
+    return "float" if variable.kind == "float" else "double"
 
 
 _RULE = re.compile(r"(?P<values>[^=]+)=\s*(?P<to>\S+)(?P<label>\s+.*)?\Z", re.DOTALL)
@@ -297,17 +300,14 @@ def recode(session: Session, call: CommandCall) -> None:
     for name, target in zip(names, targets, strict=True):
         variable = data.variables[name]
         old = np.asarray(variable.values, dtype=np.float64)
-        new, labels = _recoded(rules, old, mask)
+        (new, labels), kind = _recoded(rules, old, mask), wide_kind(variable)
         if target != name:
             new = np.where(mask, new, MISSING)
-            whole = variable.kind in WHOLE
-            kind = smallest_type(new) if whole else variable.kind
             variable = DataVariable(limited(new, kind), kind, label=f"RECODE of {name}")
             if labels:
                 data.value_labels[target] = labels
                 variable = replace(variable, value_label=target)
         else:
-            kind = smallest_type(new, variable.kind) if variable.kind in WHOLE else variable.kind
             variable = replace(variable, values=limited(new, kind), kind=kind, free=False)
         data.put(target, variable)
     settle(session, before, touched=session.touched)

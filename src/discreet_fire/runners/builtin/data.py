@@ -25,7 +25,6 @@ from discreet.errors import OutputCheckError
 from discreet.microdata import STORAGE, raw_columns, stata_bytes
 from discreet_fire.runners.builtin.syntax import (
     MISSING,
-    NUMBER_TYPES,
     STR_MAX,
     WHOLE,
     DoError,
@@ -412,12 +411,10 @@ def _joined_variable(
     filled = np.zeros(len(own), dtype=np.bool_)
     values: Any = text_column([""] * len(own)) if first.is_text else np.full(len(own), MISSING)
     sources: list[IntArray] = []
-    kinds = [first.kind]
     for variable, (data, rows) in zip(variables, parts, strict=True):
         fresh = ~filled & (rows >= 0)
         if fresh.any():
             values[fresh] = variable.values[rows[fresh]]
-            kinds.append(variable.kind)
         known = rows[rows >= 0]
         repeats = len(np.unique(known)) < len(known)
         maps = [
@@ -427,13 +424,11 @@ def _joined_variable(
         pairs = zip_longest(sources, maps, fillvalue=np.full(len(own), OWN))
         sources = [np.where(fresh, new, old) for old, new in pairs]
         filled |= fresh
-    wide = text_kind(values) if first.is_text else max(kinds, key=NUMBER_TYPES.index)
-    if {"long", "float"} <= set(kinds):
-        wide = "double"
+    same = len({one.kind for one in variables}) == 1
     return replace(
         first,
         values=values,
-        kind=wide,
+        kind=text_kind(values) if first.is_text else first.kind if same else "double",
         sources=tuple(one for one in sources if spreads(one, own)),
         single=any(one.single for one in variables),
         derived=any(one.derived for one in variables),

@@ -106,11 +106,6 @@ class Scope:
     comparisons: list[tuple[Any, Any]] = field(default_factory=list)  # who holds, and how closely
     single: bool = False  # whether a variable was read that rests on single values
 
-    @property
-    def rows(self) -> int:
-        """How many records there are."""
-        return self.data.rows
-
     def column(self, name: str) -> Any:
         """The values of a variable; None if there is none."""
         full = self.data.find(name)
@@ -124,7 +119,7 @@ class Scope:
 
     def compared(self, holds: Any, gaps: Any) -> None:
         """Note for whom a comparison holds, and how far its sides are apart (False: no numbers)."""
-        if np.ndim(holds) and len(holds) == self.rows:
+        if np.ndim(holds) and len(holds) == self.data.rows:
             self.comparisons.append((np.asarray(holds) != 0, gaps))
 
 
@@ -138,13 +133,7 @@ def truth(expression: str, scope: Scope) -> BoolArray:
     """For which records an expression holds: it is not 0; missing counts as true."""
     value = evaluate(expression, scope)
     DoError.when(is_text(value), "type mismatch", 109)
-    return np.broadcast_to(np.not_equal(value, 0), (scope.rows,)).copy()
-
-
-def number_column(value: Value, rows: int) -> FloatArray:
-    """A number for each record; an error if the value is a text."""
-    DoError.when(is_text(value), "type mismatch", 109)
-    return np.asarray(whole_column(value, rows), dtype=np.float64)
+    return np.broadcast_to(np.not_equal(value, 0), (scope.data.rows,)).copy()
 
 
 def whole_column(value: Value, rows: int) -> FloatArray | TextArray:
@@ -169,9 +158,7 @@ def _value(node: ast.expr, scope: Scope) -> Value:
         DoError.when(is_text(value), "type mismatch", 109)
         if isinstance(node.op, ast.Invert):
             return _number(np.equal(value, 0))
-        missing = np.greater_equal(value, MISSING)
-        sign = -1.0 if isinstance(node.op, ast.USub) else 1.0
-        return _number(np.where(missing, MISSING, np.multiply(value, sign)))
+        return _numeric(np.negative if isinstance(node.op, ast.USub) else np.positive, value)
     if isinstance(node, ast.BinOp):
         return _counted(node.op, _value(node.left, scope), _value(node.right, scope))
     if not isinstance(node, ast.Compare | ast.BoolOp):
@@ -208,6 +195,13 @@ def _number(value: Any) -> Value:
     return value if value.ndim else float(value)
 
 
+def _numeric(work: Callable[..., Any], *values: Any) -> Value:
+    """What is worked out of numbers: missing where one of them is."""
+    missing: Any = reduce(np.logical_or, [np.greater_equal(one, MISSING) for one in values])
+    known = [np.where(missing, 1.0, one) for one in values]
+    return _number(np.where(missing, MISSING, tidy(np.asarray(work(*known)))))
+
+
 def _named(name: str, scope: Scope) -> Value:
     if name == "_pi":
         return float(np.pi)
@@ -224,9 +218,7 @@ def _counted(sign: ast.operator, left: Value, right: Value) -> Value:
         DoError.when(work is not operator.add, "type mismatch", 109)
         texts: Value = work(left, right)
         return texts
-    missing = np.greater_equal(left, MISSING) | np.greater_equal(right, MISSING)
-    result = work(np.asarray(left, dtype=np.float64), right)
-    return _number(np.where(missing, MISSING, tidy(result)))
+    return _numeric(work, left, right)
 
 
 def _called(name: str, arguments: Sequence[ast.expr], scope: Scope) -> Value:
@@ -255,13 +247,7 @@ class _Function:
 
 def _of_numbers(work: Callable[..., Any], least: int = 1, most: int = 1) -> _Function:
     """A function of numbers that is missing where an argument is."""
-
-    def call(_: Scope, values: Sequence[Any]) -> Value:
-        missing: Any = reduce(np.logical_or, [np.greater_equal(one, MISSING) for one in values])
-        known = [np.where(missing, 1.0, one) for one in values]
-        return _number(np.where(missing, MISSING, tidy(np.asarray(work(*known)))))
-
-    return _Function(call, least, most)
+    return _Function(lambda _, values: _numeric(work, *values), least, most)
 
 
 def _rounded(value: Any, unit: Any = 1.0) -> Any:

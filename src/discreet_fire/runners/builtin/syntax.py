@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,8 +26,6 @@ _FILES = microdata.stata_files
 LETTERS, STEP, MISSING = _FILES.LETTERS, _FILES.STEP, _FILES.MISSING
 #: The smallest and largest number of each whole-number type, and of `float`; the longest text.
 WHOLE, FLOAT_MAX, STR_MAX = _FILES.WHOLE, _FILES.FLOAT_MAX, _FILES.STR_MAX
-#: The storage types of numbers, the narrowest first.
-NUMBER_TYPES = (*WHOLE, "float", "double")
 _Part = TypeVar("_Part")
 #: A number or text for all, or one per observation.
 Value = float | str | FloatArray | TextArray
@@ -183,22 +179,6 @@ def limited(values: FloatArray, kind: str) -> FloatArray:
     return np.where(missing, values, np.where(outside, MISSING, kept))
 
 
-def smallest_type(values: FloatArray, least: str = "byte") -> str:
-    """The smallest storage type, from one on, that holds numbers exactly, or as `float` does.
-
-    >>> smallest_type(np.array([1.0, 100.0])), smallest_type(np.array([1.0]), "int")
-    ('byte', 'int')
-    """
-    known = values[values < MISSING]
-    low, high = known.min(initial=0), known.max(initial=0)
-    whole = bool((known == np.trunc(known)).all())
-    for kind in NUMBER_TYPES[NUMBER_TYPES.index(least) :]:
-        if kind in WHOLE and whole and WHOLE[kind][0] <= low and high <= WHOLE[kind][1]:
-            return kind
-    wide = whole or least in ("long", "double") or bool((np.abs(known) > FLOAT_MAX).any())
-    return "double" if wide else "float"
-
-
 _MACRO = re.compile(r"`(?!\")|\$")
 
 
@@ -247,9 +227,11 @@ def words_of(text: str) -> list[str]:
 
 # --- the parts of a command -------------------------------------------------------------------
 
-_KEYWORD = re.compile(r"(?:(?<=\s)|(?<=\))|(?<=\])|\A)(if|in|using)(?=[\s(!~\"`-])")
-_OPTION = re.compile(r"\s*,?\s*([A-Za-z_][A-Za-z_0-9.]*)\s*")
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_KEYWORD = re.compile(r"(?:(?<=\s)|(?<=\))|(?<=\])|\A)(if|in|using)(?=[\s(!~\x01-])")
+_OPTION = re.compile(r"[\s,]*([A-Za-z_][A-Za-z_0-9.]*)\s*(?:\((\x01*)\))?\s*")
+_EQUALS = re.compile(r"(?<![=!<>~])=(?!=)")
+#: What stands in quotes, or one character.
+_PART = re.compile(r"`\".*?\"'|\"[^\"]*\"|.", re.DOTALL)
 
 
 @dataclass
@@ -274,40 +256,21 @@ class CommandCall:
         return required(number, f"option {option}() needs a number")
 
 
-def _outside(text: str) -> Iterator[tuple[int, str]]:
-    """The characters outside quotes and brackets; outer brackets are given, too."""
-    at = depth = 0
-    while at < len(text):
-        one = text[at]
-        if one == '"' or text.startswith('`"', at):
-            at = _past_quotes(text, at)
-            continue
-        closes = one in ")]}"
-        depth -= closes
-        DoError.when(depth < 0, "brackets do not match")
-        if not depth:
-            yield at, one
-        depth += one in _PAIRS
-        at += 1
-    DoError.when(depth, "brackets do not match")
+def _outside(text: str) -> str:
+    r"""The text with a filler for what stands in quotes and brackets; outer brackets are left.
 
-
-def _past_quotes(text: str, start: int) -> int:
-    """Where the text goes on after the quotes that open at `start`."""
-    closing = '"' if text[start] == '"' else "\"'"
-    end = text.find(closing, start + len(closing))
-    DoError.when(end < 0, "quotes do not match", 132)
-    return end + len(closing)
-
-
-def split_outside(text: str, sign: str) -> list[str]:
-    """The parts between signs that stand outside quotes and brackets.
-
-    >>> split_outside('a, f(b, c), "d, e"', ",")
-    ['a', ' f(b, c)', ' "d, e"']
+    >>> _outside('a, f(b, c), "d"').replace("\\x01", "#")
+    'a, f(####), ###'
     """
-    cuts = [-1, *(at for at, one in _outside(text) if one == sign), len(text)]
-    return [text[before + 1 : after] for before, after in pairwise(cuts)]
+    parts, depth = list[str](), 0
+    for part in _PART.findall(text):
+        DoError.when(part == '"', "quotes do not match", 132)
+        depth -= part in ")]}"
+        DoError.when(depth < 0, "brackets do not match")
+        parts.append(part if not depth and len(part) == 1 else "\x01" * len(part))
+        depth += part in "([{"
+    DoError.when(depth, "brackets do not match")
+    return "".join(parts)
 
 
 def read_call(name: str, text: str) -> CommandCall:
@@ -320,44 +283,24 @@ def read_call(name: str, text: str) -> CommandCall:
     >>> call.head, call.expression, call.condition
     ('y', 'x == 2', 'z')
     """
-    call = CommandCall(name, text)
-    before, *rest = split_outside(text, ",")
-    if rest:
-        call.options = _options_of(text[len(before) + 1 :])
-    weighted = re.search(r"(?:\A|\s)\[\s*[afpiw]\w*\s*=", before)
-    UnsupportedError.when(weighted, "weights")
-    outer = dict(_outside(before))
-    last = max(outer, default=-1)
-    plain = "".join(outer.get(at, "\x01" if at < last else " ") for at in range(len(before)))
-    end = len(before)
-    for match in reversed(list(_KEYWORD.finditer(plain))):
-        keyword, part = match[1], before[match.end(1) : end].strip()
+    call, plain = CommandCall(name, text), _outside(text)
+    end = f"{plain},".index(",")
+    UnsupportedError.when(re.search(r"(?:\A|\s)\[\s*[afpiw]\w*\s*=", text[:end]), "weights")
+    at = end
+    while text[at:].strip(" ,\t\n"):
+        option = required(_OPTION.match(plain, at), "options cannot be read")
+        inside = None if option[2] is None else text[slice(*option.span(2))].strip()
+        call.options[option[1]], at = inside, option.end()
+    for match in reversed(list(_KEYWORD.finditer(plain, 0, end))):
+        keyword, part = match[1], text[match.end(1) : end].strip()
         DoError.when(not part, f"invalid syntax: nothing follows {keyword}")
         UnsupportedError.when(keyword == "in", "ranges of records (in)")
         field_name = {"if": "condition", "using": "using"}[keyword]
         DoError.when(getattr(call, field_name), f"invalid syntax: {keyword} is given twice")
         setattr(call, field_name, part)
         end = match.start(1)
-    call.head = before[:end].strip()
-    for at in (at for at, one in _outside(call.head) if one == "="):
-        if (
-            call.head[at - 1 : at] not in ("=", "!", "<", ">", "~")
-            and call.head[at + 1 : at + 2] != "="
-        ):
-            call.expression, call.head = call.head[at + 1 :].strip(), call.head[:at].strip()
-            break
+    if sign := _EQUALS.search(plain, 0, end):
+        call.expression = text[sign.end() : end].strip()
+        end = sign.start()
+    call.head = text[:end].strip()
     return call
-
-
-def _options_of(text: str) -> dict[str, str | None]:
-    """Options by their names as written, each with what stands in its brackets."""
-    options: dict[str, str | None] = {}
-    at = 0
-    while text[at:].strip(" ,\t\n"):
-        match = required(_OPTION.match(text, at), "options cannot be read")
-        at, inside = match.end(), None
-        if text[at : at + 1] == "(":
-            end = next((at + place for place, one in _outside(text[at:]) if one == ")"), at)
-            inside, at = text[at + 1 : end].strip(), end + 1
-        options[match[1]] = inside
-    return options
