@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import mimetypes
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,6 @@ import typer
 
 from discreet import __version__
 from discreet.cli import Json, command, show
-from discreet.errors import OutputCheckError
-from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk, told_if_full
 from discreet_fire.cli import Folder, Number
 from discreet_fire.findings import Severity
 from discreet_fire.persons import plain_text
@@ -38,7 +35,7 @@ from discreet_fire.queue import (
     target_of,
     view,
 )
-from discreet_fire.research_session import RESULTS, placed
+from discreet_fire.research_session import RESULTS, placed, with_checksums
 
 #: What the crate says that it keeps to, and the terms of its checks.
 _CRATE, _PROFILE = "https://w3id.org/ro/crate/1.1", "https://w3id.org/5s-crate/0.4"
@@ -75,7 +72,7 @@ def write_crate(
     about = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
     tags = {"bagit.txt": about, "manifest-sha512.txt": _manifest(inside)}
     whole = {**inside, **tags, "tagmanifest-sha512.txt": _manifest(tags)}
-    return _placed(whole, folder)
+    return placed(whole, folder, "crate")
 
 
 def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = False) -> Path:
@@ -93,9 +90,7 @@ def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = F
         results[f"output_{part.number}"] = _sacro_entry(entry, part, name, internal=internal)
     about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
     written[RESULTS] = _json({"version": "1.0.2", "tool": about, "results": results})
-    if folder.exists() or folder.is_symlink():
-        raise _there(folder)
-    return placed(written, folder)
+    return placed(with_checksums(written), folder, "crate")
 
 
 def _released(queue: Queue, number: int) -> tuple[QueueView, dict[str, bytes]]:
@@ -287,32 +282,6 @@ def _manifest(files: Mapping[str, bytes]) -> bytes:
         for name, data in sorted(files.items())
     )
     return "".join(lines).encode()
-
-
-def _placed(files: Mapping[str, bytes], folder: Path) -> Path:
-    """Write files, in folders of theirs, in one step."""
-    if folder.exists() or folder.is_symlink():
-        raise _there(folder)
-    check_writable(folder.parent)
-    pending = folder.with_name(f".{folder.name}{TEMPORARY_SUFFIX}")
-    with told_if_full(folder):
-        shutil.rmtree(pending, ignore_errors=True)
-        try:
-            for name, data in files.items():
-                place = pending / name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(data)
-                kept_on_disk(place)
-            pending.rename(folder)
-        except BaseException:
-            shutil.rmtree(pending, ignore_errors=True)
-            raise
-    kept_on_disk(folder.parent)
-    return folder
-
-
-def _there(folder: Path) -> OutputCheckError:
-    return queue_error("the place is already in use", "crate", str(folder), "name a new folder")
 
 
 def add_commands(_: typer.Typer, queue: typer.Typer) -> None:

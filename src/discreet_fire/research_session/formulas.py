@@ -12,7 +12,7 @@ import ast
 import itertools
 import operator
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,14 +20,8 @@ import polars as pl
 
 from discreet.errors import OutputCheckError
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<group>C\s*\(\s*(?P<inner>[^\W\d]\w*)\s*\))|(?P<word>\w+)|(?P<sign>.))"
-)
+#: So many signs a formula has at most.
 _MOST = 200
-#: Where an expression begins, and what it may hold.
-_EXPRESSION = re.compile(
-    r"(?<![\w.])(?:(?:np|numpy)\s*\.\s*\w+|I|log|log10|log1p|exp|sqrt|abs)\s*\("
-)
 _FUNCTIONS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "I": lambda x: x, "log": pl.Expr.log, "log10": pl.Expr.log10, "log1p": pl.Expr.log1p,
     "exp": pl.Expr.exp, "sqrt": pl.Expr.sqrt, "abs": pl.Expr.abs, "square": lambda x: x * x,
@@ -92,24 +86,6 @@ def expression(text: str) -> tuple[pl.Expr, tuple[str, ...]]:
     return pl.when(whole.is_finite()).then(whole), tuple(names)
 
 
-def _named_expressions(text: str) -> tuple[str, dict[str, str]]:
-    """A formula with a name in place of each expression, and the expressions."""
-    made: dict[str, str] = {}
-    while (match := _EXPRESSION.search(text)) is not None:
-        depth, end = 1, match.end()
-        while depth and end < len(text):
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            end += 1
-        whole = text[match.start() : end]
-        expression(whole)
-        name = re.sub(r"\W+", "_", re.sub(r"^(?:np|numpy)\s*\.", "", whole)).strip("_")
-        while made.get(name, whole) != whole or re.search(rf"\b{name}\b", text):
-            name += "_"
-        made[name] = whole
-        text = text.replace(whole, name)
-    return text, made
-
-
 @dataclass(frozen=True, order=True)
 class _Factor:
     name: str
@@ -132,22 +108,26 @@ def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
     """
     if not isinstance(text, str) or len(text) > 10_000:
         raise _wrong("a formula is a text such as 'wage ~ age + C(sex)'", "")
-    text, made = _named_expressions(text)
-    left, tilde, right = text.partition("~")
-    outcome = left.strip()
-    if not tilde or not outcome.isidentifier():
+    left, _, right = text.partition("~")
+    if not right.strip():
+        raise _wrong("nothing stands right of ~", text, "for a constant alone write 1")
+    if len(re.findall(r"[-+:*]", right)) > _MOST:
+        raise _wrong("the formula is too long", text[:50])
+    reader = _FormulaReader(text, frozenset(texts))
+    outcome = reader.factor(reader.tree(left))
+    if outcome.levels and outcome.name not in texts:
         raise _wrong("left of ~ stands the name of the outcome", text)
-    products, constant = _FormulaReader(right, text, frozenset(texts)).read()
-    if not constant and any(one.levels for product in products for one in product):
+    reader.add(reader.tree(right))
+    if not reader.constant and any(one.levels for product in reader.products for one in product):
         message = "a model without a constant takes numbers only: levels would mean another model"
         raise _wrong(message, text, "leave out '- 1', or make indicators of your own")
-    names = dict.fromkeys(one.name for product in products for one in product)
+    products = list(reader.products.values())
     return ModelFormula(
-        outcome=outcome,
+        outcome=outcome.name,
         terms=tuple(_written(product) for product in products),
-        names=tuple(names),
-        constant=constant,
-        made=made,
+        names=tuple(dict.fromkeys(one.name for product in products for one in product)),
+        constant=reader.constant,
+        made=reader.made,
     )
 
 
@@ -157,83 +137,79 @@ def _written(product: _Product) -> str:
     return "#".join(map(str, product))
 
 
-@dataclass(kw_only=True)
-class _Sum:
-    """What was read so far: products in order, each once, and whether there is a constant."""
-
-    products: dict[frozenset[_Factor], _Product]
-    constant: bool = True
-
-
 class _FormulaReader:
-    """The right side of a formula, token by token."""
+    """Reads a formula: products in order, each once; whether there is a constant; expressions."""
 
-    def __init__(self, right: str, whole: str, texts: frozenset[str]) -> None:
-        self._whole = whole
-        self._texts = texts
-        self._tokens = list(self._split(right))
+    def __init__(self, whole: str, texts: frozenset[str]) -> None:
+        self._whole, self._texts = whole, texts
+        self._names: set[str] = set()
+        self.products: dict[frozenset[_Factor], _Product] = {}
+        self.constant = True
+        self.made: dict[str, str] = {}
 
-    def read(self) -> tuple[list[_Product], bool]:
-        total = _Sum(products={})
-        at, minus = 0, False
-        while at < len(self._tokens):
-            behind = next(
-                (n for n in range(at, len(self._tokens)) if self._tokens[n] in ("+", "-")),
-                len(self._tokens),
-            )
-            self._term(self._tokens[at:behind], minus, total)
-            if behind == len(self._tokens) - 1:
-                raise _wrong("the formula ends with a sign", self._whole)
-            minus = behind < len(self._tokens) and self._tokens[behind] == "-"
-            at = behind + 1
-        if not total.products and not self._tokens:
-            raise _wrong("nothing stands right of ~", self._whole, "for a constant alone write 1")
-        return list(total.products.values()), total.constant
-
-    def _split(self, right: str) -> Iterator[_Factor | str]:
-        for number, token in enumerate(_TOKEN.finditer(right.rstrip())):
-            if number >= _MOST:
-                raise _wrong("the formula is too long", self._whole[:50])
-            if token["group"]:
-                yield _Factor(token["inner"], True)
-            elif (word := token["word"]) is not None:
-                if word in ("0", "1"):
-                    yield word
-                elif word.isidentifier():
-                    yield _Factor(word, word in self._texts)
-                else:
-                    raise _wrong(f"{word} is not a variable", self._whole)
-            elif (sign := token["sign"]) in "+-:*":
-                yield sign
-            else:
-                hint = "make such a variable first; a formula has names, C(name), + - : *"
-                raise _wrong(f"a formula cannot hold {sign!r}", self._whole, hint)
-
-    def _term(self, tokens: Sequence[_Factor | str], minus: bool, total: _Sum) -> None:
-        if len(tokens) == 1 and tokens[0] in ("0", "1"):
-            total.constant = (tokens[0] == "1") is not minus
-            return
-        if minus:
-            raise _wrong("only '- 1' can be taken away", self._whole)
-        factors, signs = tokens[::2], tokens[1::2]
-        fits = len(tokens) % 2 == 1 and all(isinstance(one, _Factor) for one in factors)
-        if not fits or any(one not in (":", "*") for one in signs):
+    def tree(self, part: str) -> ast.expr:
+        """The tree of a part; ``a:b`` stands there as ``a ** +b``, which binds as close."""
+        if re.search(r"\*\*\s*\+", part):
             raise _wrong("between two signs stands one variable", self._whole)
-        groups: list[list[_Product]] = []
-        for sign, factor in zip(("*", *signs), factors, strict=True):
-            assert isinstance(factor, _Factor)
-            if sign == ":":  # binds closer than *
-                groups[-1] = [(*one, factor) for one in groups[-1]]
-            else:
-                groups.append([(factor,)])
-        for width in range(1, len(groups) + 1):
-            for chosen in itertools.combinations(groups, width):
-                for product in itertools.product(*chosen):
-                    whole = tuple(itertools.chain.from_iterable(product))
-                    if len(set(whole)) < len(whole):
-                        message = "a variable stands twice in a product"
-                        raise _wrong(message, self._whole, "make its square first")
-                    total.products.setdefault(frozenset(whole), whole)
+        try:
+            tree = ast.parse(part.strip().replace(":", "**+"), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise _wrong("this formula cannot be read", self._whole) from None
+        self._names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        return tree
+
+    def add(self, node: ast.expr, *, minus: bool = False) -> None:
+        """Add what is on one side of a sign, or take a constant away."""
+        match node:
+            case ast.Constant(value=0 | 1 as value) if not isinstance(value, bool | float):
+                self.constant = bool(value) is not minus
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                self.add(operand, minus=True)
+            case _ if minus:
+                raise _wrong("only '- 1' can be taken away", self._whole)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as sign, right=right):
+                self.add(left)
+                self.add(right, minus=isinstance(sign, ast.Sub))
+            case _:
+                groups = [tuple(map(self.factor, _parts(one, ast.Pow)))
+                          for one in _parts(node, ast.Mult)]  # fmt: skip
+                for width in range(1, len(groups) + 1):
+                    for chosen in itertools.combinations(groups, width):
+                        whole = tuple(itertools.chain.from_iterable(chosen))
+                        if len(set(whole)) < len(whole):
+                            message = "a variable stands twice in a product"
+                            raise _wrong(message, self._whole, "make its square first")
+                        self.products.setdefault(frozenset(whole), whole)
+
+    def factor(self, node: ast.expr) -> _Factor:
+        """One variable, its levels, or an expression, which gets a name of its own."""
+        match node:
+            case ast.Name(id=name):
+                return _Factor(name, name in self._texts)
+            case ast.Call(func=ast.Name(id="C"), args=[ast.Name(id=name)], keywords=[]):
+                return _Factor(name, True)
+            case ast.Call():
+                text = ast.unparse(node)
+                expression(text)
+                name = re.sub(r"\W+", "_", re.sub(r"^(?:np|numpy)\.", "", text)).strip("_")
+                while self.made.get(name, text) != text or name in self._names:
+                    name += "_"
+                self.made[name] = text
+                return _Factor(name, False)
+        hint = "make such a variable first; a formula has names, C(name), + - : *"
+        message = f"a formula cannot hold {ast.unparse(node).replace('**+', ':')[:40]!r}"
+        raise _wrong(message, self._whole, hint)
+
+
+def _parts(node: ast.expr, sign: type[ast.operator]) -> list[ast.expr]:
+    """What a sign joins."""
+    if sign is ast.Pow and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd):
+        return _parts(node.operand, sign)
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, sign):
+        return [node]
+    if sign is ast.Pow and not isinstance(node.right, ast.UnaryOp):  # a power, no product
+        return [node]
+    return [*_parts(node.left, sign), *_parts(node.right, sign)]
 
 
 def _wrong(message: str, text: str, hint: str = "write y ~ x1 + C(x2) + x1:x2") -> OutputCheckError:

@@ -141,7 +141,7 @@ def _check_file(folder: Path, name: str) -> None:
         known = sums.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         raise _not_sacro(folder, f"{name!a} has no checksum") from None
-    if hashlib.sha256(path.read_bytes()).hexdigest() != known:
+    if _digest(path.read_bytes()) != known:
         raise _not_sacro(folder, f"{name!a} is not what its checksum says")
 
 
@@ -201,9 +201,6 @@ def write_sacro(
     decisions: Mapping[int, Mapping[str, str]] | None = None,
 ) -> Path:
     """Write outputs as acro does: tables as CSV, `results.json`, a checksum for each file."""
-    if folder.exists() or folder.is_symlink():
-        message, hint = "the place is already in use", "name a new folder"
-        raise OutputCheckError(message, code="sacro-folder", where=str(folder), hint=hint)
     files: dict[str, str] = {}
     results = {}
     for one in outputs:
@@ -213,23 +210,32 @@ def write_sacro(
     about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
     plain = {"version": _FORM, "tool": about, "results": results}
     files[RESULTS] = json.dumps(plain, ensure_ascii=False, indent=4) + "\n"
-    return placed({name: text.encode() for name, text in files.items()}, folder)
+    data = {name: text.encode() for name, text in files.items()}
+    return placed(with_checksums(data), folder, "sacro-folder")
 
 
-def placed(files: Mapping[str, bytes], folder: Path) -> Path:
-    """Write files with a checksum for each, in one step."""
+def with_checksums(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Files with a checksum for each, as SACRO has them."""
+    sums = {f"{_CHECKSUMS}/{name}.txt": _digest(data).encode() for name, data in files.items()}
+    return {**files, **sums}
+
+
+def placed(files: Mapping[str, bytes], folder: Path, code: str) -> Path:
+    """Write files into a new folder, in one step."""
+    if folder.exists() or folder.is_symlink():
+        message, hint = "the place is already in use", "name a new folder"
+        raise OutputCheckError(message, code=code, where=str(folder), hint=hint)
     check_writable(folder.parent)
     pending = folder.with_name(f".{folder.name}{TEMPORARY_SUFFIX}")
     with told_if_full(folder):
-        if pending.exists():
-            shutil.rmtree(pending)
         try:
-            (pending / _CHECKSUMS).mkdir(parents=True)
+            shutil.rmtree(pending, ignore_errors=True)
             for name, data in files.items():
-                (pending / name).write_bytes(data)
-                kept_on_disk(pending / name)
-                digest = hashlib.sha256(data).hexdigest()
-                (pending / _CHECKSUMS / f"{name}.txt").write_text(digest, encoding="ascii")
+                place = pending / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+                kept_on_disk(place)
+            kept_on_disk(pending)
             pending.rename(folder)
         except BaseException:
             shutil.rmtree(pending, ignore_errors=True)
@@ -393,33 +399,13 @@ def write_folder(
     folder: Path, handed: HandedSession, outputs: Sequence[SessionOutput], check: SessionCheck
 ) -> Path:
     """Write the folder, in one step."""
-    if folder.exists() or folder.is_symlink():
-        hint = "name a new folder"
-        raise OutputCheckError("the place is already in use", code="session-folder",
-                               where=str(folder), hint=hint)  # fmt: skip
-    check_writable(folder.parent)
     files = {f"{OUTPUTS}/{name}": text for one in outputs for name, text in files_of(one).items()}
     files[MANIFEST] = _json(handed.model_dump())
     files[EVIDENCE] = _json(check.to_dict())
     files[SUMS] = "".join(
         f"{_digest(text.encode())}  {name}\n" for name, text in sorted(files.items())
     )
-    pending = folder.with_name(f".{folder.name}{TEMPORARY_SUFFIX}")
-    with told_if_full(folder):
-        if pending.exists():
-            shutil.rmtree(pending)
-        try:
-            (pending / OUTPUTS).mkdir(mode=0o700, parents=True)
-            for name, text in files.items():
-                (pending / name).write_bytes(text.encode())
-                kept_on_disk(pending / name)
-            kept_on_disk(pending)
-            pending.rename(folder)
-        except BaseException:
-            shutil.rmtree(pending, ignore_errors=True)
-            raise
-    kept_on_disk(folder.parent)
-    return folder
+    return placed({name: text.encode() for name, text in files.items()}, folder, "session-folder")
 
 
 def read_folder(folder: Path) -> HandedSession:

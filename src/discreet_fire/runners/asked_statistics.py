@@ -326,18 +326,12 @@ class AskedStatistics:
                 replies.write(json.dumps(found).encode() + b"\n")
 
     def _answer(self, asked: StatisticRequest) -> dict[str, Any]:
-        traced = self._data.traced(asked.frame, asked.places)
-        result = self._worked_out(asked, traced)
-        self.answered.append(
-            AskedStatistic(line=asked.line, result=result, request=asked, traced=traced)
-        )
-        return result.to_dict() | {"token": token(len(self.answered))}
+        self.answered.append(self.work_out(asked))
+        return self.answered[-1].result.to_dict() | {"token": token(len(self.answered))}
 
-    def work_out(self, asked: StatisticRequest) -> SafeResult:
+    def work_out(self, asked: StatisticRequest) -> AskedStatistic:
         """The statistic, by the centre's rules, with checks on whom it is about."""
-        return self._worked_out(asked, self._data.traced(asked.frame, asked.places))
-
-    def _worked_out(self, asked: StatisticRequest, traced: TracedRecords | None) -> SafeResult:
+        traced = self._data.traced(asked.frame, asked.places)
         frame, options = asked.frame, dict(asked.options)
         if traced is not None:
             frame = frame.with_columns(traced.columns.values())
@@ -353,7 +347,7 @@ class AskedStatistics:
         more = self._checks(asked, traced)
         result = replace(result, checks=[*result.checks, *more])
         self._tell(asked, traced, result)
-        return result
+        return AskedStatistic(line=asked.line, result=result, request=asked, traced=traced)
 
     def _checks(self, asked: StatisticRequest, traced: TracedRecords | None) -> Iterator[Check]:
         """What of a request is not proven by the data."""

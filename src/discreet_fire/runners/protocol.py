@@ -25,7 +25,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict, Unpack
 
@@ -64,15 +64,15 @@ class StatisticShown:
     command: str  # name of the safe command
     universes: Universes  # how its variables are about units
     #: Whom each record is about, None where that is not known; None if for no record
-    units: list[Any] | None
-    numbers: IntArray | None  # the number of each record, as in the tables; None if not known
-    first: int  # how many records the first data file has; their numbers are the first
-    frame: pl.DataFrame  # its variables
-    groups: tuple[str, ...]  # those that span the output
-    categories: frozenset[str]  # those whose values have coefficients of their own
-    missing: bool  # whether missing values are a group of their own
+    units: list[Any] | None = None
+    numbers: IntArray | None = None  # the number of each record, as in the tables; None if unknown
+    first: int = 0  # how many records the first data file has; their numbers are the first
+    frame: pl.DataFrame = field(default_factory=pl.DataFrame)  # its variables
+    groups: tuple[str, ...] = ()  # those that span the output
+    categories: frozenset[str] = frozenset()  # those whose values have coefficients of their own
+    missing: bool = False  # whether missing values are a group of their own
     #: What it shows over groups of records; None stands for numbers that cannot be followed
-    tables: tuple[ShownTable | None, ...]
+    tables: tuple[ShownTable | None, ...] = ()
 
 
 Witness = Callable[[StatisticShown], None]

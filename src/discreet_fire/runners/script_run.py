@@ -19,7 +19,6 @@ import importlib.util
 import os
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -65,37 +64,6 @@ from discreet_fire.texts import SourceText, read_source
 
 #: A folder of programs is small; what is larger is data.
 _LARGEST = 200_000_000
-
-
-@contextmanager
-def program_folder(program: Path, data: Sequence[Path]) -> Iterator[Path]:
-    """A new folder; gives the copy of the program in it."""
-    home = program.absolute().parent
-    names = {file.name for file in data}
-    with tempfile.TemporaryDirectory(prefix="discreet-run-") as folder:
-        place = Path(folder).resolve()
-        left = _LARGEST
-        for here, folders, files in os.walk(home):
-            folders.sort()
-            inside = place / Path(here).relative_to(home)
-            inside.mkdir(exist_ok=True)
-            for name in sorted(files):
-                source = Path(here, name)
-                if (
-                    source.is_symlink()
-                    or not source.is_file()
-                    or (inside == place and name in names)
-                ):
-                    continue
-                left -= source.stat().st_size
-                if left < 0:
-                    message = "the folder of the program holds too much to be copied"
-                    hint = "put programs in a folder of their own, and name data with --data"
-                    raise OutputCheckError(
-                        message, code="program-folder", where=str(home), hint=hint
-                    )
-                shutil.copyfile(source, inside / name)
-        yield place / program.name
 
 
 _TEXT = Check(
@@ -199,9 +167,32 @@ class ScriptRun:
     @classmethod
     @contextmanager
     def of(cls, source: SourceText, given: RunInput) -> Iterator[ScriptRun]:
-        """A run with a folder of its own, which is gone afterwards."""
-        with program_folder(source.path, given["data"]) as copy:
-            yield cls(source=source, copy=copy, given=given)
+        """A run with a folder of its own, which is gone afterwards.
+
+        What lies beside the program is copied; data are put in their places as the program starts.
+        """
+        home, left = source.path.absolute().parent, _LARGEST
+        names = {file.name for file in given["data"]}
+        with TemporaryDirectory(prefix="discreet-run-") as folder:
+            place = Path(folder).resolve()
+            for here, folders, files in os.walk(home):
+                folders.sort()
+                inside = place / Path(here).relative_to(home)
+                inside.mkdir(exist_ok=True)
+                ours = names if inside == place else ()
+                for name in sorted({*files}.difference(ours)):
+                    file = Path(here, name)
+                    if file.is_symlink() or not file.is_file():
+                        continue
+                    left -= file.stat().st_size
+                    if left < 0:
+                        message = "the folder of the program holds too much to be copied"
+                        hint = "put programs in a folder of their own, and name data with --data"
+                        raise OutputCheckError(
+                            message, code="program-folder", where=str(home), hint=hint
+                        )
+                    shutil.copyfile(file, inside / name)
+            yield cls(source=source, copy=place / source.path.name, given=given)
 
     @property
     def name(self) -> str:

@@ -22,6 +22,7 @@ from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue import statistic_row
@@ -224,11 +225,9 @@ class _StataLog:
         """Whether a text has no figure and no word but those of a safe result."""
         own = _WORD.findall(result.shown)
         words = self._known | set(own) | {"."}
-        numbers = [_number(word) for word in own]
-        more = [] if result.frame is None else _frame_numbers(result.frame)
-        known = np.array(
-            [*(one for one in numbers if one is not None), *more, *result.stored.values()]
-        )
+        frame = pl.DataFrame() if result.frame is None else result.frame.select(cs.numeric())
+        shown = [_number(word) for word in own] + [one for row in frame.rows() for one in row]
+        known = np.array([abs(one) for one in shown if one is not None] + [*result.stored.values()])
         for word in _WORD.findall(text):
             value = _number(word)
             if value is None:
@@ -251,18 +250,6 @@ def _quiet(line: str) -> str:
 
 def _number(word: str) -> float | None:
     return abs(float(word.replace(",", ""))) if _NUMBER.match(word) else None
-
-
-def _frame_numbers(frame: pl.DataFrame) -> Iterator[float]:
-    for column in frame.iter_columns():
-        if column.dtype.is_numeric():
-            yield from (abs(one) for one in column.drop_nulls().to_list())
-
-
-def _shows_nothing(command: str) -> bool:
-    """Whether a command shows no numbers over groups of records."""
-    row = statistic_row(command)
-    return row is not None and row.groups == "nothing"
 
 
 @dataclass(frozen=True, repr=False)
@@ -294,21 +281,10 @@ class _Evidence:
         """
         entry = next((o for o in self._left if o.command == command and agrees(o.result)), None)
         if entry is None:
-            self._tell(
-                StatisticShown(
-                    line=line,
-                    command=f"fdz{command}",
-                    universes="model",
-                    units=None,
-                    numbers=None,
-                    first=0,
-                    frame=pl.DataFrame(),
-                    groups=(),
-                    categories=frozenset(),
-                    missing=False,
-                    tables=() if _shows_nothing(command) else (None,),
-                )
-            )
+            row = statistic_row(command)
+            nothing = row is not None and row.groups == "nothing"
+            name, tables = f"fdz{command}", () if nothing else (None,)
+            self._tell(StatisticShown(line=line, command=name, universes="model", tables=tables))
             return None
         self._left.remove(entry)
         self._tell(replace(entry.told, line=line))
@@ -357,7 +333,7 @@ class _Evidence:
             frame=pl.DataFrame(list(frame.values())),
             places=places,
         )
-        return self._asked.work_out(request)
+        return self._asked.work_out(request).result
 
 
 def _entries(file: Path) -> Iterator[dict[str, Any]]:

@@ -259,7 +259,7 @@ class CommandCall:
 def _outside(text: str) -> str:
     r"""The text with a filler for what stands in quotes and brackets; outer brackets are left.
 
-    >>> _outside('a, f(b, c), "d"').replace("\\x01", "#")
+    >>> _outside('a, f(b, c), "d"').replace("\x01", "#")
     'a, f(####), ###'
     """
     parts, depth = list[str](), 0
