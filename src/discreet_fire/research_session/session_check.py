@@ -251,6 +251,7 @@ def check_of(
 def _support(output: SessionOutput, result: CallResult, fewest: int | None) -> OutputSupport:
     cells = 0 if output.table is None else len(next(iter(output.table.measures.values()), ()))
     gone = 0 if output.table is None else output.table.hidden
+    number = result.result.stored.get("N")
     return OutputSupport(
         number=output.number,
         name=output.name,
@@ -260,10 +261,5 @@ def _support(output: SessionOutput, result: CallResult, fewest: int | None) -> O
         shown=cells - gone,
         hidden=gone,
         fewest=fewest,
-        observations=_observations(result),
+        observations=None if number is None or number != int(number) else int(number),
     )
-
-
-def _observations(result: CallResult) -> int | None:
-    number = result.result.stored.get("N")
-    return None if number is None or number != int(number) else int(number)

@@ -104,11 +104,6 @@ class SacroFolder:
     wrong: tuple[tuple[str, str], ...]
 
 
-def is_sacro(folder: Path) -> bool:
-    """Whether a folder looks like one of SACRO."""
-    return (folder / RESULTS).is_file() and (folder / _CHECKSUMS).is_dir()
-
-
 def read_sacro(folder: Path) -> SacroFolder:
     """What a folder of SACRO holds, if its files are what their checksums say."""
     try:
@@ -383,16 +378,12 @@ def files_of(output: SessionOutput) -> dict[str, str]:
     return files
 
 
-def is_session(folder: Path) -> bool:
-    """Whether a folder looks like one that a session handed in."""
-    return folder.is_dir() and (folder / MANIFEST).is_file() and (folder / SUMS).is_file()
-
-
 def manifest_of(folder: Path) -> str | None:
     """What says what a folder holds that was handed in without a program; None if nothing does."""
-    if is_session(folder):
+    if folder.is_dir() and (folder / MANIFEST).is_file() and (folder / SUMS).is_file():
         return MANIFEST
-    return RESULTS if is_sacro(folder) else None
+    sacro = (folder / RESULTS).is_file() and (folder / _CHECKSUMS).is_dir()
+    return RESULTS if sacro else None
 
 
 def write_folder(

@@ -79,14 +79,14 @@ def control_group(
         group.folder.mkdir()
         for name, text in limits.items():
             if name.partition(".")[0] in offered:
-                _write(group.folder, name, text)
+                (group.folder / name).write_text(text)
     except OSError as error:
         _remove(group.folder)
         message = f"the program was not run: its control group cannot be limited ({error.strerror})"
         raise OutputCheckError(message, code="not-closed", where=str(parent)) from None
     for name, text in (("memory.swap.max", "0"), ("memory.oom.group", "1")):
         with suppress(OSError):  # old kernels, and those without swap
-            _write(group.folder, name, text)
+            (group.folder / name).write_text(text)
     try:
         yield group
     finally:
@@ -125,20 +125,17 @@ def _usable(place: Path) -> bool:
         if not there >= _NEEDED:
             return False
         if more := (_NEEDED | {"cpu"}) & there - passed:
-            _write(place, "cgroup.subtree_control", " ".join(f"+{one}" for one in sorted(more)))
+            wanted = " ".join(f"+{one}" for one in sorted(more))
+            (place / "cgroup.subtree_control").write_text(wanted)
     except OSError:  # such as a group that has processes itself
         return False
     return True
 
 
-def _write(folder: Path, name: str, text: str) -> None:
-    (folder / name).write_text(text)
-
-
 def _remove(folder: Path) -> None:
     """End what is left in a group, and take it away."""
     with suppress(OSError):
-        _write(folder, "cgroup.kill", "1")
+        (folder / "cgroup.kill").write_text("1")
     until = time.monotonic() + _UNTIL_EMPTY
     while folder.exists() and time.monotonic() < until:
         with suppress(OSError):
@@ -331,7 +328,7 @@ class _Running:
             try:
                 output = threads.submit(self._output, written)
                 errors = threads.submit(self._errors, complained)
-                served = threads.submit(self._serve, serve)
+                served = threads.submit(self._served, serve)
                 process.wait(self._limits.seconds)
             except subprocess.TimeoutExpired:
                 self._over = self._over or "time"
@@ -347,7 +344,7 @@ class _Running:
                 errors=errors.result(),
             )
 
-    def _serve(self, serve: Callable[[], None]) -> None:
+    def _served(self, serve: Callable[[], None]) -> None:
         try:
             serve()
         except BaseException:

@@ -159,9 +159,16 @@ class RunResult:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What an officer should look at."""
-        unchecked = [] if self.checked else [_of_check("log", 0, _UNCHECKED)]
-        stop = _of_stop(self.error)
-        return (*unchecked, *_of_outputs(self.outputs), *self.linked, *stop)
+        findings = [] if self.checked else [_of_check("log", 0, _UNCHECKED)]
+        for one in self.outputs:
+            broken = (check for check in _checks(one) if check.verdict is not CheckVerdict.passed)
+            findings += [_of_check(one.command, one.line, check) for check in broken]
+        findings += self.linked
+        if (error := self.error) is not None:
+            rule = "unsupported" if error.code == "unsupported" else "stopped"
+            message = f"the run stopped: {error.what}"
+            findings.append(_finding(rule, Severity.ERROR, message, self.line or 0, error.hint))
+        return tuple(findings)
 
     @property
     def line(self) -> int | None:
@@ -227,7 +234,11 @@ class Runner(Protocol):
 def run_program(runner: Runner, program: Path, **given: Unpack[RunInput]) -> RunResult:
     """Run a program, and hold the run against the rules for every runner."""
     source, data = read_source(program), given["data"]
-    _check_data(data)
+    for file in data:
+        if not file.is_file():
+            raise OutputCheckError("data file not found", code="no-file", where=str(file))
+    if len({file.name for file in data}) < len(data):
+        raise OutputCheckError("two data files have the same name", code="data-files")
     shown = _ShownTables(given["witness"])
     given["witness"] = shown.note
     until = None if given["seconds"] is None else time.monotonic() + given["seconds"]
@@ -319,14 +330,6 @@ def _broken(runner: Runner, message: str) -> OutputCheckError:
     return OutputCheckError(f"{message}; nothing is shown", code="runner", where=runner.name)
 
 
-def _check_data(data: Sequence[Path]) -> None:
-    for file in data:
-        if not file.is_file():
-            raise OutputCheckError("data file not found", code="no-file", where=str(file))
-    if len({file.name for file in data}) < len(data):
-        raise OutputCheckError("two data files have the same name", code="data-files")
-
-
 def _head(program: SourceText, data: Sequence[Path]) -> list[str]:
     """What stands above the log; no time, so that equal runs give equal logs."""
     return [
@@ -362,30 +365,12 @@ def _checks(output: ShownOutput) -> Sequence[Check]:
     return output.result.checks or [_UNCHECKED]
 
 
-def _of_outputs(outputs: Sequence[ShownOutput]) -> list[Finding]:
-    """One finding for each output with a check that does not pass."""
-    return [
-        _of_check(one.command, one.line, check)
-        for one in outputs
-        for check in _checks(one)
-        if check.verdict is not CheckVerdict.passed
-    ]
-
-
 def _of_check(command: str, line: int, check: Check) -> Finding:
     severity = Severity.REFUSED if check.rule == "refused" else _SEVERITIES[check.verdict]
     where = f" ({check.where})" if check.where else ""
     message = f"{command.split(',')[0]}: {check.reason}{where}"
     hint = "" if check.verdict is CheckVerdict.review else "withheld"
     return _finding(check.rule, severity, message, line, hint)
-
-
-def _of_stop(error: DiscreetError | None) -> list[Finding]:
-    if error is None:
-        return []
-    rule = "unsupported" if error.code == "unsupported" else "stopped"
-    line = getattr(error, "line", None) or 0
-    return [_finding(rule, Severity.ERROR, f"the run stopped: {error.what}", line, error.hint)]
 
 
 def _finding(rule: str, severity: Severity, message: str, line: int, hint: str) -> Finding:
@@ -412,7 +397,8 @@ def write_run(
     check_writable(place)
     stem = Path(result.name).stem
     files = {"log": place / f"{stem}.log", "checks": place / f"{stem}.run.json"}
-    if not overwrite and files["log"].exists() and not _own(files["log"]):
+    there = files["log"].exists() and not overwrite
+    if there and _MARK.encode() not in files["log"].read_bytes()[:2000]:
         raise OutputCheckError(
             "there is a log that this program did not make",
             code="exists",
@@ -441,8 +427,3 @@ def write_confidential(result: RunResult, path: Path, limits: SafeLimits) -> Non
     content = {"program": result.name, "confidential": True, "outputs": outputs}
     text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     write_text(path, text + "\n", private=True)
-
-
-def _own(log: Path) -> bool:
-    with log.open("rb") as file:
-        return _MARK.encode() in file.read(2000)

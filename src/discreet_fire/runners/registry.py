@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -40,24 +40,9 @@ _LIMITS = {
     "files_mb": (1, 10**7), "processes": (1, 10**6), "processors": (0.01, 10**4),
 }  # fmt: skip
 
-_Table = Mapping[str, Any]
-
-
-def _python(table: _Table) -> Runner:
-    return PythonRunner(executable=Path(table["executable"]), **_process(table))
-
-
-def _r(table: _Table) -> Runner:
-    return RRunner(executable=Path(table["executable"]), **_process(table))
-
-
-def _stata(table: _Table) -> Runner:
-    executable, ado = Path(table["executable"]), Path(table["ado"])
-    return StataBatch(executable=executable, ado=ado, **_process(table))
-
-
-_MAKERS: dict[str, Callable[[_Table], Runner]] = {"python": _python, "r": _r, "stata": _stata}
-_OWN = {"python": (), "r": (), "stata": ("ado",)}
+_RUNNERS: dict[str, Any] = {"python": PythonRunner, "r": RRunner, "stata": StataBatch}
+#: Settings that are places which must be there.
+_PLACES = {"python": ["executable"], "r": ["executable"], "stata": ["executable", "ado"]}
 
 
 def configured() -> tuple[Runner, ...]:
@@ -87,14 +72,14 @@ def _read(path: Path, _changed: int) -> tuple[Runner, ...]:
             f"{len(problems)} settings of runners are wrong",
             code="runners",
         )
-    return tuple(_MAKERS[name](table) for name, table in document.items())
+    return tuple(_made(name, table) for name, table in document.items())
 
 
 def _problems(name: str, table: object) -> list[Problem]:
     """What is wrong with the settings of one runner."""
-    if name not in _MAKERS or not isinstance(table, dict):
-        return [Problem("unknown runner", name, f"runners: {', '.join(_MAKERS)}")]
-    files = ("executable", *_OWN[name])
+    if name not in _RUNNERS or not isinstance(table, dict):
+        return [Problem("unknown runner", name, f"runners: {', '.join(_RUNNERS)}")]
+    files = _PLACES[name]
     known = (*files, "read", "closed", "control_groups", *_LIMITS)
     hint = f"settings: {', '.join(known)}"
     problems = [
@@ -122,14 +107,17 @@ def _problems(name: str, table: object) -> list[Problem]:
     return problems
 
 
-def _process(table: _Table) -> dict[str, Any]:
-    """What a program may use and read."""
-    limits = {name: table[name] for name in _LIMITS if name in table}
-    groups = table.get("control_groups")
-    return {
-        "limits": ProcessLimits(**limits, control_groups=None if groups is None else Path(groups)),
-        "read": tuple(Path(one) for one in table.get("read", [])),
-    }
+def _made(name: str, table: Mapping[str, Any]) -> Runner:
+    """A runner with what its programs may use and read."""
+    limits = {one: table[one] for one in _LIMITS if one in table}
+    if "control_groups" in table:
+        limits["control_groups"] = Path(table["control_groups"])
+    runner: Runner = _RUNNERS[name](
+        **{one: Path(table[one]) for one in _PLACES[name]},
+        limits=ProcessLimits(**limits),
+        read=tuple(Path(one) for one in table.get("read", [])),
+    )
+    return runner
 
 
 _KNOWN: dict[str, Runner] = {}
@@ -150,7 +138,6 @@ def runners() -> tuple[Runner, ...]:
     ('builtin', ['.do'])
     """
     from discreet_fire.runners.builtin.runner import BUILTIN
-    from discreet_fire.runners.registry import configured
 
     own = configured()
     taken = {suffix for one in own for suffix in one.suffixes}

@@ -47,6 +47,7 @@ _DEFINED = re.compile(r"[\s\d.]*(?:\+\+|--)?[\w`'${}]*\s*=?\s*(?:`?\"+)?\s*")
 _QUOTES_BEHIND = re.compile(r"[\s\"']*\Z")
 _IN = re.compile(r"\s+\S+\s+in\s")
 _LISTED = re.compile(r"[^\W\d]\w*")
+_QUOTED_WORD = re.compile(r"[`\" ]*([^\W\d]\w*)")
 _BACKSLASH = re.compile(r"\\")
 #: What may stand between a macro that is part of a condition and the command.
 _VALUE = re.compile(r"[\d.=<>!~&|+*/^()\s-]+")
@@ -531,13 +532,12 @@ def _in_strings(
     if name in LISTERS or name in DEFINERS:
         places = _given(text, name, at, piece.end)
     else:
-        strings = [span for span in piece.spans if span.kind == "string" and span.start >= at]
-        places = [(span.start, span.end) for span in strings]
-        places = [(_behind_quotes(text, first, last), last - 1) for first, last in places]
+        strings = (span for span in piece.spans if span.kind == "string" and span.start >= at)
+        places = [(span.start, span.end - 1) for span in strings]
     for first, last in places:
-        word = _LISTED.match(text, first, last)
-        if word and canonical(word.group()) is not None:
-            for one in parser.again(first, last)[:1]:
+        word = _QUOTED_WORD.match(text, first, last)
+        if word and canonical(word[1]) is not None:
+            for one in parser.again(word.start(1), last)[:1]:
                 yield Reading(why=Why.IN_STRING, statement=one)
 
 
@@ -551,12 +551,6 @@ def _given(text: str, name: str, at: int, end: int) -> list[tuple[int, int]]:
     start = defined.end() if defined else at
     behind = _QUOTES_BEHIND.search(text, max(start, end - 8), end)
     return [(start, behind.start() if behind else end)]
-
-
-def _behind_quotes(text: str, at: int, end: int) -> int:
-    while at < end and text[at] in '`" ':
-        at += 1
-    return at
 
 
 def _of_open_strings(parser: DoFileParser, head: Head, piece: ScannedCommand) -> Iterator[Reading]:

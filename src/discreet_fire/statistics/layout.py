@@ -126,7 +126,9 @@ class Grid:
 
     def lines(self) -> list[str]:
         """The lines of the table."""
-        rule = self._rule()
+        inner = self.width * (len(self.heads) - self.ends)
+        rule = "-" * 13 + "+" + "-" * (inner + (self.ends > 0))
+        rule += "+" + "-" * (self.width * self.ends) if self.ends else ""
         lines = [self._line(self.stub, self.heads)]
         for block in self.blocks:
             lines.append(rule)
@@ -139,12 +141,6 @@ class Grid:
         bar = [" |" + "".join(texts[inner:])] if self.ends and len(texts) > inner else []
         line = f"{abbreviated(label, 12):>12} |" + "".join([*texts[:inner], *bar])
         return line.rstrip()
-
-    def _rule(self) -> str:
-        inner = self.width * (len(self.heads) - self.ends)
-        if not self.ends:
-            return "-" * 13 + "+" + "-" * inner
-        return "-" * 13 + "+" + "-" * (inner + 1) + "+" + "-" * (self.width * self.ends)
 
 
 def abbreviated(label: str, width: int) -> str:

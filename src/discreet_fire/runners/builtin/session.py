@@ -242,14 +242,6 @@ def all_but_few(session: Session, mask: BoolArray) -> bool:
     return bool(mask.any()) and few(session, ~mask)
 
 
-def _usual(values: Any) -> Any:
-    """The commonest of some values."""
-    kinds, count = np.unique(
-        values.astype(str) if values.dtype == object else values, return_counts=True
-    )
-    return kinds[int(np.argmax(count))]
-
-
 def cases_by_value(values: pl.Series, units: IntArray) -> pl.DataFrame:
     """How many persons or firms have each value: columns `value` and `cases`."""
     table = pl.DataFrame({"value": values, "unit": pl.Series(units, dtype=pl.Int64)})
@@ -330,7 +322,9 @@ def _alike(session: Session, variable: DataVariable) -> bool:
     values = variable.values
     if not len(values):
         return False
-    same = np.asarray(values == _usual(values), dtype=np.bool_)
+    plain = values.astype(str) if variable.is_text else values
+    kinds, count = np.unique(plain, return_counts=True)
+    same = np.asarray(values == kinds[int(np.argmax(count))], dtype=np.bool_)
     if same.all():
         return not variable.is_text and (values[0] in (0.0, 1.0) or bool(values[0] >= MISSING))
     return few(session, ~same)

@@ -394,7 +394,10 @@ def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> Model
                     labels = (f"{values.min():g}", f"{values.max():g}")
                     of_two.append(Partition(text=column.label, codes=two, cells=2, labels=labels))
                 # Numbers far from 0 are taken relative to the middle of their range.
-                column = replace(column, shift=middle_of(values) if constant else 0.0)
+                low, high = float(values.min()), float(values.max())
+                middle = float(math.floor((low + high) / 2.0))
+                far = constant and low * high > 0.0 and abs(middle) > high - low
+                column = replace(column, shift=middle if far else 0.0)
             columns.append(column)
         if len(columns) > MOST_COLUMNS:
             raise _too_many(term)
@@ -493,13 +496,6 @@ def _place(level: Any, part: Factor, levels: tuple[Any, ...]) -> int:
         message = "the level asked for is not in the estimation sample"
         raise OutputCheckError(message, code="factor-level", where=part.name)
     return levels.index(level)
-
-
-def middle_of(values: FloatArray) -> float:
-    """The middle of the range of numbers far from 0; else 0."""
-    low, high = float(values.min()), float(values.max())
-    middle = float(math.floor((low + high) / 2.0))
-    return middle if low * high > 0.0 and abs(middle) > high - low else 0.0
 
 
 def upper_of_two(values: FloatArray) -> IntArray | None:

@@ -408,6 +408,13 @@ class _Finder:
         self._found, self._entities, self._traces = found, entities, traces
         self._factors: dict[int, FloatArray] = {}
 
+    def rows_of(self, case: int) -> IntArray:
+        """The rows of a case."""
+        if self._entities is None:
+            return np.array([case], dtype=np.int64)
+        order, starts = self._in_order
+        return order[starts[case] : starts[case + 1]]
+
     @cached_property
     def _in_order(self) -> tuple[IntArray, IntArray]:
         """Rows in the order of entities, and where those of each start."""
@@ -415,17 +422,10 @@ class _Finder:
         starts = np.concatenate([[0], np.cumsum(np.bincount(self._entities))])
         return np.argsort(self._entities, kind="stable"), starts
 
-    def rows_of(self, group: list[int]) -> IntArray:
-        """The rows of some cases."""
-        if self._entities is None:
-            return np.array(group, dtype=np.int64)
-        order, starts = self._in_order
-        return np.concatenate([order[starts[case] : starts[case + 1]] for case in group])
-
     def _factor(self, case: int) -> FloatArray:
         """A matrix R with R'R equal to what the case has in Q'Q."""
         if case not in self._factors:
-            rows = self._found.rows(self.rows_of([case]))
+            rows = self._found.rows(self.rows_of(case))
             short = len(rows) <= rows.shape[1]
             self._factors[case] = rows if short else np.asarray(np.linalg.qr(rows, mode="r"))
         return self._factors[case]

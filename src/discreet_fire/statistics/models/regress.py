@@ -214,8 +214,13 @@ def utest(
     >>> round(result.stored["extreme"])
     40
     """
-    if interval is not None:
-        _require_interval(interval)
+    ends_of = (None, None) if interval is None else interval
+    numbers = isinstance(ends_of, Sequence) and len(ends_of) == 2
+    known = [x for x in ends_of if x is not None] if numbers else []
+    real = numbers and all(isinstance(x, Real) and math.isfinite(x) for x in known)
+    if not real or (len(known) == 2 and not known[0] < known[1]):
+        message = "the interval is two numbers, the smaller first"
+        raise OutputCheckError(message, code="model", where="interval")
     words = [controls] if isinstance(controls, str) else list(controls)
     square = f"c.{variable}#c.{variable}"
     request = request_of("utest", outcome, [variable, square, *words], options)
@@ -245,7 +250,7 @@ def utest(
     values = sample.numbers[variable]
     least = max(request.limits.minimum, request.limits.percentile_cases)
     ends = []
-    for number, end in enumerate(interval or (None, None)):
+    for number, end in enumerate(ends_of):
         place = float((values.max() if number else values.min()) if end is None else end)
         slope = b1 + 2.0 * place * b2
         variance = v11 + 4.0 * place * v12 + 4.0 * place**2 * v22
@@ -301,15 +306,6 @@ def utest(
         checks=checking.checks,
         evidence=request.evidence(checking),
     )
-
-
-def _require_interval(interval: Any) -> None:
-    numbers = isinstance(interval, Sequence) and len(interval) == 2
-    known = [x for x in interval if x is not None] if numbers else []
-    real = numbers and all(isinstance(x, Real) and math.isfinite(x) for x in known)
-    if not real or (len(known) == 2 and not known[0] < known[1]):
-        message = "the interval is two numbers, the smaller first"
-        raise OutputCheckError(message, code="model", where="interval")
 
 
 def _test_lines(
