@@ -11,24 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 import polars as pl
 
-from discreet.arrays import IntArray
 from discreet.errors import OutputCheckError, Problem
-from discreet.microdata import (
-    Secret,
-    eager_columns,
-    name_list,
-    open_frame,
-    require_columns,
-    with_record_keys,
-)
+from discreet.microdata import Secret, eager_columns, name_list, open_frame, require_columns
+from discreet.pretabular import permute, rank_swap
 
 #: Fewest records among which a number is exchanged.
 _NEIGHBOURS = 5
-_KEY = "\0key"
-_GRID = 10**15
 
 
 def records_in_memory(frame: Any) -> pl.DataFrame:
@@ -61,7 +51,7 @@ def protect(
         categorical: Categories, exchanged between some of the records.
         keep: Columns that stay as they are: weights, times.
         distance: How far neighbours lie apart at most, as a share of the records; at least
-            five records, at both ends of the ranks up to four more.
+            five records.
         share: The share of records that give their category to another one.
 
     >>> people = pl.DataFrame({"pid": range(100), "pay": range(100)})
@@ -78,24 +68,22 @@ def protect(
         if not 0 < value <= 1:
             message = "is a share above 0 and at most 1"
             raise OutputCheckError(message, code="protect", where=name)
-    copies = []
+    held = Secret(secret.derive("discreet: protected microdata"))
     for name in (*numeric, *categorical):
         column = data.get_column(name)
         known = column.is_not_null()
         if column.dtype.is_float():
             known &= column.is_not_nan().fill_null(False)
-        present = np.flatnonzero(known.to_numpy())
-        first = _keys(data, ids, secret, f"order of {name}")[present]
-        second = _keys(data, ids, secret, f"exchange of {name}")[present]
-        values = column.gather(present)
+        some = data.filter(known).select(*ids, name)
+        if some.is_empty():
+            continue
         if name in numeric:
-            source = _neighbours(values, first, second, distance)
+            window = min(1.0, max(distance, _NEIGHBOURS / some.height))
+            exchanged = rank_swap(some, name, window=window, id=ids, secret=held).records
         else:
-            source = _some(first, second, share)
-        gathered = np.arange(data.height)
-        gathered[present] = present[source]
-        copies.append(column.gather(gathered).alias(name))
-    return data.with_columns(copies)
+            exchanged = permute(some, name, share=share, id=ids, secret=held).records
+        data = data.with_columns(column.scatter(known.arg_true(), exchanged[name]))
+    return data
 
 
 def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[str]]) -> None:
@@ -121,39 +109,3 @@ def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[s
     if problems:
         message = "columns and their roles do not fit"
         raise OutputCheckError(message, code="protect", problems=problems)
-
-
-def _keys(data: pl.DataFrame, ids: list[str], secret: Secret, purpose: str) -> IntArray:
-    derived = Secret(secret.derive(f"discreet: protected microdata, {purpose}"))
-    keyed = with_record_keys(data.select(ids), id=ids, secret=derived, column=_KEY, grid=_GRID)
-    keys: IntArray = keyed.get_column(_KEY).cast(pl.Int64).to_numpy()
-    return keys
-
-
-def _neighbours(values: pl.Series, first: IntArray, second: IntArray, distance: float) -> IntArray:
-    """For each record, from which one it gets its number: one of the same window of ranks."""
-    count = len(values)
-    if not count:
-        return np.empty(0, dtype=np.int64)
-    width = max(_NEIGHBOURS, int(count * distance))
-    order = np.lexsort((first, values.rank("min").to_numpy()))
-    # nobody knows where windows begin; those of too few at both ends join their neighbours
-    window = (np.arange(count) + int(first.sum() % width)) // width
-    sizes = np.bincount(window)
-    if len(sizes) > 1 and sizes[0] < _NEIGHBOURS:
-        window[window == 0] = 1
-    if len(sizes) > 2 and sizes[-1] < _NEIGHBOURS:
-        window[window == len(sizes) - 1] = len(sizes) - 2
-    neighbours = order[np.lexsort((second[order], window))]
-    source = np.empty(count, dtype=np.int64)
-    source[order] = neighbours
-    return source
-
-
-def _some(first: IntArray, second: IntArray, share: float) -> IntArray:
-    """A share of the records pass their category round; the others keep theirs."""
-    chosen = np.flatnonzero(first < share * _GRID)
-    ring = chosen[np.argsort(second[chosen], kind="stable")]
-    source = np.arange(len(first))
-    source[ring] = np.roll(ring, 1)
-    return source
