@@ -46,13 +46,6 @@ if TYPE_CHECKING:
     from .models.binary import logit as logit
     from .models.binary import probit as probit
     from .models.design import parse_terms as parse_terms
-    from .models.distributions import chi2_tail as chi2_tail
-    from .models.distributions import f_tail as f_tail
-    from .models.distributions import normal_two_sided as normal_two_sided
-    from .models.distributions import t_quantile as t_quantile
-    from .models.distributions import t_tail as t_tail
-    from .models.distributions import t_two_sided as t_two_sided
-    from .models.distributions import z_quantile as z_quantile
     from .models.regress import regress as regress
     from .models.regress import utest as utest
     from .panel import xtdescribe as xtdescribe

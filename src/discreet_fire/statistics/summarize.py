@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import polars as pl
+from scipy import special
 
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Facts, Found, checks_of, leading
@@ -41,7 +42,6 @@ from discreet_fire.statistics.layout import (
     general,
 )
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.models.distributions import t_quantile, t_two_sided
 from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, crossed, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
@@ -392,7 +392,7 @@ class _Row:
         df = self.df if df is None else df
         ends: list[float | None] = [None, None]
         if self.mean is not None and self.se is not None and df:
-            half = t_quantile(level / 100, df) * self.se
+            half = float(special.stdtrit(df, 0.5 + level / 200)) * self.se
             ends = [self.mean - half, self.mean + half]
         cells = [count_text(self.n), *map(general, (self.mean, self.se, self.sd, *ends))]
         if self.label == "diff" and self.n is None:
@@ -586,7 +586,7 @@ def _result(
     for at, row in enumerate(rows, 1):
         stored |= {f"N_{at}": row.n, f"mu_{at}": row.mean, f"sd_{at}": row.sd}
     if t is not None and df is not None:
-        p = t_two_sided(t, df)
+        p = 2.0 * float(special.stdtr(df, -abs(t)))
         below = p / 2 if t < 0 else 1 - p / 2
         chances = f"Pr(T < t) = {fixed(below, 4)}   Pr(|T| > |t|) = {fixed(p, 4)}"
         tested += ["", f"{chances}   Pr(T > t) = {fixed(1 - below, 4)}"]

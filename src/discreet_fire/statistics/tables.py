@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import OutputCheckError
@@ -39,7 +40,6 @@ from discreet_fire.statistics.layout import (
     rounded,
 )
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.models.distributions import chi2_tail
 from discreet_fire.statistics.records import (
     MicrodataRecords,
     RecordGroups,
@@ -204,7 +204,7 @@ def _tested(
     expected = used[:-1, -1:] * used[-1:, :-1] / used[-1, -1]
     value = float(np.sort(((used[:-1, :-1] - expected) ** 2 / expected).ravel()).sum())
     freedom = (used.shape[0] - 2) * (used.shape[1] - 2)
-    chance = chi2_tail(value, freedom) if freedom else 1.0
+    chance = float(special.chdtrc(freedom, value)) if freedom else 1.0
     lines.append(f"          Pearson chi2({freedom}) = {value:8.4f}   Pr = {chance:.3f}")
     stored |= {"chi2": rounded(value, limits.digits), "p": rounded(chance, limits.digits)}
     return [Check(rule="test", verdict=CheckVerdict.passed, reason="all counts are shown")]

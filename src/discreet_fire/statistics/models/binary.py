@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from discreet.arrays import FloatArray
 from discreet.errors import OutputCheckError
@@ -23,7 +24,6 @@ from discreet_fire.statistics.layout import count_text, fixed, general, rounded
 from discreet_fire.statistics.models.coefficients import Coefficients, bread, joint_wald, sandwich
 from discreet_fire.statistics.models.design import ModelDesign
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
-from discreet_fire.statistics.models.distributions import chi2_tail
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
 from discreet_fire.statistics.models.request import ModelRequest, request_of
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
@@ -228,7 +228,7 @@ def _fitted(
         chi2 = None if len(slopes) >= many else chi2
     if chi2 is not None:
         numbers["chi2"] = chi2
-        numbers["p"] = chi2_tail(chi2, len(slopes)) if len(slopes) else math.nan
+        numbers["p"] = float(special.chdtrc(len(slopes), chi2)) if len(slopes) else math.nan
     stored |= {name: rounded(x, digits) for name, x in numbers.items() if math.isfinite(x)}
     coefficients = Coefficients.of(solution, central, None, request.level / 100.0)
     return request.shown(checking, solution, coefficients, stored, _heading(request, stored), notes)

@@ -12,16 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from discreet.arrays import FloatArray
 from discreet_fire.statistics.layout import rounded
 from discreet_fire.statistics.models.design import ModelDesign, Sample, Weight
-from discreet_fire.statistics.models.distributions import (
-    normal_two_sided,
-    t_quantile,
-    t_two_sided,
-    z_quantile,
-)
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
 
 #: A matrix of correlations whose smallest eigenvalue is below this has no inverse.
@@ -66,22 +61,17 @@ class Coefficients:
 
     def rows(self, digits: int) -> list[CoefficientRow]:
         """The rows of the table, with so many significant digits."""
-        errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0)).tolist()
-        factor = z_quantile(self.level) if self.df is None else t_quantile(self.level, self.df)
-        rows = []
-        for value, error in zip(self.values.tolist(), errors, strict=True):
-            known = error if error > 0.0 else math.nan
-            statistic = value / known
-            if math.isnan(statistic):
-                chance = math.nan
-            elif self.df is None:
-                chance = normal_two_sided(statistic)
-            else:
-                chance = t_two_sided(statistic, self.df)
-            ends = value - factor * error, value + factor * error
-            numbers = (rounded(x, digits) for x in (value, known, statistic, chance, *ends))
-            rows.append(CoefficientRow(*numbers))
-        return rows
+        errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        known = np.where(errors > 0.0, errors, math.nan)
+        away, share = -np.abs(self.values / known), 0.5 + self.level / 2.0
+        if self.df is None:
+            chance, factor = 2.0 * special.ndtr(away), float(special.ndtri(share))
+        else:
+            chance = 2.0 * special.stdtr(self.df, away)
+            factor = float(special.stdtrit(self.df, share))
+        ends = self.values - factor * errors, self.values + factor * errors
+        table = np.column_stack([self.values, known, self.values / known, chance, *ends])
+        return [CoefficientRow(*(rounded(x, digits) for x in row)) for row in table.tolist()]
 
 
 def bread(solution: LeastSquaresSolution) -> FloatArray:

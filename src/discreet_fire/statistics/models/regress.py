@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.layout import count_text, fixed, general, legend, rounded
@@ -24,7 +25,6 @@ from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.coefficients import Coefficients, bread, joint_wald, sandwich
 from discreet_fire.statistics.models.design import ModelDesign, Sample, Weight
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
-from discreet_fire.statistics.models.distributions import f_tail, t_quantile, t_tail
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
 from discreet_fire.statistics.models.request import ModelRequest, request_of
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
@@ -140,7 +140,7 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
     right = [
         ("Number of obs", count_text(float(number))),
         (f"F({slopes}, {t_df})", fixed(f)),
-        ("Prob > F", fixed(None if f is None else f_tail(f, slopes, t_df), 4)),
+        ("Prob > F", fixed(None if f is None else float(special.fdtrc(slopes, t_df, f)), 4)),
         ("R-squared", fixed(stored.get("r2"), 4)),
     ]
     rmse = ("Root MSE", general(stored["rmse"], 7))
@@ -255,7 +255,7 @@ def utest(
         slope = b1 + 2.0 * place * b2
         variance = v11 + 4.0 * place * v12 + 4.0 * place**2 * v22
         t = slope / math.sqrt(variance) if variance > 0.0 else math.nan
-        p = t_tail(t if (number == 0) == inverse else -t, df)
+        p = float(special.stdtr(df, -t if (number == 0) == inverse else t))
         exact = end is not None or sample.cases_where(values == place) >= least
         ends.append(_End(place=place, slope=slope, t=t, p=p, given=end is not None, exact=exact))
     checking.note("extremes", CheckVerdict.passed, "minimum and maximum are never shown", variable)
@@ -275,7 +275,7 @@ def utest(
     more = []
     if fieller:
         # All places at which the slope may be 0: a x^2 + 2 b x + c is not above 0.
-        limit = t_quantile(request.level / 100, df) ** 2
+        limit = float(special.stdtrit(df, 0.5 + request.level / 200)) ** 2
         a, b, c = 4.0 * (b2**2 - limit * v22), 2.0 * (b1 * b2 - limit * v12), b1**2 - limit * v11
         within = "unbounded"
         if a > 0.0 and b * b - a * c >= 0.0:
