@@ -139,10 +139,9 @@ class _Sheet:
             (words["total"], words["hidden_of"].format(n=len(standing.parts), hidden=hidden)),
             (words["drawn"], words["yes" if standing.drawn else "no"]),
         ]
-        lines = (
+        rows = "".join(
             f'<tr><th scope="row">{name}</th><td>{escape(text)}</td></tr>\n' for name, text in facts
         )
-        rows = "".join(lines)
         return f"<table>\n<caption>{words['glance']}</caption>\n<tbody>\n{rows}</tbody>\n</table>\n"
 
     def _outputs(self) -> str:
@@ -234,20 +233,13 @@ class _Sheet:
     def _cause(self, severity: str, stage: str, rule: str, notes: list[StageFinding]) -> str:
         findings = [finding_in(one, self.language) for one in notes]
         hints = "; ".join(dict.fromkeys(one.hint for one in findings if one.hint))
-        rows = "".join(
-            f"<tr><td>{escape(one.file)}</td><td>{one.line or ''}</td>"
-            f"<td>{escape(one.what)}</td></tr>\n"
-            for one in findings
-        )
-        heads = "".join(
-            f'<th scope="col">{one}</th>'
-            for one in map(self.words.__getitem__, ("file", "line", "what"))
-        )
+        rows = [[one.file, str(one.line or ""), one.what] for one in findings]
+        heads = [self.words[one] for one in ("file", "line", "what")]
         return (
             f'<h3><span class="{severity}">{self._severity(severity)}</span>: {escape(rule)} '
             f"({stage}, {len(notes)})</h3>\n"
             + (f"<p>{escape(hints)}</p>\n" if hints else "")
-            + f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
+            + _table("", heads, rows)
         )
 
     def _differences(self) -> str:
@@ -290,15 +282,8 @@ class _Sheet:
             ]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return f'<p class="error">{self.words["no_counts"]}</p>\n'
-        words = self.words
-        head = "".join(f'<th scope="col">{words[f"support_{one}"]}</th>' for one in _SUPPORT)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(one)}</td>' for one in row)}</tr>\n" for row in rows
-        )
-        return (
-            f"<table>\n<caption>{words['counted']}</caption>\n"
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
-        )
+        heads = [self.words[f"support_{one}"] for one in _SUPPORT]
+        return _table(self.words["counted"], heads, rows)
 
     def _ran(self) -> list[str]:
         """The lines of the program that ran."""
@@ -309,23 +294,15 @@ class _Sheet:
         return []
 
     def _files(self) -> str:
-        rows = "".join(
-            f"<tr><td>{role}</td><td>{escape(name)}</td><td>{size:,}</td>"
-            f'<td class="sum">{digest}</td></tr>\n'
-            for role, name, digest, size in self.files
-        )
         words = self.words
-        heads = ("role", "file", "bytes", "sum")
-        head = "".join(f'<th scope="col">{words[one]}</th>' for one in heads)
+        rows = [[role, name, f"{size:,}", digest] for role, name, digest, size in self.files]
+        heads = [words[one] for one in ("role", "file", "bytes", "sum")]
         intact = f"<p>{words['intact']}</p>\n"
         if self.problems:
             intact = (
                 f'<p class="error">{words["not_intact"]}</p>\n<ul>\n{_items(self.problems)}</ul>\n'
             )
-        return (
-            f"{intact}<table>\n<caption>{words['file_list']}</caption>\n<thead><tr>{head}</tr></thead>\n"
-            f"<tbody>\n{rows}</tbody>\n</table>\n"
-        )
+        return intact + _table(words["file_list"], heads, rows, last=' class="sum"')
 
     def _told(self, one: StageFinding) -> str:
         message = escape(sentence_in(one.what, self.language))
@@ -369,6 +346,21 @@ def _marked(text: str, hidden: str) -> str:
         pieces.append(f'<span class="hidden" role="img" aria-label="{hidden}">{hit[0]}</span>')
         at = hit.end()
     return "".join([*pieces, escape(text[at:])])
+
+
+def _table(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], last: str = ""
+) -> str:
+    """A table; `last` are attributes of the cells of its last column."""
+    title = f"<caption>{caption}</caption>\n" if caption else ""
+    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+    ends = [*[""] * (len(heads) - 1), last]
+    lines = (
+        "".join(f"<td{end}>{escape(one)}</td>" for one, end in zip(row, ends, strict=True))
+        for row in rows
+    )
+    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
+    return f"<table>\n{title}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
 
 
 def _items(entries: Iterable[str]) -> str:

@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 import typer
 
-from discreet import __version__
 from discreet.cli import Json, command, show
 from discreet_fire.cli import Folder, Number
 from discreet_fire.findings import Severity
@@ -35,7 +34,13 @@ from discreet_fire.queue import (
     target_of,
     view,
 )
-from discreet_fire.research_session import RESULTS, placed, with_checksums
+from discreet_fire.research_session import (
+    RESULTS,
+    placed,
+    sacro_document,
+    sacro_entry,
+    with_checksums,
+)
 
 #: What the crate says that it keeps to, and the terms of its checks.
 _CRATE, _PROFILE = "https://w3id.org/ro/crate/1.1", "https://w3id.org/5s-crate/0.4"
@@ -66,9 +71,10 @@ def write_crate(
 ) -> Path:
     """Write a release as a Five Safes RO-Crate."""
     entry, files = _released(queue, number)
-    crate = _Crate(found=entry, files=files, publisher=publisher, internal=internal)
     inside = {f"data/outputs/{name}": data for name, data in files.items()}
-    inside["data/ro-crate-metadata.json"] = _json(crate.metadata())
+    crate = _metadata(entry, files, publisher, internal=internal)
+    metadata = json.dumps(crate, ensure_ascii=False, indent=2) + "\n"
+    inside["data/ro-crate-metadata.json"] = metadata.encode()
     about = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
     tags = {"bagit.txt": about, "manifest-sha512.txt": _manifest(inside)}
     whole = {**inside, **tags, "tagmanifest-sha512.txt": _manifest(tags)}
@@ -88,8 +94,7 @@ def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = F
             name, data = f"output_{part.number}.txt", part.text(home).encode()
         written[name] = data
         results[f"output_{part.number}"] = _sacro_entry(entry, part, name, internal=internal)
-    about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
-    written[RESULTS] = _json({"version": "1.0.2", "tool": about, "results": results})
+    written[RESULTS] = sacro_document(results, indent=2).encode()
     return placed(with_checksums(written), folder, "crate")
 
 
@@ -117,97 +122,25 @@ def _sacro_entry(
     verdict: dict[str, str] = {"verdict": standing.verdict(part).value}
     if internal and decision is not None:
         verdict |= {"comment": decision.comment, "person": decision.person}
-    return {
-        "uid": f"output_{part.number}",
-        "status": "review" if looked else "pass",
-        "type": "custom",
-        "properties": {},
-        "files": [{"name": name, "sdc": {}}],
-        "outcome": {},
-        "command": part.title,
-        "summary": "approved and released",
-        "timestamp": entry.history[-1].at,
-        "comments": [],
-        "exception": "",
-        "fair": {},
-        "decision": verdict,
-    }
+    return sacro_entry(
+        f"output_{part.number}",
+        [name],
+        status="review" if looked else "pass",
+        command=part.title,
+        summary="approved and released",
+        timestamp=entry.history[-1].at,
+        decision=verdict,
+    )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class _Crate:
-    """The metadata of a crate."""
+def _metadata(
+    entry: QueueView, files: Mapping[str, bytes], publisher: CratePublisher, *, internal: bool
+) -> dict[str, Any]:
+    """The JSON-LD of a crate."""
+    row, standing, released = entry.row, entry.row.standing, entry.history[-1]
+    approved = [one for one in entry.history if one.kind == "approved"]
 
-    found: QueueView
-    files: Mapping[str, bytes]
-    publisher: CratePublisher
-    internal: bool
-
-    def metadata(self) -> dict[str, Any]:
-        """The JSON-LD of the crate."""
-        approved = [one for one in self.found.history if one.kind == "approved"]
-        checks = [self._check(at, one) for at, one in enumerate(approved, 1)]
-        released = self.found.history[-1]
-        files = [self._file(name, data) for name, data in self.files.items()]
-        sums = self._action("#checksums", "UpdateAction", _SUMS, "checksums written", released)
-        run = self._run(released)
-        actions = [run, *checks, {**sums, "instrument": {"@id": _SHA}}]
-        graph = [
-            {
-                "@id": "ro-crate-metadata.json",
-                "@type": "CreativeWork",
-                "about": {"@id": "./"},
-                "conformsTo": {"@id": _CRATE},
-            },
-            self._root(released, files, actions),
-            {"@id": _PROFILE, "@type": "Profile", "name": "Five Safes RO-Crate profile"},
-            *files,
-            *actions,
-            *self._about(approved),
-        ]
-        return {"@context": f"{_CRATE}/context", "@graph": graph}
-
-    def _root(
-        self, released: Event, files: list[dict[str, Any]], actions: list[dict[str, Any]]
-    ) -> dict[str, Any]:
-        row = self.found.row
-        return {
-            "@id": "./",
-            "@type": "Dataset",
-            "name": f"Release {row.number}",
-            "description": "Outputs of research on confidential data, checked and approved",
-            "datePublished": released.at,
-            "license": {"@id": self.publisher.licence},
-            "conformsTo": {"@id": _PROFILE},
-            "author": {"@id": "#researcher"},
-            "hasPart": [{"@id": one["@id"]} for one in files],
-            "mainEntity": {"@id": "#program"},
-            "mentions": [{"@id": one["@id"]} for one in actions],
-            "publisher": {"@id": self.publisher.address},
-            "sourceOrganization": {"@id": "#project"},
-        }
-
-    def _run(self, released: Event) -> dict[str, Any]:
-        return {
-            "@id": "#run",
-            "@type": "CreateAction",
-            "name": f"Outputs of {self.found.row.program}",
-            "actionStatus": _DONE,
-            "agent": {"@id": "#researcher"},
-            "instrument": {"@id": "#program"},
-            "endTime": self.found.history[0].at,
-            "result": [{"@id": _place(name)} for name in self.files],
-        }
-
-    def _check(self, at: int, one: Event) -> dict[str, Any]:
-        name = "Disclosure check of the outputs: approved"
-        action = self._action(f"#disclosure-{at}", "AssessAction", _CHECK, name, one)
-        if self.internal:
-            action["agent"] = {"@id": f"#officer-{at}"}
-            action["description"] = one.reason
-        return action
-
-    def _action(self, key: str, kind: str, more: str, name: str, event: Event) -> dict[str, Any]:
+    def action(key: str, kind: str, more: str, name: str, event: Event, **parts: Any) -> Any:
         return {
             "@id": key,
             "@type": kind,
@@ -215,65 +148,90 @@ class _Crate:
             "name": name,
             "endTime": event.at,
             "object": {"@id": "./"},
-            "agent": {"@id": self.publisher.address},
+            "agent": {"@id": publisher.address},
             "actionStatus": _DONE,
-        }
+        } | parts
 
-    def _file(self, name: str, data: bytes) -> dict[str, Any]:
-        kind = mimetypes.guess_type(name)[0] or "text/plain"
-        standing = self.found.row.standing
-        verdicts = sorted(
-            {standing.verdict(one).value for one in standing.shown if one.file == name}
-        )
-        entity: dict[str, Any] = {
-            "@id": _place(name),
-            "@type": "File",
-            "name": name,
-            "encodingFormat": kind,
-            "contentSize": str(len(data)),
-            "sha256": hashlib.sha256(data).hexdigest(),
-            "description": f"decided: {', '.join(verdicts)}",
+    actions = [
+        {
+            "@id": "#run",
+            "@type": "CreateAction",
+            "name": f"Outputs of {row.program}",
+            "actionStatus": _DONE,
+            "agent": {"@id": "#researcher"},
+            "instrument": {"@id": "#program"},
+            "endTime": entry.history[0].at,
+            "result": [{"@id": _place(name)} for name in files],
         }
-        comments = [
-            one.comment
-            for number, one in standing.decisions.items()
-            for part in standing.shown
-            if part.number == number and part.file == name and one.comment
-        ]
-        if self.internal and comments:
-            entity["comment"] = comments
-        return entity
+    ]
+    persons = []
+    for at, one in enumerate(approved, 1):
+        parts: dict[str, Any] = {}
+        if internal:
+            parts = {"agent": {"@id": f"#officer-{at}"}, "description": one.reason}
+            persons.append({"@id": f"#officer-{at}", "@type": "Person", "name": one.person})
+        name = "Disclosure check of the outputs: approved"
+        actions.append(action(f"#disclosure-{at}", "AssessAction", _CHECK, name, one, **parts))
+    sha = {"@id": _SHA}
+    name = "checksums written"
+    actions.append(action("#checksums", "UpdateAction", _SUMS, name, released, instrument=sha))
+    parts_of = [_file(standing, name, data, internal=internal) for name, data in files.items()]
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"Release {row.number}",
+        "description": "Outputs of research on confidential data, checked and approved",
+        "datePublished": released.at,
+        "license": {"@id": publisher.licence},
+        "conformsTo": {"@id": _PROFILE},
+        "author": {"@id": "#researcher"},
+        "hasPart": [{"@id": one["@id"]} for one in parts_of],
+        "mainEntity": {"@id": "#program"},
+        "mentions": [{"@id": one["@id"]} for one in actions],
+        "publisher": {"@id": publisher.address},
+        "sourceOrganization": {"@id": "#project"},
+    }
+    centre = {"@type": "Organization", "name": publisher.name, "url": publisher.address}
+    researcher = row.researcher if internal else "researcher of the project"
+    about = {"about": {"@id": "./"}, "conformsTo": {"@id": _CRATE}}
+    graph = [
+        {"@id": "ro-crate-metadata.json", "@type": "CreativeWork", **about},
+        root,
+        {"@id": _PROFILE, "@type": "Profile", "name": "Five Safes RO-Crate profile"},
+        *parts_of,
+        *actions,
+        {"@id": publisher.address, **centre},
+        {"@id": publisher.licence, "@type": "CreativeWork", "name": publisher.licence},
+        {"@id": "#project", "@type": "Project", "name": row.project or "project"},
+        {"@id": "#researcher", "@type": "Person", "name": researcher},
+        {"@id": "#program", "@type": "SoftwareSourceCode", "name": row.program},
+        {**sha, "@type": "DefinedTerm", "name": "sha-512 algorithm"},
+        *persons,
+    ]
+    return {"@context": f"{_CRATE}/context", "@graph": graph}
 
-    def _about(self, approved: list[Event]) -> list[dict[str, Any]]:
-        row, publisher = self.found.row, self.publisher
-        researcher = row.researcher if self.internal else "researcher of the project"
-        persons = [
-            {"@id": f"#officer-{at}", "@type": "Person", "name": one.person}
-            for at, one in enumerate(approved, 1)
-            if self.internal
-        ]
-        return [
-            {
-                "@id": publisher.address,
-                "@type": "Organization",
-                "name": publisher.name,
-                "url": publisher.address,
-            },
-            {"@id": publisher.licence, "@type": "CreativeWork", "name": publisher.licence},
-            {"@id": "#project", "@type": "Project", "name": row.project or "project"},
-            {"@id": "#researcher", "@type": "Person", "name": researcher},
-            {"@id": "#program", "@type": "SoftwareSourceCode", "name": row.program},
-            {"@id": _SHA, "@type": "DefinedTerm", "name": "sha-512 algorithm"},
-            *persons,
-        ]
+
+def _file(standing: Any, name: str, data: bytes, *, internal: bool) -> dict[str, Any]:
+    """A released file with what was decided on it."""
+    inside = [part for part in standing.shown if part.file == name]
+    verdicts = sorted({standing.verdict(part).value for part in inside})
+    entity: dict[str, Any] = {
+        "@id": _place(name),
+        "@type": "File",
+        "name": name,
+        "encodingFormat": mimetypes.guess_type(name)[0] or "text/plain",
+        "contentSize": str(len(data)),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "description": f"decided: {', '.join(verdicts)}",
+    }
+    decided = (one for n, one in standing.decisions.items() for p in inside if p.number == n)
+    if internal and (comments := [one.comment for one in decided if one.comment]):
+        entity["comment"] = comments
+    return entity
 
 
 def _place(name: str) -> str:
     return f"outputs/{quote(name)}"
-
-
-def _json(plain: dict[str, Any]) -> bytes:
-    return (json.dumps(plain, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def _manifest(files: Mapping[str, bytes]) -> bytes:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .submission_folder import read_folder as read_folder
     from .submission_folder import read_manifest as read_manifest
     from .submission_folder import read_sacro as read_sacro
+    from .submission_folder import sacro_document as sacro_document
+    from .submission_folder import sacro_entry as sacro_entry
     from .submission_folder import with_checksums as with_checksums
 
 lazy_face(__name__)

@@ -190,23 +190,42 @@ def _not_sacro(folder: Path, message: str) -> OutputCheckError:
 # Sessions in the form of SACRO --------------------------------------------------------------------
 
 
-def write_sacro(
-    outputs: Sequence[SessionOutput],
-    folder: Path,
-    decisions: Mapping[int, Mapping[str, str]] | None = None,
-) -> Path:
+def write_sacro(outputs: Sequence[SessionOutput], folder: Path) -> Path:
     """Write outputs as acro does: tables as CSV, `results.json`, a checksum for each file."""
     files: dict[str, str] = {}
     results = {}
     for one in outputs:
         own = _sacro_files(one)
         files |= own
-        results[one.name] = _entry(one, list(own), (decisions or {}).get(one.number))
-    about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
-    plain = {"version": _FORM, "tool": about, "results": results}
-    files[RESULTS] = json.dumps(plain, ensure_ascii=False, indent=4) + "\n"
+        results[one.name] = _entry(one, list(own))
+    files[RESULTS] = sacro_document(results)
     data = {name: text.encode() for name, text in files.items()}
     return placed(with_checksums(data), folder, "sacro-folder")
+
+
+def sacro_document(results: Mapping[str, Any], *, indent: int = 4) -> str:
+    """The content of `results.json`."""
+    about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
+    plain = {"version": _FORM, "tool": about, "results": results}
+    return json.dumps(plain, ensure_ascii=False, indent=indent) + "\n"
+
+
+def sacro_entry(uid: str, files: Sequence[str], **parts: Any) -> dict[str, Any]:
+    """What `results.json` says of an output: all that acro says, with some parts."""
+    return {
+        "uid": uid,
+        "status": "",
+        "type": "custom",
+        "properties": {},
+        "files": [{"name": name, "sdc": {}} for name in files],
+        "outcome": {},
+        "command": "",
+        "summary": "",
+        "timestamp": "",
+        "comments": [],
+        "exception": "",
+        "fair": {},
+    } | parts
 
 
 def with_checksums(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -253,30 +272,25 @@ def _sacro_files(one: SessionOutput) -> dict[str, str]:
     return files
 
 
-def _entry(
-    one: SessionOutput, files: list[str], decision: Mapping[str, str] | None
-) -> dict[str, Any]:
+def _entry(one: SessionOutput, files: list[str]) -> dict[str, Any]:
     method = one.call.partition("(")[0]
     outcome: dict[str, dict[str, str]] = {}
     if one.table is not None:
         for measure, numbers in one.table.measures.items():
             cells = ["hidden" if x is None else "ok" for x in numbers]
             outcome[measure] = {str(at): cell for at, cell in enumerate(cells)}
-    return {
-        "uid": one.name,
-        "status": one.verdict.value,
-        "type": _TYPES.get(method, "table"),
-        "properties": {"method": method, "mitigation": _MITIGATION["rounding=" in one.call]},
-        "files": [{"name": name, "sdc": {}} for name in files],
-        "outcome": outcome,
-        "command": one.call,
-        "summary": one.summary,
-        "timestamp": "",
-        "comments": [one.comment] if one.comment else [],
-        "exception": one.exception,
-        "fair": {},
-        **({} if decision is None else {"decision": dict(decision)}),
-    }
+    return sacro_entry(
+        one.name,
+        files,
+        status=one.verdict.value,
+        type=_TYPES.get(method, "table"),
+        properties={"method": method, "mitigation": _MITIGATION["rounding=" in one.call]},
+        outcome=outcome,
+        command=one.call,
+        summary=one.summary,
+        comments=[one.comment] if one.comment else [],
+        exception=one.exception,
+    )
 
 
 MANIFEST, EVIDENCE, SUMS, OUTPUTS = "session.json", "evidence.json", "SHA256SUMS", "outputs"

@@ -28,9 +28,6 @@ from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, 
 from discreet_fire.statistics.models.request import ModelRequest, request_of
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
-#: Below this, the normal distribution function is taken from its asymptotic series.
-_FAR = -25.0
-
 
 class Slope(NamedTuple):
     """Log-likelihood of each row, its first derivative and minus its second. CONFIDENTIAL."""
@@ -41,26 +38,16 @@ class Slope(NamedTuple):
 
 
 def _logit(predictor: FloatArray, outcome: FloatArray) -> Slope:
-    sign = 2.0 * outcome - 1.0
-    small = np.exp(-np.abs(predictor))
-    share = np.where(predictor >= 0.0, 1.0, small) / (1.0 + small)
-    log = np.minimum(sign * predictor, 0.0) - np.log1p(small)
-    return Slope(log=log, first=outcome - share, second=small / (1.0 + small) ** 2)
+    share, rest = special.expit(predictor), special.expit(-predictor)
+    log = special.log_expit(np.where(outcome > 0.0, predictor, -predictor))
+    return Slope(log=log, first=outcome - share, second=share * rest)
 
 
 def _probit(predictor: FloatArray, outcome: FloatArray) -> Slope:
     sign = 2.0 * outcome - 1.0
     z = sign * predictor
-    far = z < _FAR
-    near = np.where(far, 0.0, z)
-    half = np.fromiter(map(math.erfc, (-near / math.sqrt(2.0)).tolist()), np.float64, len(z)) / 2.0
-    density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-    log, ratio = np.log(half), density / half
-    if far.any():
-        square = 1.0 / (z[far] * z[far])
-        series = 1.0 - square * (1.0 - 3.0 * square * (1.0 - 5.0 * square * (1.0 - 7.0 * square)))
-        log[far] = -0.5 / square - np.log(-z[far] / series) - 0.5 * math.log(2.0 * math.pi)
-        ratio[far] = -z[far] / series
+    log = special.log_ndtr(z)
+    ratio = np.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - log)
     return Slope(log=log, first=sign * ratio, second=ratio * (ratio + z))
 
 
