@@ -227,22 +227,19 @@ class ScriptRun:
         try:
             end, answered = self._run(plan, given["data"], shown.append)
         except BrokenRequestError:
-            return self._stopped("")
+            return self.stopped("")
         if end.code != 0:
-            return self._stopped(end.over)
+            return self.stopped(end.over)
         answered = self._without_few_sources(plan, answered)
         for one, statistic in zip(answered, shown, strict=True):
             if one.request is not None and given["witness"] is not None:
                 given["witness"](statistic)
-        log = script_log(end.output, answered, literals)
-        return RunResult.of(
-            self.source,
-            given["data"],
-            lines=log.lines,
-            outputs=log.outputs,
-            checked=log.checked,
-            error=None,
-        )
+        return self.logged(script_log(end.output, answered, literals))
+
+    def logged(self, log: ScriptLog) -> RunResult:
+        """The result with a log."""
+        parts = {"lines": log.lines, "outputs": log.outputs, "checked": log.checked}
+        return RunResult.of(self.source, self.given["data"], error=None, **parts)
 
     def _run(
         self, plan: ProcessPlan, files: Sequence[Path], witness: Witness | None
@@ -294,10 +291,10 @@ class ScriptRun:
             answered = self._run(plan, data.written(Path(folder), change), None)[1]
         return {at: answered[at].records if len(answered) > at else None for at in wanted}
 
-    def _stopped(self, over: str) -> RunResult:
-        error = ProgramStopError(over)
-        data = self.given["data"]
-        return RunResult.of(self.source, data, lines=(), outputs=(), checked=False, error=error)
+    def stopped(self, over: str) -> RunResult:
+        """The result of a script that did not come to its end."""
+        parts = {"lines": (), "outputs": (), "checked": False}
+        return RunResult.of(self.source, self.given["data"], error=ProgramStopError(over), **parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,6 +357,10 @@ def literals_of(text: str) -> Counter[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts
     )
+    return _lines_of(texts)
+
+
+def _lines_of(texts: Iterable[str]) -> Counter[str]:
     return Counter(line.strip() for one in texts for line in one.split("\n") if line.strip())
 
 
@@ -418,7 +419,4 @@ def _r_literals(text: str) -> Counter[str]:
     except (RSyntaxError, RecursionError):
         return Counter()
     texts = [node.value for node in nodes if node.kind == "string"]
-    literals = dict.fromkeys(_SAID, text.count("fdz_"))
-    return Counter(literals) + Counter(
-        line.strip() for one in texts for line in one.split("\n") if line.strip()
-    )
+    return Counter(dict.fromkeys(_SAID, text.count("fdz_"))) + _lines_of(texts)

@@ -16,6 +16,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -35,7 +36,7 @@ from discreet_fire.runners.asked_statistics import (
 from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
 from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
-from discreet_fire.runners.script_run import ProgramStopError, ScriptRun
+from discreet_fire.runners.script_run import ScriptLog, ScriptRun
 from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 from discreet_fire.texts import read_source
 
@@ -101,20 +102,9 @@ class StataBatch:
             end = run_closed(plan)
             lines = _between(script.folder / f"{Path(_START).stem}.log", mark, script.name)
             if end.over or lines is None:
-                stop = ProgramStopError(end.over)
-                return RunResult.of(
-                    source, given["data"], lines=(), outputs=(), checked=False, error=stop
-                )
-            log = _StataLog(source.text, script.folder, self.ado, given)
-            log.put(lines)
-            return RunResult.of(
-                source,
-                given["data"],
-                lines=log.lines,
-                outputs=log.outputs,
-                checked=log.checked and bool(log.outputs),
-                error=None,
-            )
+                return script.stopped(end.over)
+            log = _StataLog(source.text, script.folder, self.ado, given).of(lines)
+            return script.logged(replace(log, checked=log.checked and bool(log.outputs)))
 
     def _start(self, script: ScriptRun, mark: str) -> str:
         """The do-file that Stata runs: data, safe commands, then the program between two marks."""
@@ -162,9 +152,7 @@ class _StataLog:
     """Puts the log together (confidential)."""
 
     def __init__(self, program: str, folder: Path, ado: Path, given: RunInput) -> None:
-        self.lines: list[str] = []
-        self.outputs: list[ShownOutput] = []
-        self.checked = True
+        self._log = ScriptLog()
         self._program = [line.strip() for line in program.splitlines()]
         self._evidence = _Evidence(folder, given)
         self._known = {
@@ -174,7 +162,7 @@ class _StataLog:
             for word in _WORD.findall(text)
         }
 
-    def put(self, lines: Sequence[str]) -> None:
+    def of(self, lines: Sequence[str]) -> ScriptLog:
         """Cut the log at the commands that it echoes, and look at what each has shown."""
         command, block, place = "", list[str](), 0
         for line in lines:
@@ -185,8 +173,9 @@ class _StataLog:
             self._output(command, place, block)
             command, block, place = *echoed[:1], [], echoed[1]
             if command:
-                self.lines.append(f". {command}")
+                self._log.lines.append(f". {command}")
         self._output(command, place, block)
+        return self._log
 
     def _echo(self, line: str, after: int) -> tuple[str, int] | None:
         """A command that a line echoes, and where it stands in the program; None if it is output.
@@ -209,17 +198,17 @@ class _StataLog:
             shown.pop()
         if not any(line.strip() for line in shown):
             return
-        self.lines += shown
+        self._log.lines += shown
         match = _SAFE.match(command)
         if match is None:
-            self.checked = False
+            self._log.checked = False
             return
         text, name = "\n".join(shown), match[1]
         again = self._evidence.take(name, place, lambda one: self._agrees(text, one))
         result = SafeResult(command=command, shown=text, checks=[_NOT_AGAIN])
         if again is not None:
             result = replace(again, command=command, shown=text)
-        self.outputs.append(ShownOutput(place, f"fdz{name}", result))
+        self._log.outputs.append(ShownOutput(place, f"fdz{name}", result))
 
     def _agrees(self, text: str, result: SafeResult) -> bool:
         """Whether a text has no figure and no word but those of a safe result."""
@@ -252,15 +241,6 @@ def _number(word: str) -> float | None:
     return abs(float(word.replace(",", ""))) if _NUMBER.match(word) else None
 
 
-@dataclass(frozen=True, repr=False)
-class _Again:
-    """A statistic that was worked out once more, and whom it is about (confidential)."""
-
-    command: str
-    result: SafeResult
-    told: StatisticShown
-
-
 class _Evidence:
     """What the safe commands say that they were about (confidential)."""
 
@@ -269,8 +249,12 @@ class _Evidence:
         data = DataRecords(given["data"], given["entity"])
         self._told: list[StatisticShown] = []
         self._asked = AskedStatistics(data, given["limits"], given["entity"], self._told.append)
-        entries = map(self._again, _entries(folder / _EVIDENCE))
-        self._left = [one for one in entries if one is not None]
+        #: Statistics that were worked out once more: their commands, results, whom they are about
+        self._left: list[tuple[str, SafeResult, StatisticShown]] = []
+        for entry in _entries(folder / _EVIDENCE):
+            with suppress(DiscreetError, KeyError):
+                if (result := self._worked_out(entry)) is not None:
+                    self._left.append((entry["command"], result, self._told[-1]))
 
     def take(
         self, command: str, line: int, agrees: Callable[[SafeResult], bool]
@@ -279,7 +263,7 @@ class _Evidence:
 
         Whom it is about is told to the ledger, and where there is none that it is not known.
         """
-        entry = next((o for o in self._left if o.command == command and agrees(o.result)), None)
+        entry = next((one for one in self._left if one[0] == command and agrees(one[1])), None)
         if entry is None:
             row = statistic_row(command)
             nothing = row is not None and row.groups == "nothing"
@@ -287,19 +271,12 @@ class _Evidence:
             self._tell(StatisticShown(line=line, command=name, universes="model", tables=tables))
             return None
         self._left.remove(entry)
-        self._tell(replace(entry.told, line=line))
-        return entry.result
+        self._tell(replace(entry[2], line=line))
+        return entry[1]
 
     def _tell(self, statistic: StatisticShown) -> None:
         if self._witness is not None:
             self._witness(statistic)
-
-    def _again(self, entry: dict[str, Any]) -> _Again | None:
-        try:
-            result = self._worked_out(entry)
-        except (DiscreetError, KeyError):
-            return None
-        return None if result is None else _Again(entry["command"], result, self._told[-1])
 
     def _worked_out(self, entry: dict[str, Any]) -> SafeResult | None:
         names, by = entry["variables"].split(), entry["by"]

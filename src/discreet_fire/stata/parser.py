@@ -252,8 +252,13 @@ class DoFileParser:
         self.scanner.open_comment = None
         words = "a block comment is never closed; what stands in it may be meant as commands"
         self.find("open-comment", words, at, at + 2)
-        readings = second(self, at + 2, self.limit, Why.OPEN_COMMENT)
-        self.statements[-1] = with_readings(self.statements[-1], readings)
+        self._read_again(-1, at + 2, Why.OPEN_COMMENT)
+
+    def _read_again(self, place: int, start: int, why: Why) -> None:
+        """Add what the rest of the text may be read as to a statement."""
+        statement = self.statements[place]
+        readings = (*statement.readings, *second(self, start, self.limit, why))
+        self.statements[place] = statement._replace(readings=readings)
 
     def _directive(self, start: int) -> None:
         match = _DIRECTIVE.match(self.text, start, self.limit)
@@ -400,17 +405,11 @@ class DoFileParser:
         if closing is None:
             words = f"a block of {block} has no `end`"
             self.find("open-block", words, piece.start, piece.start + 1, Severity.ERROR)
-            readings = second(self, start, self.limit, Why.OPEN_BLOCK)
-            self.statements[opening] = with_readings(self.statements[opening], readings)
+            self._read_again(opening, start, Why.OPEN_BLOCK)
         elif not piece.opens:
             word = Word(text="end", start=end, end=closing, canonical=canonical("end"))
             self.add(Kind.COMMAND, end, closing, head=Head(command=word), block=block)
             self.at = closing
-
-
-def with_readings(statement: DoStatement, found: tuple[Reading, ...]) -> DoStatement:
-    """The statement with further readings."""
-    return statement._replace(readings=(*statement.readings, *found))
 
 
 def second(

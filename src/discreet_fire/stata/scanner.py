@@ -533,7 +533,7 @@ class HeadReader:
             after = self.skip(colon + 1)
         if after >= self.end:
             return None
-        return _with(word, None, colon), after
+        return word._replace(colon=colon), after
 
     def _condition(self, word: Word) -> tuple[Word, int] | None:
         after = self.skip(word.end)
@@ -544,7 +544,7 @@ class HeadReader:
         if after >= self.end:
             return None
         arguments = (word.end, after) if word.canonical != "else" else None
-        return _with(word, arguments, None), after
+        return word._replace(arguments=arguments), after
 
     def _with_colon(self, word: Word) -> tuple[Word, int] | None:
         if word.canonical == "mi" and not _MI.match(self.text, word.end, self.end):
@@ -553,11 +553,7 @@ class HeadReader:
         if place >= len(self.piece.colons):
             return None
         colon = self.piece.colons[place]
-        return _with(word, (word.end, colon), colon), colon + 1
-
-
-def _with(word: Word, arguments: tuple[int, int] | None, colon: int | None) -> Word:
-    return word._replace(arguments=arguments, colon=colon)
+        return word._replace(arguments=(word.end, colon), colon=colon), colon + 1
 
 
 def first_end(piece: ScannedCommand, head: Head, end: int) -> int:

@@ -387,8 +387,6 @@ class RemoteAnalysis:
         ledger, name = self._ledger, self._data
         ledger.bind(name, self._key.known_by(self._version[0]))
         known = ledger.known(name, researcher, question)
-        if known is None:
-            ledger.check(name, researcher, question)
         try:
             result = self._shown(query)
         except DiscreetError as error:

@@ -118,12 +118,14 @@ class BudgetLedger:
             raise _error("these records are known by another name", "data-name", data, hint)
 
     def known(self, data: str, researcher: str, question: str) -> QualityClass | None:
-        """The answer, if the researcher has it already."""
-        query = "SELECT answer FROM charges WHERE data = ? AND researcher = ? AND question = ?"
-        key = (look_of(data), look_of(researcher), question)
+        """The answer, if the researcher has it already; a question without budget is refused."""
+        query = "SELECT researcher, answer FROM charges WHERE data = ? AND question = ?"
         with self._opened() as connection:
-            row = connection.execute(query, key).fetchone()
-        return None if row is None else QualityClass(row[0])
+            before = dict(connection.execute(query, (look_of(data), question)).fetchall())
+            if look_of(researcher) in before:
+                return QualityClass(before[look_of(researcher)])
+            self._check(connection, data, researcher, new=not before)
+        return None
 
     def charge(
         self, data: str, researcher: str, question: str, answer: QualityClass
@@ -131,9 +133,9 @@ class BudgetLedger:
         """Write a charge, and give the answer only when that is on the disk."""
         with self._opened() as connection, transaction(connection):
             query = "SELECT researcher, answer FROM charges WHERE data = ? AND question = ?"
-            before = connection.execute(query, (look_of(data), question)).fetchall()
-            quality = QualityClass(before[0][1]) if before else answer
-            if look_of(researcher) in {row[0] for row in before}:
+            before = dict(connection.execute(query, (look_of(data), question)).fetchall())
+            quality = QualityClass(next(iter(before.values()), answer))
+            if look_of(researcher) in before:
                 return quality
             self._check(connection, data, researcher, new=not before)
             now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -141,13 +143,6 @@ class BudgetLedger:
             into = "INSERT INTO charges (researcher, data, question, answer, at)"
             connection.execute(f"{into} VALUES (?, ?, ?, ?, ?)", row)
         return quality
-
-    def check(self, data: str, researcher: str, question: str) -> None:
-        """Refuse a question that there is no budget for."""
-        query = "SELECT 1 FROM charges WHERE data = ? AND question = ?"
-        with self._opened() as connection:
-            before = connection.execute(query, (look_of(data), question)).fetchone()
-            self._check(connection, data, researcher, new=before is None)
 
     def _check(
         self, connection: sqlite3.Connection, data: str, researcher: str, *, new: bool

@@ -96,10 +96,6 @@ class DataVariable:
         return f"<Variable {self.kind} (confidential)>"
 
 
-def _no_numbers() -> IntArray:
-    return np.zeros(0, dtype=np.int64)
-
-
 @dataclass
 class DataSet:
     """Variables of one length, in order (confidential); of each value label the texts.
@@ -114,8 +110,8 @@ class DataSet:
     sorted_by: tuple[str, ...] = ()
     panel: tuple[str, str] = ("", "")  # the panel and its time variable, where they are set
     label: str = ""
-    records: IntArray = field(default_factory=_no_numbers)
-    units: IntArray = field(default_factory=_no_numbers)
+    records: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    units: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     named: bool = False  # whether a variable says whom the records are about
     doubted: bool = False  # whether single values decided which records there are
 

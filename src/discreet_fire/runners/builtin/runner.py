@@ -49,13 +49,6 @@ from discreet_fire.texts import read_source
 _BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,\s*s(?:ort)?\s*)?\Z", re.DOTALL)
 
 
-#: Words of the language that are not known; nothing else is said of them.
-_LANGUAGE = frozenset(
-    ("if", "else", "foreach", "forvalues", "while", "exit", "error", "continue", "program", "do",
-     "run", "include")
-)  # fmt: skip
-
-
 class TimeLimitReached(DiscreetError):  # noqa: N818 - not an error of the program
     """The time allowed for a run is over."""
 
@@ -114,8 +107,6 @@ class Interpreter:
         rest = text[statement.command.end :].strip()
         if word in ("fdzrun", "fdzestimate") and rest and by is None:
             self.run(rest)
-        elif name in _LANGUAGE:
-            raise UnsupportedError(f"the command {name}")
         elif reason := refused(word.removeprefix("fdz")):
             self.session.refuse(name.removeprefix("fdz"), reason)
         else:
