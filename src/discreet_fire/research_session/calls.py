@@ -137,7 +137,13 @@ def answered(call: SessionCall, setting: CallSetting) -> CallResult:
         inspect.signature(method).bind(setting, **call.arguments)
     except TypeError as error:
         raise OutputCheckError(str(error), code="call", where=call.method) from None
-    return method(setting, **call.arguments)
+    answer = method(setting, **call.arguments)
+    return replace(
+        answer,
+        checks=answer.checks or _with_first(answer.result.checks),
+        missing=answer.missing or call.arguments.get("missing") is True,
+        where=answer.where or call.arguments.get("where"),
+    )
 
 
 def named(value: str | Sequence[str] | None, where: str) -> list[str]:
@@ -193,21 +199,15 @@ def _crosstab(
         message = "sums of weights are shown by one or two variables"
         raise OutputCheckError(message, code="crosstab", where="weights")
     if result.frame is None:
-        return CallResult(
-            result=result,
-            variables=names,
-            used=tuple(by),
-            about="cells",
-            checks=_with_first(result.checks),
-        )
+        return CallResult(result=result, variables=names, used=tuple(by), about="cells")
     frame = _renamed(result.frame, by)
     if len(by) == 1:
         total = result.stored.get("N") if frame["n"].null_count() < frame.height else None
         frame = with_total(frame, by[0], total)
-    checks, linked = _with_first(result.checks), LinkedNumbers(numbers=None)
+    linked = LinkedNumbers(numbers=None)
     if rounding is not None:
-        frame, checks = _rounded(frame, rounding, setting)
-        result = SafeResult(command=result.command, shown="", frame=frame, checks=checks)
+        frame, check = _rounded(frame, rounding, setting)
+        result = SafeResult(command=result.command, shown="", frame=frame, checks=[check])
     else:
         behind = setting.behind(by, where, weights)
         everybody = np.ones(len(behind.numbers), dtype=np.bool_)
@@ -220,10 +220,7 @@ def _crosstab(
         about="cells",
         groups=tuple(by),
         table=table if percent is None else table.with_shares(percent),
-        checks=checks,
         linked=(linked,),
-        missing=missing,
-        where=where,
     )
 
 
@@ -231,9 +228,7 @@ _SHARES = ("row", "column", "cell")
 _LONGEST_TEXT = 50_000
 
 
-def _rounded(
-    frame: pl.DataFrame, base: int, setting: CallSetting
-) -> tuple[pl.DataFrame, tuple[Check, ...]]:
+def _rounded(frame: pl.DataFrame, base: int, setting: CallSetting) -> tuple[pl.DataFrame, Check]:
     """Counts, and their totals each on its own, as multiples of a number.
 
     What is not shown as 0 has the fewest cases at least. Nobody can hold it against other tables.
@@ -244,7 +239,7 @@ def _rounded(
         raise OutputCheckError(message, code="crosstab", where="rounding")
     reason = f"counts and totals are rounded to multiples of {base}; hold them against no others"
     check = Check(rule="rounding", verdict=CheckVerdict.review, reason=reason)
-    return frame.with_columns((pl.col("n") / base).round() * base), (check,)
+    return frame.with_columns((pl.col("n") / base).round() * base), check
 
 
 def _renamed(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -302,10 +297,7 @@ def _of_values(
         about="each",
         groups=tuple(by),
         table=table,
-        checks=_with_first(result.checks),
         linked=tuple(LinkedNumbers(numbers=one) for one in linked),
-        missing=missing,
-        where=where,
     )
 
 
@@ -344,9 +336,7 @@ def _summary(
         used=tuple(values),
         about="each",
         table=table,
-        checks=_with_first(result.checks),
         linked=tuple(linked),
-        where=where,
     )
 
 
@@ -387,9 +377,7 @@ def _model(statistic: str) -> Callable[..., CallResult]:
                 for part in term.split("#")
                 if part.startswith("i.")
             ),
-            checks=_with_first(result.checks),
             linked=_sample(setting, [read.outcome, *read.names], where, weights, result),
-            where=where,
         )
 
     return fitted
@@ -436,11 +424,9 @@ def _survival(
         about="together",
         groups=() if by is None else (by,),
         table=table,
-        checks=_with_first(result.checks),
         linked=() if linked is None else (linked,),
         style="step" if table is not None else None,
         measure="survival",
-        where=where,
     )
 
 
@@ -513,10 +499,8 @@ def _hist(
         used=(variable,),
         about="together",
         table=table,
-        checks=_with_first(result.checks),
         linked=_sample(setting, [variable], where, None, result),
         style="bar",
-        where=where,
     )
 
 
@@ -536,9 +520,7 @@ def _figure(
         raise OutputCheckError("only tables have a picture", code="figure")
     if style == "pie":
         picture(source.table, style, setting.title, measure)  # an error if it has none
-    return CallResult(
-        **{**vars(source), "style": style, "measure": measure},
-    )
+    return replace(source, style=style, measure=measure)
 
 
 def _custom(setting: CallSetting, text: str) -> CallResult:
