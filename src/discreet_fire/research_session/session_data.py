@@ -12,18 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, MicrodataError, OutputCheckError
 from discreet.microdata import eager_columns, open_frame, read_microdata
-from discreet.record_batches import collected
 from discreet_fire.linked_tables import OutputRecords
 from discreet_fire.research_session.formulas import expression
 from discreet_fire.research_session.outputs import TOTAL
-from discreet_fire.statistics import take
+from discreet_fire.statistics import in_memory, take
 
 _RECORD = "\0record"
 
@@ -43,7 +41,7 @@ class SessionData:
             data = read_microdata(Path(data))
         opened = open_frame(data)
         names = opened.collect_schema().names()
-        whole = _collected(opened) if isinstance(opened, nw.LazyFrame) else opened
+        whole = in_memory(opened)
         columns: list[pl.Series] = []
         unread: dict[str, DiscreetError] = {}
         for name in names:
@@ -156,18 +154,6 @@ class SessionData:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("records are confidential and do not leave the process")
-
-
-def _collected(opened: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
-    try:
-        return nw.from_native(collected(opened), eager_only=True)
-    except DiscreetError:
-        raise
-    except Exception:  # an engine's own message could quote values of records
-        message = "the records cannot be read"
-        raise OutputCheckError(
-            message, code="records", hint="check the plan of the frame"
-        ) from None
 
 
 def with_total(frame: pl.DataFrame, axis: str, total: float | None) -> pl.DataFrame:

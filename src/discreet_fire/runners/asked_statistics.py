@@ -162,6 +162,7 @@ def _stata_columns(data: DataSet) -> Iterator[pl.Series]:
 
 
 def _labelled(column: pl.Series, labels: dict[float, str]) -> pl.Series:
+    """Numbers as their labels, or as a program writes them."""
     values = column.drop_nulls().unique().to_list()
     texts = [labels.get(float(one)) or number_text(one) for one in values]
     return column.replace_strict(values, texts, default=None, return_dtype=pl.String)
@@ -172,7 +173,7 @@ def _same(column: pl.Series, own: Sequence[pl.Series]) -> Iterator[pl.Series]:
     ordered = sorted(own, key=lambda one: one.name != column.name)
     if column.dtype == pl.String:
         for one in ordered:
-            text = _text(one) if _is_number(one) else one
+            text = _labelled(one, {}) if _is_number(one) else one
             if column.equals(text):
                 yield text
         return
@@ -199,14 +200,6 @@ def _dummies(column: pl.Series, own: Sequence[pl.Series]) -> Iterator[pl.Series]
 
 def _is_number(column: pl.Series) -> bool:
     return column.dtype.is_numeric() or column.dtype == pl.Boolean
-
-
-def _text(column: pl.Series) -> pl.Series:
-    """Numbers as a program writes them."""
-    values = column.drop_nulls().unique().to_list()
-    return column.replace_strict(
-        values, [number_text(one) for one in values], default=None, return_dtype=pl.String
-    )
 
 
 def _numbers(column: pl.Series) -> FloatArray:

@@ -120,17 +120,6 @@ def _made(name: str, table: Mapping[str, Any]) -> Runner:
     return runner
 
 
-_KNOWN: dict[str, Runner] = {}
-
-
-def register(runner: Runner) -> None:
-    """Add a runner; each suffix has one."""
-    taken = {suffix for one in runners() for suffix in one.suffixes}
-    if runner.name in _KNOWN or not taken.isdisjoint(runner.suffixes):
-        raise ValueError(f"there is a runner for the name or a suffix of {runner.name}")
-    _KNOWN[runner.name] = runner
-
-
 def runners() -> tuple[Runner, ...]:
     """All runners: the builtin one first, unless the centre has another one for its programs.
 
@@ -142,8 +131,7 @@ def runners() -> tuple[Runner, ...]:
     own = configured()
     taken = {suffix for one in own for suffix in one.suffixes}
     first = () if taken & BUILTIN.suffixes else (BUILTIN,)
-    rest = tuple(one for one in _KNOWN.values() if taken.isdisjoint(one.suffixes))
-    return (*first, *rest, *own)
+    return (*first, *own)
 
 
 def runner_for(program: Path) -> Runner | None:

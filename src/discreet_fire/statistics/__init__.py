@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .panel import xtdescribe as xtdescribe
     from .panel import xtsum as xtsum
     from .records import OTHER as OTHER
+    from .records import in_memory as in_memory
     from .records import take as take
     from .results import Check as Check
     from .results import CheckVerdict as CheckVerdict

@@ -168,18 +168,24 @@ def take(
         except Exception as error:
             raise filter_failed(error) from None
     chosen = opened.select(*names) if names else opened
-    if not isinstance(chosen, nw.DataFrame):
-        try:
-            chosen = nw.from_native(collected(chosen), eager_only=True)
-        except DiscreetError:
-            raise
-        except Exception:  # an engine's own message could quote values of records
-            raise OutputCheckError(
-                "the records cannot be read or filtered",
-                code="records",
-                hint="check the plan of the frame and the types of the columns in the filter",
-            ) from None
-    return MicrodataRecords(data=eager_columns(chosen, names), entity=entity, weight=weights)
+    data = eager_columns(in_memory(chosen), names)
+    return MicrodataRecords(data=data, entity=entity, weight=weights)
+
+
+def in_memory(opened: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """A frame whose records are in memory."""
+    if isinstance(opened, nw.DataFrame):
+        return opened
+    try:
+        return nw.from_native(collected(opened), eager_only=True)
+    except DiscreetError:
+        raise
+    except Exception:  # an engine's own message could quote values of records
+        raise OutputCheckError(
+            "the records cannot be read or filtered",
+            code="records",
+            hint="check the plan of the frame and the types of the columns in the filter",
+        ) from None
 
 
 def names_of(names: str | Sequence[str], what: str) -> list[str]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
 import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
 from discreet.microdata import Secret, eager_columns, name_list, open_frame, require_columns
 from discreet.pretabular import permute, rank_swap
+from discreet_fire.statistics import in_memory
 
 #: Fewest records among which a number is exchanged.
 _NEIGHBOURS = 5
@@ -23,8 +23,7 @@ _NEIGHBOURS = 5
 
 def records_in_memory(frame: Any) -> pl.DataFrame:
     """All records of a frame that narwhals reads."""
-    opened = open_frame(frame)
-    whole = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    whole = in_memory(open_frame(frame))
     return eager_columns(whole, whole.columns)
 
 
