@@ -99,6 +99,27 @@ def test_totals_can_have_another_base(table: dc.Table) -> None:
 # -- by the key ----------------------------------------------------------------------------------
 
 
+@for_all_rows("ties", ["up", "even"])
+@for_all_rows("base", range(2, 14))
+def test_the_deviation_that_tells_no_count_is_that_of_all_remainders(base: int, ties: str) -> None:
+    counts = list(range(2 * base))  # two bases: halves may go to either side
+    safe = dc.round_counts(keyed(counts, [0] * len(counts)), base, "conventional", ties=ties)
+    error = np.array(inner(safe, len(counts))) - counts
+    mean = Rounding(base=base, method="conventional", ties=ties).mean_deviation(np.array([base]))
+    assert mean[0] == pytest.approx(np.sqrt(np.mean(error**2)))
+
+
+@for_all_rows("base", range(2, 14))
+def test_the_deviation_of_drawn_rounding_is_that_of_all_remainders(base: int) -> None:
+    mean = Rounding(base=base, method="keyed").mean_deviation(np.array([base]))
+    variances = [
+        sum(share * (to - rest) ** 2 for to, share in ((0, 1 - rest / base), (base, rest / base)))
+        for rest in range(base)
+    ]
+    assert mean[0] == pytest.approx(np.sqrt(np.mean(variances)))
+
+
+
 @for_all_rows("base", [2, 3, 5, 1000])
 def test_the_key_rounds_up_with_the_share_of_the_rest(base: int) -> None:
     size = 4096

@@ -143,12 +143,15 @@ class Rounding(Unpicklable, RoundingSettings):  # type: ignore[misc]
         return np.sqrt((rest * (self.base - rest)).astype(np.float64))
 
     def mean_deviation(self, base: IntArray) -> FloatArray:
-        """The same over all remainders, which tells no count.
+        """The root mean square of it over all remainders, which tells no count.
 
-        Conventional rounding is off by half a base at most. All others may go to either
-        multiple, and their variance is twice as large.
+        Conventional rounding is off by half a base at most; of an even base, one remainder is off
+        by just that, and always to one side if halves go up. All other methods may go to either
+        multiple: remainder r has the variance r (base - r).
         """
-        return np.sqrt((base**2 - 1) / (12 if self.method == "conventional" else 6))
+        if self.method == "conventional":
+            return np.sqrt((base**2 + np.where(base % 2, -1, 2)) / 12)
+        return np.sqrt((base**2 - 1) / 6)
 
 
 def inner_cells(table: Table) -> BoolArray:
