@@ -12,9 +12,6 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .attacks.figures import PublishedFigures as PublishedFigures
     from .attacks.figures import TrueTable as TrueTable
-    from .attacks.listings import AttackListings as AttackListings
-    from .attacks.listings import remedies_of as remedies_of
-    from .attacks.listings import words_of_listings as words_of_listings
     from .attacks.odds import NoiseOdds as NoiseOdds
     from .attacks.odds import exposure_of as exposure_of
     from .attacks.outcomes import SHARES as SHARES
@@ -23,13 +20,13 @@ if TYPE_CHECKING:
     from .attacks.period_report import PeriodReport as PeriodReport
     from .attacks.period_report import attacked_periods as attacked_periods
     from .attacks.periods import KeyOption as KeyOption
+    from .attacks.report import AttackedUniverse as AttackedUniverse
     from .attacks.report import AttackReport as AttackReport
+    from .attacks.report import attack_listings as attack_listings
     from .attacks.report import attacked as attacked
-    from .attacks.results import AttackedUniverse as AttackedUniverse
-    from .attacks.results import exceeded_limits as exceeded_limits
-    from .attacks.settings import AttackerSettings as AttackerSettings
-    from .attacks.settings import AttackSettings as AttackSettings
-    from .attacks.settings import Knows as Knows
+    from .attacks.report import exceeded_limits as exceeded_limits
+    from .attacks.report import remedies_of as remedies_of
+    from .attacks.report import words_of_listings as words_of_listings
     from .attacks.values import AttackedValues as AttackedValues
     from .comparison import TableComparison as TableComparison
     from .comparison import compare as compare
@@ -72,6 +69,9 @@ if TYPE_CHECKING:
     from .risk import disclosure_risk as disclosure_risk
     from .risk import small_values as small_values
     from .risk import trade_off as trade_off
+    from .settings import AttackerSettings as AttackerSettings
+    from .settings import AttackSettings as AttackSettings
+    from .settings import Knows as Knows
     from .settings import RecordRiskSettings as RecordRiskSettings
     from .slivers import SliverReport as SliverReport
     from .slivers import find_all_slivers as find_all_slivers

@@ -1,17 +1,20 @@
-"""What the risk of records is assessed by.
+"""What the risk of records is assessed by, and what an attacker of a release knows.
 
-In: values. Out: settings in order.
+In: values. Out: settings in order. SECRET: they may hold the perturbation table.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from discreet.pretabular import Names, Some
-from discreet.settings import Settings, refused
+from discreet.settings import SecretSettings, SecretText, Settings, refused
+
+if TYPE_CHECKING:
+    from discreet.protection.noise import PerturbationTable
 
 _MOST_SETS = 20_000
 
@@ -42,3 +45,31 @@ class RecordRiskSettings(Settings):
         if sum(math.comb(number, size) for size in range(self.special + 1)) > _MOST_SETS:
             raise refused("too many sets of variables", "name fewer", where="special")
         return self
+
+
+Knows = Literal["table", "maximum"]
+
+
+class AttackerSettings(Settings):
+    """What an attacker knows of the noise."""
+
+    #: The perturbation table, or the largest noise alone. Judge designs by the first: what is
+    #: secret comes out
+    knows: Knows = "table"
+
+
+class AttackSettings(AttackerSettings, SecretSettings):
+    """What an attacker of a release knows."""
+
+    ptable: SecretText | None = None  # the perturbation table
+    #: The largest noise; of rounded counts, by how much they differ from the true ones at most
+    max_noise: Annotated[int, Field(ge=0)] | None = None
+
+    def options(self) -> dict[str, Any]:
+        """What `attack` takes besides the release. SECRET."""
+        from discreet.protection.noise import PerturbationTable
+
+        ptable: PerturbationTable | None = None
+        if self.ptable is not None:
+            ptable = PerturbationTable.from_text(self.ptable, name="ptable")
+        return {"knows": self.knows, "ptable": ptable, "max_noise": self.max_noise}

@@ -1,9 +1,11 @@
-"""Equality: two sets that differ by few persons, and the cells that prove who is among them.
+"""Equality: two sets that differ by few persons, and the cells that prove who is among them; rows
+of one category, which tell that of everybody in them.
 
 In: published figures. Out: `NearTwins`: pairs of universes, or of codes of two classifications of
 one variable, whose figures are mostly equal. The same records carry the same noise, so one
 unequal pair of figures proves that somebody in the difference belongs to that cell; no equal
-one proves the contrary of large differences. There are no false alarms.
+one proves the contrary of large differences. There are no false alarms. `GroupDisclosures` of rows
+whose figures are all zero but one.
 """
 
 from __future__ import annotations
@@ -245,3 +247,50 @@ def _crossed(
         columns = {"code": code, "rest": np.full(len(ids), number), "cell": cell, "value": value}
         frames.append(pl.DataFrame(columns))
     return pl.concat(frames)
+
+
+# -- rows of one category --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupDisclosures:
+    """Rows whose figures are all zero but one."""
+
+    layer: str  # the layer, and the variable whose category is told
+    rows: int  # number of rows that are not empty
+    single: int  # number of those with one figure that is not zero
+    #: Number of these in which the records really are of one category; None if the true counts are
+    #: not known. CONFIDENTIAL
+    true: int | None = None
+    persons: int | None = None  # number of records in those. CONFIDENTIAL
+
+
+def group_disclosures(system: PublishedCells) -> list[GroupDisclosures]:
+    """The rows of all layers that tell a category, layers with most of them first."""
+    disclosures = []
+    for step in system.steps():
+        filled = step.sums((step.fine.value > 0) | ~step.fine.shown)
+        rows = (filled > 0) & (step.number + step.unlisted > 1)
+        single = rows & (filled == 1)
+        if not single.any():
+            continue
+        true = persons = None
+        if step.fine.true is not None and step.coarse.true is not None:
+            ids, count = step.fine.true
+            largest = np.zeros(len(step.coarse), dtype=np.int64)
+            at = step.fine.at(ids)
+            whole = np.where(at >= 0, step.whole[at], -1)
+            np.maximum.at(largest, whole[whole >= 0], count[whole >= 0])
+            all_of_it = step.coarse.truth(step.coarse.ids)
+            one = single & (largest == all_of_it) & (all_of_it > 0)
+            true, persons = int(one.sum()), int(all_of_it[one].sum())
+        added = sorted(set(step.fine.key) - set(step.coarse.key))
+        variables = " x ".join(system.axes[axis].variable for axis, _ in added)
+        title = f"{system.title(step.coarse.key)}: {variables}"
+        disclosures.append(
+            GroupDisclosures(
+                layer=title, rows=int(rows.sum()), single=int(single.sum()),
+                true=true, persons=persons,
+            )
+        )  # fmt: skip
+    return sorted(disclosures, key=lambda group: (-group.single, group.layer))

@@ -27,7 +27,8 @@ _READERS: dict[str, AttackReader] = {
 }  # fmt: skip
 #: Attacks whose rates are shares of success; of all others they are numbers.
 SHARES = ("average", "values")
-_PACKAGE = "discreet.assessment.attacks"
+#: Where the words of attacks stand.
+PACKAGE = "discreet.assessment.attacks"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class AttackOutcome:
 
     def words(self, language: str = "en") -> tuple[str, str, str]:
         """The attack, its reader and its verdict in words."""
-        texts = texts_of(_PACKAGE, "outcomes", language)
+        texts = texts_of(PACKAGE, "outcomes", language)
         limited = "" if self.limit is None or self.rate is None else "-limit"
         verdict = texts[f"{self.verdict.replace(' ', '-')}{limited}"]
         return texts[self.attack], texts[self.reader], verdict
@@ -123,7 +124,7 @@ def verdict_sentence(
     Where attacks have limits, it says whether the release keeps within them, and what is open or
     not examined beside them.
     """
-    texts = texts_of(_PACKAGE, "outcomes", language)
+    texts = texts_of(PACKAGE, "outcomes", language)
     words = {one.verdict for one in outcomes if one.limit is not None}
     if not words:
         return verdict.sentence(texts["subject"], language)

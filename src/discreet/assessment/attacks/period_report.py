@@ -18,7 +18,7 @@ from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.attacks.least_squares import estimated
 from discreet.assessment.attacks.odds import NoiseOdds, averaging_success
 from discreet.assessment.attacks.periods import KeyOption, PeriodPair
-from discreet.assessment.attacks.results import exceeded_limits
+from discreet.assessment.attacks.report import exceeded_limits
 from discreet.disclosure import LayerKey, PublishedCells
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable

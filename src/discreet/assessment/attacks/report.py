@@ -1,60 +1,299 @@
 """What a publication gives away: all attacks carried out, and put into words.
 
-In: protected tables by universe, what the attacker knows, and for assessment the true tables.
-Out: `AttackReport`. SECRET: it tells how well attacks work; CONFIDENTIAL with true tables. Its
-`rates` name no cell.
+In: protected tables by universe, what the attacker knows, and for assessment the true tables. Out:
+`AttackReport`: figures, one verdict with its limits, and `AttackListing`s in English and German,
+the same for texts and pages, with what would help and its price. SECRET: it tells how well attacks
+work; CONFIDENTIAL with true tables. Its `rates` name no cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.assessment.attacks.attributes import group_disclosures
 from discreet.assessment.attacks.bounds import NoiseRange, bounded, likeliest, resolved
-from discreet.assessment.attacks.equality import near_twins
-from discreet.assessment.attacks.figures import PublishedFigures
-from discreet.assessment.attacks.least_squares import EstimatedCells, estimated, filled
-from discreet.assessment.attacks.listings import AttackListings
-from discreet.assessment.attacks.odds import NoiseOdds, averaging_success
-from discreet.assessment.attacks.parameters import found_parameters, shared_noise
-from discreet.assessment.attacks.results import (
-    AttackedUniverse,
-    AttackResults,
-    AveragedLayer,
-    BoundedCells,
+from discreet.assessment.attacks.equality import (
+    GroupDisclosures,
+    NearTwins,
+    group_disclosures,
+    near_twins,
 )
-from discreet.assessment.attacks.settings import Knows
-from discreet.assessment.attacks.values import alike_noise, attacked_values
-from discreet.disclosure import LayerKey, PublishedCells
+from discreet.assessment.attacks.figures import BareFigures, PublishedFigures
+from discreet.assessment.attacks.least_squares import EstimatedCells, estimated, filled
+from discreet.assessment.attacks.odds import NoiseOdds, averaging_success
+from discreet.assessment.attacks.outcomes import (
+    PACKAGE,
+    AttackOutcome,
+    outcomes_of,
+    verdict_of,
+    verdict_sentence,
+)
+from discreet.assessment.attacks.parameters import (
+    FoundParameters,
+    SharedNoise,
+    found_parameters,
+    shared_noise,
+)
+from discreet.assessment.attacks.values import (
+    AlikeNoise,
+    AttackedValues,
+    alike_noise,
+    attacked_values,
+)
+from discreet.assessment.settings import Knows
+from discreet.assessment.words import number, percent
+from discreet.disclosure import DisclosureVerdict, Gap, Judged, LayerKey, PublishedCells
 from discreet.errors import PerturbationError
+from discreet.files import texts_of
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import ProtectedTable, Table
 
+#: Layers with fewer cells are not called the worst.
+_ENOUGH = 20
+#: Exposure per variance up to which 60 % of the best estimates are right.
+_TOLERATED = 2.83
 #: With more exposure than this, a cell follows from figures without noise.
 _EXACT = 1e4
 #: Counts this likely are taken as found out by one sum.
 _SURE = 0.95
+#: So many rows are listed at most.
+_MOST = 40
+_NONE = "–"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragedLayer:
+    """What averaging does to the cells of a layer."""
+
+    layer: str  # its variables and levels
+    variables: tuple[str, ...]
+    cells: int  # number of cells that show a count
+    exposure: float  # the largest exposure of a cell; the mean stands beside it
+    mean_exposure: float
+    exact: int  # number of cells that figures without noise tell, whatever the noise of others
+    noisy_exposure: float  # the largest exposure of the others
+    #: How often the best estimate is expected to be the true count; None if the variance of the
+    #: noise is not known
+    expected: float | None
+    found: float | None  # how often it is. CONFIDENTIAL
+    #: How often the published figure itself is: the level of chance. CONFIDENTIAL
+    unchanged: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundedCells:
+    """What bounds leave open."""
+
+    cells: int  # number of cells
+    determined: int  # number of those that can be one count only
+    one_or_two: int  # number of those that are surely 1 or 2
+    narrow: int  # number of those with at most three counts
+    contradicted: int  # number of those that fit no count: the noise is larger than assumed
+    #: Number of parts of small sums that one sum makes 95 % sure; None unless the whole table is
+    #: known
+    likely: int | None
+    right: float | None  # share of these that are as thought. CONFIDENTIAL
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AttackReport(AttackResults):
-    """What all attacks found, in figures and in words. SECRET; CONFIDENTIAL with true tables."""
+class AttackedUniverse:
+    """The attacks on the tables of one universe."""
+
+    name: str  # the universe
+    layers: list[AveragedLayer]  # averaging, per layer, the most exposed first
+    bounds: BoundedCells | None  # what bounds leave open; None if nothing is known of the noise
+    parameters: FoundParameters  # what can be found out about the noise
+    groups: list[GroupDisclosures]  # rows that tell a category
+    #: Cells that two tables show with different figures, and where first
+    contradictions: tuple[int, str]
+    left_out: list[str]  # tables that hold no counts
+    variance: float  # the variance of the noise, found or known. SECRET
+    regular: bool  # whether the noise does not look drawn by record keys
+    #: Per table in order, by how much it adds to the exposure of the total
+    growth: list[tuple[str, float]]
+
+    @property
+    def needed(self) -> float:
+        """The variance with which averaging is expected to succeed in 60 % at most. SECRET."""
+        return max((layer.noisy_exposure for layer in self.layers), default=0.0) / _TOLERATED
+
+    @property
+    def exposure_kept(self) -> float:
+        """The exposure up to which it succeeds in 60 % at most. SECRET."""
+        return _TOLERATED * self.variance
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AttackReport(Judged):
+    """What all attacks found, in figures and in words. SECRET; CONFIDENTIAL with true tables.
+
+    Args:
+        universes: Per universe.
+        twins: Sets that differ by few records.
+        shared: Universes whose figures carry the same noise.
+        values: What is found out of sums, per universe and figure.
+        alike: Columns or periods whose noise has the same sign.
+        bare: Figures that tell by themselves.
+        knows: What the attacker knew.
+        limits: What single attacks may find, by their rates; of all others nothing may be found.
+        gaps: What attacks do not examine, since names and codes do not tell it.
+    """
+
+    universes: list[AttackedUniverse]
+    twins: list[NearTwins]
+    shared: list[SharedNoise]
+    values: list[AttackedValues]
+    alike: list[AlikeNoise]
+    bare: list[BareFigures]
+    knows: str
+    limits: Mapping[str, float] = field(default_factory=dict)
+    gaps: Sequence[Gap] = ()
+
+    def rates(self) -> dict[str, float | int | None]:
+        """The main figures, none of a single cell.
+
+        - average: how often averaging finds the true count in the worst layer (as expected,
+          without true tables)
+        - exposure: the largest exposure of a cell
+        - determined: number of cells that can be one count only
+        - twins: number of pairs of sets that differ by few records
+        - groups: number of rows that tell a category
+        - contradictions: number of cells that two tables show with different figures
+        - shared: number of pairs of universes with one noise: their differences are exact
+        - official: number of official sums of at most three parts, which tell their noise
+        - regular: number of universes whose noise does not look drawn by record keys
+        - alike: number of pairs of columns, or periods, whose noise has the same sign
+        - values: how often the largest of few contributions to a sum is found within 10 %, in the
+          worst column; unknown without true tables
+        - whole: number of shares of everything: all records have it
+        - uncounted: number of figures shown beside a hidden count
+        """
+        layers = [layer for one in self.universes for layer in one.layers]
+        large = [layer for layer in layers if layer.cells >= _ENOUGH] or layers
+        hits = [item.expected if item.found is None else item.found for item in large]
+        known = [hit for hit in hits if hit is not None]
+        bounds = [one.bounds for one in self.universes if one.bounds is not None]
+        return {
+            "average": max(known, default=None),
+            "exposure": max((layer.exposure for layer in layers), default=0.0),
+            "determined": sum(bound.determined for bound in bounds) if bounds else None,
+            "twins": len(self.twins),
+            "groups": sum(group.single for one in self.universes for group in one.groups),
+            "contradictions": sum(one.contradictions[0] for one in self.universes),
+            "shared": len(self.shared),
+            "official": sum(one.parameters.official for one in self.universes),
+            "regular": sum(one.regular for one in self.universes),
+            "alike": len(self.alike),
+            "values": max(
+                (max(value.published or 0.0, value.averaged or 0.0) for value in self.values
+                 if value.dominated is not None), default=None if self.values else 0.0,
+            ),
+            "whole": sum(item.whole for item in self.bare),
+            "uncounted": sum(item.uncounted for item in self.bare),
+        }  # fmt: skip
+
+    def outcomes(self) -> list[AttackOutcome]:
+        """What each attack found, and which reader can carry it out."""
+        return outcomes_of(self.rates(), self.limits)
+
+    @property
+    def judgement(self) -> DisclosureVerdict:
+        """One verdict on all attacks; what a single attack may find says `AttackOutcome`."""
+        return self.judged(self.outcomes())
+
+    def judged(self, outcomes: list[AttackOutcome]) -> DisclosureVerdict:
+        """One verdict on some of the attacks; tables that they leave out are not examined."""
+        left_out = [name for one in self.universes for name in one.left_out]
+        return verdict_of(outcomes, left_out, self.gaps)
+
+    def sentence(self, outcomes: list[AttackOutcome], language: str = "en") -> str:
+        """The verdict on some of the attacks in words, with their limits."""
+        return verdict_sentence(self.judged(outcomes), language, outcomes)
+
+    def gap_lines(self, language: str = "en") -> list[str]:
+        """What no attack examines, with what to do about it, in words."""
+        return DisclosureVerdict.of((), self.gaps).lines(language)
+
+    def exceeded(self, limits: Mapping[str, float] | None = None) -> list[str]:
+        """The rates above limits, in words; above its own, or not examined, if none are named.
+
+        Raises:
+            PerturbationError: There is no such rate, or it could not be worked out.
+        """
+        if limits is None:
+            return [line for one in self.outcomes() if (line := one.failure())]
+        return exceeded_limits(self.rates(), limits)
+
+    def described(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON. SECRET."""
+        return {
+            "verdict": self.verdict,
+            "attacks": [one.described() for one in self.outcomes()],
+            "not_examined": [gap.described() for gap in self.judgement.gaps],
+            "knows": self.knows,
+            "limits": dict(self.limits),
+            "rates": self.rates(),
+            "twins": [asdict(twin) for twin in self.twins],
+            "shared": [asdict(pair) for pair in self.shared],
+            "values": [asdict(value) for value in self.values],
+            "alike": [asdict(pair) for pair in self.alike],
+            "bare": [asdict(item) for item in self.bare],
+            "universes": [
+                {
+                    "universe": one.name,
+                    "layers": [asdict(layer) for layer in one.layers],
+                    "bounds": None if one.bounds is None else asdict(one.bounds),
+                    "parameters": {
+                        name: None if isinstance(value, float) and math.isnan(value) else value
+                        for name, value in asdict(one.parameters).items()
+                    },
+                    "groups": [asdict(group) for group in one.groups],
+                    "contradictions": one.contradictions[0],
+                    "left_out": one.left_out,
+                }
+                for one in self.universes
+            ],
+        }
 
     def text(self) -> str:
         """The verdict, each attack, and the findings in words, with what would help. SECRET."""
         outcomes = self.outcomes()
         lines = [self.sentence(outcomes), *(f"  {one.line()}" for one in outcomes)]
         lines += self.gap_lines()
-        for own in AttackListings(self, "en").all_of_them():
+        for own in attack_listings(self, "en"):
             lines += own.lines("en")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return "<AttackReport: secret>"
+
+
+def exceeded_limits(
+    rates: Mapping[str, float | int | None], limits: Mapping[str, float]
+) -> list[str]:
+    """The rates above their limits, in words.
+
+    Raises:
+        PerturbationError: There is no such rate, or it could not be worked out.
+    """
+    exceeded = []
+    for name, limit in limits.items():
+        rate = rates.get(name)
+        if rate is None:
+            message = f"unknown rate {name!r}"
+            if name in rates:
+                message = f"{name} cannot be computed without the noise parameters"
+            hint = f"rates: {', '.join(rates)}"
+            raise PerturbationError(message, code="attack", where="fail-over", hint=hint)
+        if rate > limit:
+            exceeded.append(f"{name} is {number(rate, 'en')}, above {number(limit, 'en')}")
+    return exceeded
 
 
 def attacked(
@@ -112,11 +351,17 @@ def _universe(
         _layer(system, item, variance, staying)
         for item in best_estimates(system, variance).values()
     ]
+    # What the layers that each table shows first add to the exposure of the total.
+    growth: dict[str, float] = {}
+    for published in system.layers.values():
+        occupied = int(np.count_nonzero(published.value))
+        if published.tables and occupied:
+            growth[published.tables[0]] = growth.get(published.tables[0], 0.0) + 1 / occupied
     return AttackedUniverse(
         name=system.name,
         layers=sorted(
             (layer for layer in layers if layer.cells),
-            key=lambda each: (-each.exposure, each.layer),
+            key=lambda layer: (-layer.exposure, layer.layer),
         ),
         bounds=None if known is None else _bounds(system, known),
         parameters=parameters,
@@ -125,7 +370,7 @@ def _universe(
         left_out=system.left_out,
         variance=variance if np.isfinite(variance) else 0.0,
         regular=parameters.constant or parameters.unlike(variance),
-        growth=_growth(system),
+        growth=list(growth.items()),
     )
 
 
@@ -157,16 +402,6 @@ def best_estimates(system: PublishedCells, variance: float) -> dict[LayerKey, Es
 
     best = max(estimates, key=right)  # the first of those that find as many
     return {key: replace(own, estimate=best[key]) for key, own in cells.items()}
-
-
-def _growth(system: PublishedCells) -> list[tuple[str, float]]:
-    """What the layers that each table shows first add to the exposure of the total."""
-    added: dict[str, float] = {}
-    for layer in system.layers.values():
-        occupied = int(np.count_nonzero(layer.value))
-        if layer.tables and occupied:
-            added[layer.tables[0]] = added.get(layer.tables[0], 0.0) + 1 / occupied
-    return list(added.items())
 
 
 def _layer(
@@ -235,3 +470,174 @@ def _bounds(system: PublishedCells, known: NoiseRange) -> BoundedCells:
         likely=likely,
         right=right,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackListing:
+    """A table of what attacks found. SECRET."""
+
+    title: str
+    columns: Sequence[str]  # names of words
+    rows: list[list[Any]]
+    bars: Sequence[tuple[str, float, str]] = ()  # label, size and text of what is drawn
+    full: float = 0  # the size of a full bar; the largest if 0
+    identifier: str = ""  # of the chart
+    shown: int = 5  # so many rows stand in texts
+
+    def lines(self, language: str) -> Iterator[str]:
+        """The same as lines of a text, of its first rows."""
+        words = words_of_listings(language)
+        if self.rows:
+            yield f"{self.title}:"
+        for first, *others in self.rows[: self.shown]:
+            texts = [own if isinstance(own, str) else number(own, language) for own in others]
+            if len(texts) > 1:
+                named = zip(self.columns[1:], texts, strict=True)
+                texts = [f"{words[column]}: {own}" for column, own in named if own != _NONE]
+            yield f"  {first}: {'; '.join(texts)}"
+
+
+def words_of_listings(language: str) -> dict[str, str]:
+    """What attacks, readers, verdicts and columns are called."""
+    return {**texts_of(PACKAGE, "outcomes", language), **texts_of(PACKAGE, "listings", language)}
+
+
+def remedies_of(report: AttackReport, language: str) -> list[tuple[str, str, str]]:
+    """Each attack that finds something, what would help against it, and the price of that."""
+    rates, text = report.rates(), words_of_listings(language)
+    attacks = [one.attack for one in report.outcomes() if one.attack != "exposure"]
+    words = {name: number(rates[name] or 0, language, 0) for name in attacks}
+    worst = max(
+        report.universes, key=lambda one: one.needed / max(one.variance, 1e-9), default=None
+    )
+    if worst is not None:
+        words["variance"] = number(worst.needed, language)
+        words["exposure"] = number(worst.exposure_kept, language)
+        words["times"] = number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), language, 1)
+    averaging = worst is not None and worst.needed > worst.variance
+    return [
+        (text[name], text[f"{name} helps"].format(**words), text[f"{name} price"].format(**words))
+        for name in attacks
+        if rates[name] and (name != "average" or averaging)
+    ]
+
+
+def attack_listings(report: AttackReport, language: str) -> Iterator[AttackListing]:
+    """All that a report found, universe by universe, in words of a language. SECRET."""
+    text = words_of_listings(language)
+
+    def figure(value: float | None, decimals: int = 2) -> str:
+        return _NONE if value is None else number(value, language, decimals)
+
+    def share(value: float | None) -> str:
+        return _NONE if value is None else percent(value, language)
+
+    def known(value: Any) -> Any:
+        return _NONE if value is None else value
+
+    def listed(title: str, columns: Sequence[str], rows: Any, **more: Any) -> AttackListing:
+        every = [list(row) for row in rows]
+        return AttackListing(title=title, columns=columns, rows=every, **more)
+
+    # Sets that differ by few records, and those whose figures carry the same noise.
+    yield listed(
+        text["twins"],
+        ("sets", "unequal", "compared", "difference", "first cell"),
+        [
+            (f"{twin.first} | {twin.second}", twin.unequal, twin.compared,
+             known(twin.difference), ", ".join(twin.cells) or _NONE)
+            for twin in report.twins[:_MOST]
+        ],
+    )  # fmt: skip
+    for at, one in enumerate(report.universes):
+        several = f" – {one.name}" if len(report.universes) > 1 else ""
+        rows: list[list[Any]] = []
+        bars, worst = [], dict[str, tuple[float, float]]()
+        for place, layer in enumerate(one.layers):
+            if place < _MOST:
+                shares = [share(own) for own in (layer.expected, layer.found, layer.unchanged)]
+                exposure = figure(layer.noisy_exposure or None)
+                rows.append([layer.layer, layer.cells, exposure, layer.exact or _NONE, *shares])
+            hit = layer.expected if layer.found is None else layer.found
+            if hit is not None:
+                bars += [(layer.layer, hit, share(hit))] if place < _MOST else []
+                for name in layer.variables:  # the worst layer that each is part of
+                    old = worst.get(name, (0.0, 0.0))
+                    worst[name] = (max(old[0], hit), max(old[1], layer.noisy_exposure))
+        columns: tuple[str, ...] = (
+            "layer", "cells", "exposure", "exact", "expected", "found", "unchanged"
+        )  # fmt: skip
+        drawn: dict[str, Any] = {"bars": bars, "full": 1, "identifier": f"layers-{at}"}
+        yield listed(text["by table part"] + several, columns, rows, **drawn)
+        order = sorted(worst, key=lambda name: (-worst[name][0], name))
+        drawn = {"full": 1, "identifier": f"variables-{at}"}
+        yield listed(
+            text["by variable"] + several,
+            ("variable", "average", "exposure"),
+            [(name, share(worst[name][0]), figure(worst[name][1])) for name in order],
+            bars=[(name, worst[name][0], share(worst[name][0])) for name in order],
+            **drawn,
+        )
+        # The exposure of the total as tables are added, those that add most.
+        sums = accumulate(own for _, own in one.growth)
+        added = [(table, own, up) for (table, own), up in zip(one.growth, sums, strict=True)]
+        most = sorted(added, key=lambda item: -item[1])[:_MOST]
+        chosen = [item for item in added if item in most]
+        yield listed(
+            text["growth"] + several,
+            ("table", "adds", "together"),
+            [(table, figure(own, 3), figure(up)) for table, own, up in chosen],
+            bars=[(table, up, figure(up)) for table, _, up in chosen],
+            identifier=f"growth-{at}",
+        )
+        facts = _facts(one, text, figure, share)
+        yield listed(text["others"] + several, ("what", "number"), facts, shown=15)
+    # What sums, shares, means and pairs of columns tell.
+    columns = ("figure", "cells", "exposure", "dominated", "published found", "averaged found",
+               "by chance", "within")  # fmt: skip
+    yield listed(
+        text["sums of values"],
+        columns,
+        [
+            (value.figure, value.cells, figure(value.exposure), known(value.dominated),
+             share(value.published), share(value.averaged), share(value.chance),
+             f"{10 if value.p_percent is None else value.p_percent:g} %")
+            for value in report.values[:_MOST]
+        ],
+    )  # fmt: skip
+    pairs = ((f"{p.first} | {p.second}", p.sums, p.alike) for p in report.alike[:_MOST])
+    yield listed(text["pairs alike"], ("sets", "all sums", "same direction"), pairs)
+    pairs = ((f"{p.first} | {p.second}", p.sums, p.equal) for p in report.shared[:_MOST])
+    yield listed(text["shared"], ("sets", "all sums", "equal noise"), pairs)
+    bare = ((f"{b.table}: {b.figure}", b.whole, b.uncounted) for b in report.bare[:_MOST])
+    yield listed(text["bare"], ("figure", "whole", "uncounted"), bare)
+    yield listed(text["remedies"], ("attack", "helps", "price"), remedies_of(report, language))
+
+
+def _facts(
+    one: AttackedUniverse,
+    text: Mapping[str, str],
+    figure: Callable[[float], str],
+    share: Callable[[float], str],
+) -> Iterator[tuple[str, Any]]:
+    """What bounds leave open, the parameters of the noise, and groups of one category."""
+    bounds, noise = one.bounds, one.parameters
+    if bounds is not None:
+        for name in ("determined", "one_or_two", "narrow", "contradicted", "likely"):
+            if (count := getattr(bounds, name)) is not None:
+                yield text[name], count
+        if bounds.right is not None:
+            yield text["right"], share(bounds.right)
+    if noise.sums:
+        yield text["sums"], noise.sums
+        yield text["largest"], noise.largest
+        if math.isfinite(noise.variance):
+            yield text["variance"], f"{figure(noise.variance)} ± {figure(2 * noise.error)}"
+        if math.isfinite(noise.staying):
+            yield text["staying"], share(noise.staying)
+        if noise.never:
+            yield text["never"], ", ".join(map(str, noise.never))
+    if one.contradictions[0]:
+        yield f"{text['contradictions']}: {one.contradictions[1]}", one.contradictions[0]
+    yield from ((text["left out"], name) for name in one.left_out)
+    yield from ((f"{text['groups']}: {g.layer}", g.single) for g in one.groups[:_MOST])

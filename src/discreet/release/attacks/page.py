@@ -16,9 +16,9 @@ from typing import Any
 from discreet._version import __version__
 from discreet.assessment import (
     SHARES,
-    AttackListings,
     AttackOutcome,
     AttackReport,
+    attack_listings,
     number,
     percent,
     words_of_listings,
@@ -172,7 +172,7 @@ class _AttackSections(Sections):
         """Everything, for the office."""
         outcomes = self.report.outcomes()
         sections = [self._verdict(outcomes), self._outcomes(outcomes)]
-        for own in AttackListings(self.report, self.language).all_of_them():
+        for own in attack_listings(self.report, self.language):
             if own.identifier:
                 bars = [Bar(*bar) for bar in own.bars]
                 title, columns, rows = own.title, own.columns, own.rows
