@@ -122,5 +122,16 @@ class Unpicklable:
 class Confidential:
     """Shows nothing of itself but that it is confidential."""
 
+    __slots__ = ()
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} (confidential)>"
+
+
+class SecretValues:
+    """Shows nothing of itself but that it is secret."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: secret>"

@@ -28,7 +28,7 @@ from discreet.assessment.release_quality.tallies import (
     deviations,
 )
 from discreet.assessment.words import number, percent, words_of
-from discreet.confidential import Unpicklable, without_values
+from discreet.confidential import SecretValues, Unpicklable, without_values
 from discreet.errors import TableError
 from discreet.protection.noise import PerturbationTable, moments
 from discreet.tables import WITHOUT_NUMBER, CellStatus, Figure, ProtectedTable, Table, sort_cells
@@ -40,7 +40,7 @@ _NoiseUnits = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Comparison:
+class Comparison(SecretValues):
     """How two perturbation tables differ. SECRET."""
 
     #: Per original count i: `largest` and `distance` (the largest difference of a probability, and
@@ -79,9 +79,6 @@ class Comparison:
         """The comparison for programs. SECRET."""
         left = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "rows"}
         return {**left, "rows": self.rows.to_dicts()}
-
-    def __repr__(self) -> str:
-        return "<Comparison: secret>"
 
 
 @overload

@@ -18,6 +18,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.assessment.probabilities import NoiseChances
 from discreet.assessment.words import words_of
+from discreet.confidential import SecretValues
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 
@@ -52,7 +53,7 @@ class NoiseUtility:
 
 
 @dataclass(frozen=True, repr=False)
-class PrivacyView:
+class PrivacyView(SecretValues):
     """The budget of a perturbation table, and of mechanisms with the same one. SECRET.
 
     >>> row = {-1: 0.25, 0: 0.5, 1: 0.25}
@@ -92,9 +93,6 @@ class PrivacyView:
             release = f"{self.release:.1f}"
             lines += ["", text["release"].format(cells=f"{self.cells:,}", epsilon=release)]
         return "\n".join([*lines, "", text["no guarantee"]])
-
-    def __repr__(self) -> str:
-        return "<PrivacyView: secret>"
 
 
 def privacy_view(ptable: PerturbationTable, *, cells: int = 1) -> PrivacyView:

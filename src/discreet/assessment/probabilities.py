@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.confidential import SecretValues
 from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import Table
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class NoiseChances:
+class NoiseChances(SecretValues):
     """Rows 0 … n_max × noise values: how many of the `scale` keys carry which noise."""
 
     noise: IntArray  # the noise values, ascending, without gaps
@@ -71,9 +72,6 @@ class NoiseChances:
     def units_where(self, wanted: npt.NDArray[np.bool_]) -> IntArray:
         """Per row, the keys of the noise values that are `wanted`."""
         return np.asarray(self.units[:, wanted].sum(axis=1), dtype=np.int64)
-
-    def __repr__(self) -> str:
-        return "<NoiseChances: secret>"
 
 
 def exact_sum(values: npt.NDArray[np.integer]) -> int:

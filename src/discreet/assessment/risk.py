@@ -23,6 +23,7 @@ from discreet.assessment.evaluation import evaluate
 from discreet.assessment.probabilities import NoiseChances, distribution
 from discreet.assessment.quality import expected_quality
 from discreet.assessment.words import number, percent, words_of
+from discreet.confidential import SecretValues
 from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise import PerturbationTable
 
@@ -157,7 +158,7 @@ _LARGEST = 30_000_000  # combinations of published values that fit in memory
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class DisclosureRisk:
+class DisclosureRisk(SecretValues):
     """Probabilities that originals become known. SECRET.
 
     Args:
@@ -212,9 +213,6 @@ class DisclosureRisk:
         """The figures by name, without those by count. SECRET."""
         left = ("by_count", "small")
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left}
-
-    def __repr__(self) -> str:
-        return "<DisclosureRisk: secret>"
 
 
 def disclosure_risk(

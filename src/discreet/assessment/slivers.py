@@ -25,7 +25,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from discreet.confidential import without_values
+from discreet.confidential import Confidential, without_values
 from discreet.errors import DiscreetError, Problem, raise_all
 from discreet.microdata import like, open_frame, require_columns, require_new
 from discreet.record_batches import collected
@@ -40,7 +40,7 @@ class SliverError(DiscreetError):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
-class Sliver:
+class Sliver(Confidential):
     """A few records that two unions of areas differ by. CONFIDENTIAL.
 
     Args:
@@ -72,12 +72,9 @@ class Sliver:
         )
         return f"{self.outer} {of} less {self.inner} {less}: {self.records}"
 
-    def __repr__(self) -> str:
-        return "<Sliver (confidential)>"
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
-class SliverReport:
+class SliverReport(Confidential):
     """The slivers of two geographies. CONFIDENTIAL: for the custodian.
 
     Args:
@@ -128,9 +125,6 @@ class SliverReport:
         ]
         fields = {"first": self.first, "second": self.second, "least": self.least}
         return {**fields, "searched": self.searched, "slivers": slivers}
-
-    def __repr__(self) -> str:
-        return "<SliverReport (confidential)>"
 
 
 @without_values

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.confidential import without_values
-from discreet.operations.operation import Operation, SensitiveSource
+from discreet.operations.operation import AT_ONCE, Operation, SensitiveSource
 from discreet.operations.study import (
     MethodReport,
     Study,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from discreet.tables import ProtectedTable
 
 _PACKAGE = "discreet.protection.adjustment"
-_AT_ONCE = 500
 
 
 def _asked(source: SensitiveSource, secret: Secret | None) -> dict[str, Any]:
@@ -111,14 +110,11 @@ ADJUSTMENT = Operation(
     settings=AdjustmentSettings,
     section="adjustment",
     takes=SensitiveSource,
-    keys=lambda settings: "unused",
     draws=lambda settings, keys: settings.spread > 0,
     run=_adjusted,
     study=_studied,
     report=_reported,
-    at_once=_AT_ONCE,
-    waits=lambda settings: _AT_ONCE,
-    hurried=lambda settings: settings,
+    waits=lambda settings: AT_ONCE,
     begin=AdjustmentSettings(),
     command="adjust",
     example="discreet adjust firms.csv --by region,branch --value turnover --rule p=10 "

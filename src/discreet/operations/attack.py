@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.assessment import AttackSettings
 from discreet.confidential import without_values
-from discreet.operations.operation import Operation, ReleaseSource, draws_nothing
+from discreet.operations.operation import AT_ONCE, Operation, ReleaseSource
 from discreet.operations.study import LANGUAGES, Study, StudyRemark
 
 if TYPE_CHECKING:
     from discreet.assessment import AttackReport
     from discreet.microdata import Secret
-
-_AT_ONCE = 500
 
 
 def _report(source: ReleaseSource, settings: AttackSettings) -> AttackReport:
@@ -72,14 +70,10 @@ ATTACK = Operation(
     settings=AttackSettings,
     section="attack",
     takes=ReleaseSource,
-    keys=lambda settings: "unused",
-    draws=draws_nothing,
     run=_attacked,
     study=_studied,
     gives="report",
-    at_once=_AT_ONCE,
-    waits=lambda settings: _AT_ONCE,
-    hurried=lambda settings: settings,
+    waits=lambda settings: AT_ONCE,
     begin=AttackSettings(),
     command="attack",
     example="discreet attack release --truth programme.toml --fail-over average=0.6",

@@ -6,7 +6,6 @@ protected table; a study of how far figures moved, or of what contributors can s
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,14 @@ from discreet.operations.operation import (
     MagnitudeSource,
     Operation,
     UnitSource,
-    draws_nothing,
 )
-from discreet.operations.study import Study, StudyRemark, compared_study, texts
+from discreet.operations.study import (
+    Study,
+    StudyRemark,
+    compared_study,
+    compared_with_truth,
+    texts,
+)
 from discreet.protection.noise import (
     InvariantSettings,
     MagnitudeSettings,
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
     from discreet.tables import ProtectedTable
 
 _PACKAGE = "discreet.protection.noise"
-_AT_ONCE = 500
 
 
 class PartsSettings(PerturbationSettings, ThresholdSettings):
@@ -47,13 +50,6 @@ def _perturbed(
     from discreet.protection.noise import perturb
 
     return perturb(source.table, settings.table(), titles=source.titles, **settings.options())
-
-
-@without_values
-def _perturbed_study(
-    source: CountSource, settings: PerturbationSettings, secret: Secret | None
-) -> Study:
-    return compared_study(source.table, _perturbed(source, settings, secret))
 
 
 @without_values
@@ -91,13 +87,6 @@ def _invariant(
         normalise=settings.normalise,
         titles=source.titles,
     )
-
-
-@without_values
-def _invariant_study(
-    source: CountSource, settings: InvariantSettings, secret: Secret | None
-) -> Study:
-    return compared_study(source.table, _invariant(source, settings, secret))
 
 
 @without_values
@@ -196,12 +185,8 @@ PERTURBATION = Operation(
     section="perturbation",
     takes=CountSource,
     keys=lambda settings: "needed",
-    draws=draws_nothing,
     run=_perturbed,
-    study=_perturbed_study,
-    at_once=_AT_ONCE,
-    waits=lambda settings: sys.maxsize,
-    hurried=lambda settings: settings,
+    study=compared_with_truth(_perturbed),
     begin=PerturbationSettings(ptable=""),
     command="perturb",
     example="discreet perturb cells.csv --by region,sex --count n --cell-key key "
@@ -219,12 +204,8 @@ MAGNITUDES = Operation(
     section="magnitudes",
     takes=MagnitudeSource,
     keys=lambda settings: "needed",
-    draws=draws_nothing,
     run=_magnitudes,
     study=_magnitudes_study,
-    at_once=_AT_ONCE,
-    waits=lambda settings: sys.maxsize,
-    hurried=lambda settings: settings,
     begin=MagnitudeSettings(magnitude_table="", share=0.1),
     command="perturb-magnitudes",
     example="discreet perturb-magnitudes cells.csv --by region,branch --count n --cell-key key "
@@ -242,12 +223,8 @@ INVARIANT = Operation(
     section="invariant",
     takes=CountSource,
     keys=lambda settings: "needed",
-    draws=draws_nothing,
     run=_invariant,
-    study=_invariant_study,
-    at_once=_AT_ONCE,
-    waits=lambda settings: sys.maxsize,
-    hurried=lambda settings: settings,
+    study=compared_with_truth(_invariant),
     begin=InvariantSettings(transition=""),
     command="perturb-invariant",
     example="discreet perturb-invariant cells.csv --by region,sex --count n --cell-key key "
@@ -263,13 +240,9 @@ UNIT_NOISE = Operation(
     settings=UnitNoiseSettings,
     section="unit_noise",
     takes=UnitSource,
-    keys=lambda settings: "unused",
     draws=lambda settings, keys: True,
     run=_with_unit_noise,
     study=_unit_study,
-    at_once=_AT_ONCE,
-    waits=lambda settings: sys.maxsize,
-    hurried=lambda settings: settings,
     begin=UnitNoiseSettings(unit="unit", most=0.95, shape="even"),
     command="unit-noise",
     example="discreet unit-noise firms.parquet --by branch,region --value sales --unit firm "
@@ -286,12 +259,8 @@ PARTS = Operation(
     section="parts",
     takes=CountSource,
     keys=lambda settings: "needed",
-    draws=draws_nothing,
     run=_thinned,
     study=_thinned_study,
-    at_once=_AT_ONCE,
-    waits=lambda settings: sys.maxsize,
-    hurried=lambda settings: settings,
     begin=PartsSettings(ptable="", max_share_small=0.5),
     command="suppress-parts",
     example="discreet suppress-parts cells.csv --by region,sex --count n --cell-key key "

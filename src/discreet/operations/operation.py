@@ -1,16 +1,18 @@
 """`Operation`: a method as one row, from which every door to it is made.
 
 In: what a method takes and needs. Out: the row that commands, endpoints, jobs, forms, clients and
-the reference page read; none of them knows a method. What a row says has no default.
+the reference page read; none of them knows a method.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from discreet.confidential import Confidential
 from discreet.files import texts_of
 from discreet.operations.study import MethodReport
 from discreet.pretabular import RecordSettings
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from discreet.rules import Primary
     from discreet.tables import ProtectedTable, Spanning, Table
 
+#: Cells that are looked at, or protected, while somebody waits.
+AT_ONCE = 500
 #: What a method does with cell keys: it needs them, may use them, or does not look at them.
 Keys = Literal["needed", "used", "unused"]
 
@@ -30,13 +34,10 @@ def draws_nothing(settings: Any, keys: bool) -> bool:
     return False
 
 
-class Source:
+class Source(Confidential):
     """What goes into an operation. CONFIDENTIAL."""
 
     __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: confidential>"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -150,25 +151,26 @@ class Operation:
     settings: type[Settings]  # the model of its settings
     section: str  # under which key they stand in a request; beside the rest if empty
     takes: type[Source]  # what goes in
-    keys: Callable[[Any], Keys]  # from settings: what it does with cell keys
-    #: From settings, and whether cell keys are there: whether it draws from a secret
-    draws: Callable[[Any, bool], bool]
     #: From what goes in, settings and a secret: the protected table, records, or a report
     run: Callable[[Any, Any, Secret | None], ProtectedTable | Records | Mapping[str, Any]]
+    begin: Settings  # settings with which a page begins
     #: The same: what that looks like beside the truth, or of records. CONFIDENTIAL. None if there
     #: is no more
-    study: Callable[[Any, Any, Secret | None], Any] | None
-    at_once: int  # so many cells are looked at while somebody waits
+    study: Callable[[Any, Any, Secret | None], Any] | None = None
+    #: From settings: what it does with cell keys
+    keys: Callable[[Any], Keys] = lambda settings: "unused"
+    #: From settings, and whether cell keys are there: whether it draws from a secret
+    draws: Callable[[Any, bool], bool] = draws_nothing
+    at_once: int = AT_ONCE  # so many cells are looked at while somebody waits
     #: From settings: so many cells are protected while a program waits; more are a job
-    waits: Callable[[Any], int]
-    hurried: Callable[[Any], Any]  # settings for whoever waits
-    begin: Settings  # settings with which a page begins
-    command: str  # its word at the command line; none of its own if empty
-    example: str  # a line of that
-    address: str  # where the interface has it, after /api/v1/; not there if empty
-    calls: tuple[str, ...]  # names of its calls there: to run it, and to study it
-    job: str  # the kind of its jobs
-    page: str  # its page in the studio; none if empty
+    waits: Callable[[Any], int] = lambda settings: sys.maxsize
+    hurried: Callable[[Any], Any] = lambda settings: settings  # settings for whoever waits
+    command: str = ""  # its word at the command line; none of its own if empty
+    example: str = ""  # a line of that
+    address: str = ""  # where the interface has it, after /api/v1/; not there if empty
+    calls: tuple[str, ...] = ()  # names of its calls there: to run it, and to study it
+    job: str = ""  # the kind of its jobs
+    page: str = ""  # its page in the studio; none if empty
     #: What a call is answered with; a table if there is a study, or else a report, if None
     gives: Literal["table", "records", "report"] | None = None
     ends: tuple[str, ...] = ("", "/study")  # what stands behind its address in each call

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from pydantic import Field, PlainSerializer, WrapValidator, create_model
 
 from discreet.assessment import RecordRiskSettings
-from discreet.confidential import without_values
+from discreet.confidential import Confidential, without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.operations.operation import ChangedSource, MicrodataSource, Operation
 from discreet.pretabular import METHODS, Names, RecordSettings, StructureSettings
@@ -67,7 +67,7 @@ class AnonymisationSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class TableEffect:
+class TableEffect(Confidential):
     """A table before and after. CONFIDENTIAL."""
 
     by: tuple[str, ...]  # its variables
@@ -84,12 +84,9 @@ class TableEffect:
             "largest": max(moved, default=0),
         }
 
-    def __repr__(self) -> str:
-        return "<TableEffect: confidential>"
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class RecordsStudy:
+class RecordsStudy(Confidential):
     """What steps do to records. CONFIDENTIAL."""
 
     made: AnonymisedRecords  # the records afterwards
@@ -118,9 +115,6 @@ class RecordsStudy:
             ],
             "risk": None if self.risk is None else [dict(item.rates) for item in self.risk],
         }
-
-    def __repr__(self) -> str:
-        return "<RecordsStudy: confidential>"
 
 
 def _steps(method: str, settings: Settings) -> list[dict[str, Any]]:
@@ -251,21 +245,16 @@ def _operation(name: str, settings: type[Settings], **own: Any) -> Operation:
         "package": _PACKAGE,
         "settings": settings,
         "section": name,
-        "ends": ("", "/study"),
         "takes": ChangedSource,
-        "keys": lambda chosen: "unused",
         "draws": lambda chosen, keys: getattr(settings, "drawn", False),
         "run": partial(_changed, name),
         "study": partial(_studied, name),
         "gives": "records",
         "at_once": _AT_ONCE,
         "waits": lambda chosen: _AT_ONCE,
-        "hurried": lambda chosen: chosen,
         "command": f"records {word}",
-        "example": "",
         "address": f"records/{word}",
         "job": "records",
-        "page": "",
     }
     return Operation(**usual | own)
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, TableError, raise_all
 from discreet.operations.operation import (
+    AT_ONCE,
     CountSource,
     Keys,
     Operation,
     ProtectedSource,
-    draws_nothing,
 )
 from discreet.operations.study import MethodReport, Study, StudyRemark, compared_study, texts
 from discreet.protection.rounding import AdditivitySettings, RoundingSettings
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from discreet.tables import ProtectedTable
 
 _PACKAGE = "discreet.protection.rounding"
-_AT_ONCE = 500
 #: What rounding never does.
 _NEVER = ("hidden", "official", "zeros_changed")
 
@@ -182,10 +181,8 @@ ROUNDING = Operation(
     run=_rounded,
     study=_studied,
     report=_reported,
-    at_once=_AT_ONCE,
     # All figures that are rounded together take their time.
-    waits=lambda settings: _AT_ONCE if settings.additive else sys.maxsize,
-    hurried=lambda settings: settings,
+    waits=lambda settings: AT_ONCE if settings.additive else sys.maxsize,
     # Pasted tables seldom have keys.
     begin=RoundingSettings(method="controlled"),
     command="round",
@@ -275,14 +272,10 @@ ADDITIVITY = Operation(
     settings=AdditivitySettings,
     section="additivity",
     takes=ProtectedSource,
-    keys=lambda settings: "unused",
-    draws=draws_nothing,
     run=_added_up,
     study=_added_up_study,
     report=_cost,
-    at_once=_AT_ONCE,
-    waits=lambda settings: _AT_ONCE,
-    hurried=lambda settings: settings,
+    waits=lambda settings: AT_ONCE,
     begin=AdditivitySettings(),
     command="make-additive",
     example="discreet make-additive table.csv --by region,sex --value value --out additive.csv",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from discreet.confidential import Confidential, without_values
 from discreet.files import texts_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ LANGUAGES = ("en", "de")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class StudyRemark:
+class StudyRemark(Confidential):
     """A sentence of a study. CONFIDENTIAL."""
 
     manner: Manner  # how it is meant
@@ -31,12 +32,9 @@ class StudyRemark:
     names: Sequence[str] = ()  # what it is about, one by one
     hint: Texts | None = None  # language → what to do about it
 
-    def __repr__(self) -> str:
-        return "<StudyRemark: confidential>"
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class HiddenCell:
+class HiddenCell(Confidential):
     """A hidden cell. CONFIDENTIAL."""
 
     codes: tuple[str, ...]  # its code of each variable
@@ -45,12 +43,9 @@ class HiddenCell:
     low: float  # the lowest value that anyone finds possible
     high: float  # the highest
 
-    def __repr__(self) -> str:
-        return "<HiddenCell: confidential>"
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class Study:
+class Study(Confidential):
     """What became of a table, and what that still tells. CONFIDENTIAL."""
 
     table: ProtectedTable  # what may be published
@@ -68,9 +63,6 @@ class Study:
     def described(self) -> dict[str, Any]:
         """Plain values, for JSON. CONFIDENTIAL."""
         return {"table": self.table.name, **self.facts}
-
-    def __repr__(self) -> str:
-        return "<Study: confidential>"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +99,18 @@ def compared_study(
         hidden=None,
         notes=(),
     )
+
+
+def compared_with_truth(
+    run: Callable[[Any, Any, Any], ProtectedTable],
+) -> Callable[[Any, Any, Any], Study]:
+    """The study of a method that says no more than how far figures moved."""
+
+    @without_values
+    def studied(source: Any, settings: Any, secret: Any) -> Study:
+        return compared_study(source.table, run(source, settings, secret))
+
+    return studied
 
 
 def texts(package: str, name: str, **numbers: float) -> Texts:

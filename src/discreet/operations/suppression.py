@@ -15,7 +15,6 @@ from discreet.operations.operation import (
     HiddenSource,
     Operation,
     SensitiveSource,
-    draws_nothing,
 )
 from discreet.operations.study import HiddenCell, Study, StudyRemark, gap_remarks, texts
 from discreet.protection.suppression import AuditSettings, SuppressionSettings
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from discreet.tables import ProtectedTable
 
 _PACKAGE = "discreet.protection.suppression"
-#: Cells that are looked at while somebody waits, and seconds that a search takes meanwhile.
-_AT_ONCE, _SECONDS = 500, 8.0
+#: Seconds that a search takes while somebody waits.
+_SECONDS = 8.0
 
 
 def _options(source: SensitiveSource, settings: SuppressionSettings) -> dict[str, Any]:
@@ -182,17 +181,12 @@ SUPPRESSION = Operation(
     settings=SuppressionSettings,
     section="suppression",
     takes=SensitiveSource,
-    keys=lambda settings: "unused",
-    draws=draws_nothing,
     run=_suppressed,
     study=_studied,
-    at_once=_AT_ONCE,
     waits=lambda settings: 0,
     # What is found until then is proven, too.
     hurried=lambda settings: settings.model_copy(update={"time_limit": _SECONDS}),
     begin=SuppressionSettings(),
-    command="",
-    example="",
     address="suppress",
     calls=("suppress_table_cells", "study_suppressed_cells"),
     job="suppress",
@@ -204,18 +198,11 @@ AUDIT = Operation(
     settings=AuditSettings,
     section="",
     takes=HiddenSource,
-    keys=lambda settings: "unused",
-    draws=draws_nothing,
     run=_audited,
-    study=None,
     at_once=0,
     waits=lambda settings: 0,
-    hurried=lambda settings: settings,
     begin=AuditSettings(),
-    command="",
-    example="",
     address="audit",
     calls=("audit_table_cells",),
     job="audit",
-    page="",
 )

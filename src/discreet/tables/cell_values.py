@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.confidential import Confidential
 from discreet.errors import TableError
 from discreet.keygrid import KeyGrid, on_grid
 
@@ -92,7 +93,7 @@ class ValueColumns:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CellValues:
+class CellValues(Confidential):
     """What is known of a value in each cell. CONFIDENTIAL."""
 
     total: FloatArray
@@ -122,9 +123,6 @@ class CellValues:
         for flaw, cells in flaws.items():
             if number := int(np.count_nonzero(cells)):
                 raise TableError(f"{number:,} cells {flaw}", code="values", where=where)
-
-    def __repr__(self) -> str:
-        return "<CellValues: confidential>"
 
 
 def _numbers(series: pl.Series, empty: float) -> FloatArray:

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, IntArray
+from discreet.confidential import Confidential
 from discreet.errors import DiscreetError
 from discreet.key_check import KeyCheck
 from discreet.keygrid import LIMB, KeyGrid
@@ -409,7 +410,7 @@ def _coding(store: StoredRecords, axis: CubeAxis) -> CodedColumn:
     return CodedColumn(codes, code_texts(values, axis.column), compact=True)
 
 
-class StoredChoice:
+class StoredChoice(Confidential):
     """The records of a store that a filter lets through. CONFIDENTIAL."""
 
     def __init__(self, store: StoredRecords, condition: str, grid: KeyGrid) -> None:
@@ -440,6 +441,3 @@ class StoredChoice:
         room = np.empty(_STEP, dtype=np.int32)
         for start, stop in self._pass.ranges(_STEP):
             yield start, self._pass.cell_numbers(start, stop, room)
-
-    def __repr__(self) -> str:
-        return "<StoredChoice (confidential)>"

@@ -196,7 +196,7 @@ def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: Office) -> N
 def test_large_tables_rounded_together_become_a_sealed_job(
     office: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("discreet.operations.rounding._AT_ONCE", 3)
+    monkeypatch.setattr("discreet.operations.rounding.AT_ONCE", 3)
     said = asked(method="controlled", base=3) | {"format": "csv"}
     answer = office.round(said)
     assert answer.status_code == 202, answer.text

@@ -103,7 +103,7 @@ def test_rounded_tables_are_those_of_the_library(
         frame = client.round_table(cells, request | {"title": {"en": "x" * 200}})
         assert isinstance(frame, pl.DataFrame)
         assert frame["value"].to_list() == safe.to_polars(complete=True)["value"].to_list()
-        monkeypatch.setattr("discreet.operations.rounding._AT_ONCE", 3)
+        monkeypatch.setattr("discreet.operations.rounding.AT_ONCE", 3)
         with pytest.raises(ServiceError, match="the job has not ended yet"):
             client.round_table(cells, request, timeout=0.0)
 

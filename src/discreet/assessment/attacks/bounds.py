@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray, starts
 from discreet.assessment.probabilities import NoiseChances
+from discreet.confidential import SecretValues
 from discreet.disclosure import LayerKey, LayerStep, PublishedCells, PublishedLayer
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
@@ -31,7 +32,7 @@ _PARTS, _CHUNK = 6, 50_000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class NoiseRange:
+class NoiseRange(SecretValues):
     """Which counts a published figure can stand for. SECRET if made of a perturbation table."""
 
     low: IntArray  # by published figure, the smallest count; figures beyond move with the last
@@ -81,9 +82,6 @@ class NoiseRange:
             np.where(layer.official, layer.value, low),
             np.where(layer.official, layer.value, high),
         )
-
-    def __repr__(self) -> str:
-        return "<NoiseRange: secret>"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.assessment.probabilities import NoiseChances
+from discreet.confidential import SecretValues
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 
@@ -25,7 +26,7 @@ _PARITY = 20
 
 
 @dataclass(frozen=True, repr=False)
-class NoiseOdds:
+class NoiseOdds(SecretValues):
     """The noise of large counts, and what follows from it. SECRET.
 
     Args:
@@ -145,9 +146,6 @@ class NoiseOdds:
         ratio = np.log(self.share[1:] / self.share[:-1])
         delta = max(float(self.share[0]), float(self.share[-1]))
         return float(np.abs(ratio).max(initial=0.0)), delta
-
-    def __repr__(self) -> str:
-        return "<NoiseOdds: secret>"
 
 
 def averaging_success(variance: float, exposure: float) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.assessment.attacks.figures import PublishedFigures
+from discreet.confidential import SecretValues
 from discreet.disclosure import LayerStep, PublishedCells
 
 #: Figures smaller than this may carry other noise.
@@ -30,7 +31,7 @@ _MANY = 5_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class FoundParameters:
+class FoundParameters(SecretValues):
     """What sums tell of the noise. SECRET."""
 
     sums: int  # number of sums of large figures that were used
@@ -46,9 +47,6 @@ class FoundParameters:
         """Whether the noise is not that of a perturbation table of this variance."""
         known = np.isfinite(self.variance) and np.isfinite(variance)
         return bool(known and abs(self.variance - variance) > _CHANCE * self.error + 0.1 * variance)
-
-    def __repr__(self) -> str:
-        return "<FoundParameters: secret>"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from discreet.assessment.attacks.least_squares import estimated
 from discreet.assessment.attacks.odds import NoiseOdds, averaging_success
 from discreet.assessment.attacks.periods import KeyOption, PeriodPair
 from discreet.assessment.attacks.report import exceeded_limits
+from discreet.confidential import SecretValues
 from discreet.disclosure import LayerKey, PublishedCells
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
@@ -49,7 +50,7 @@ class ComparedPeriods:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PeriodReport:
+class PeriodReport(SecretValues):
     """What the periods give away together. SECRET."""
 
     pairs: list[ComparedPeriods]  # each period and the next
@@ -100,9 +101,6 @@ class PeriodReport:
                 f"to reveal {100 * share:.0f} % in the worst case."
             )
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return "<PeriodReport: secret>"
 
 
 _KEPT = {

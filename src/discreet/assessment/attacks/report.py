@@ -48,6 +48,7 @@ from discreet.assessment.attacks.values import (
 )
 from discreet.assessment.settings import Knows
 from discreet.assessment.words import number, percent
+from discreet.confidential import SecretValues
 from discreet.disclosure import DisclosureVerdict, Gap, Judged, LayerKey, PublishedCells
 from discreet.errors import PerturbationError
 from discreet.files import texts_of
@@ -130,7 +131,7 @@ class AttackedUniverse:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AttackReport(Judged):
+class AttackReport(SecretValues, Judged):
     """What all attacks found, in figures and in words. SECRET; CONFIDENTIAL with true tables.
 
     Args:
@@ -269,9 +270,6 @@ class AttackReport(Judged):
         for own in attack_listings(self, "en"):
             lines += own.lines("en")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return "<AttackReport: secret>"
 
 
 def exceeded_limits(

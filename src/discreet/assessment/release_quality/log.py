@@ -32,6 +32,7 @@ from discreet.assessment.release_quality.tallies import (
     total_differences,
     twins,
 )
+from discreet.confidential import Confidential
 from discreet.derived import KeyFigure
 from discreet.errors import PublicationError, TableError
 from discreet.protection.parts import PartDecisions
@@ -51,7 +52,7 @@ class PartQuality:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class TableQuality:
+class TableQuality(Confidential):
     """Tallies about one table (confidential)."""
 
     variables: Mapping[str, str]  # name of each spanning variable → its finest level
@@ -132,9 +133,6 @@ class TableQuality:
             twins=(int(entry["twins"][0]), int(entry["twins"][1])),
             gates={name: GateReport(**gate) for name, gate in entry.get("gates", {}).items()},
         )
-
-    def __repr__(self) -> str:
-        return "<TableQuality: confidential>"
 
 
 def _rows(listed: Any, width: int) -> IntArray:

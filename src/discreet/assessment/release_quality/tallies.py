@@ -16,6 +16,7 @@ import numpy as np
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
 from discreet.assessment.probabilities import exact_sum
 from discreet.assessment.release_quality.pairs import Pairs, PartGrid
+from discreet.confidential import Confidential
 from discreet.tables import (
     WITHOUT_NUMBER,
     CellStatus,
@@ -36,7 +37,7 @@ _ROOM = 8
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Noise:
+class Noise(Confidential):
     """The noise of some counts (confidential)."""
 
     cells: Mapping[int, int]  # noise → number of cells that got it
@@ -90,12 +91,9 @@ class Noise:
             "mean_relative_error": self.relative / (MILLION * total),
         }
 
-    def __repr__(self) -> str:
-        return "<Noise: confidential>"
-
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CountStatistics:
+class CountStatistics(Confidential):
     """Noise and what went with it, per part and size class (confidential)."""
 
     noise: IntArray  # rows (part, size class, noise, number of cells)
@@ -120,9 +118,6 @@ class CountStatistics:
     def none(cls) -> CountStatistics:
         """Nothing to add."""
         return cls(noise=np.zeros((0, 4), np.int64), others=np.zeros((0, 6), np.int64))
-
-    def __repr__(self) -> str:
-        return "<CountStatistics: confidential>"
 
 
 def _merged(one: IntArray, two: IntArray, *, keys: int) -> IntArray:
