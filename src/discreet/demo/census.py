@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -118,19 +118,27 @@ def write_census(
     lists = CodeLists(Geography.of(persons, seed))
     place = Path(folder)
     check_writable(place)
-    counts = dict.fromkeys(UNITS, 0)
+    counts, largest = dict.fromkeys(UNITS, 0), dict.fromkeys(UNITS, 1)
     paths = {unit: place / f"{unit}.parquet" for unit in UNITS}
     with ExitStack() as stack:
         temporary = {unit: stack.enter_context(atomic_path(path)) for unit, path in paths.items()}
-        parts = _ChunkFiles(Path(stack.enter_context(TemporaryDirectory(dir=place))), lists.place)
+        parts = Path(stack.enter_context(TemporaryDirectory(dir=place)))  # a file for each chunk
+        written: dict[str, list[Path]] = {unit: [] for unit in UNITS}
         for records in _chunks(lists, chunk):
             for unit, frame in records.items():
-                parts.add(unit, frame)
+                written[unit].append(parts / f"{unit}-{len(written[unit]):06d}.parquet")
+                frame.write_parquet(written[unit][-1], compression="lz4", statistics=False)
                 counts[unit] += frame.height
+                largest[unit] = max(largest[unit], frame.height)
             if progress is not None:
                 progress(counts["persons"], persons)
-        for unit, path in temporary.items():
-            parts.join(unit, path)
+        for unit, path in temporary.items():  # each chunk is about a row group
+            pl.scan_parquet(written[unit]).sink_parquet(
+                path,
+                compression_level=1,
+                row_group_size=largest[unit],
+                metadata={_METADATA: f"{persons} {seed}"},
+            )
     return CensusFiles(folder=place, **paths, records=MappingProxyType(counts))
 
 
@@ -182,32 +190,6 @@ def _chunks(lists: CodeLists, chunk: int) -> Iterator[Records]:
 
 def _joined(blocks: list[Records]) -> Records:
     return {unit: pl.concat([records[unit] for records in blocks], rechunk=True) for unit in UNITS}
-
-
-@dataclass
-class _ChunkFiles:
-    """Files on their way: one for each chunk, joined in the end."""
-
-    folder: Path
-    place: Geography
-    written: dict[str, list[Path]] = field(default_factory=dict)
-    largest: dict[str, int] = field(default_factory=dict)
-
-    def add(self, unit: str, frame: pl.DataFrame) -> None:
-        """Write a chunk."""
-        parts = self.written.setdefault(unit, [])
-        parts.append(self.folder / f"{unit}-{len(parts):06d}.parquet")
-        self.largest[unit] = max(self.largest.get(unit, 1), frame.height)
-        frame.write_parquet(parts[-1], compression="lz4", statistics=False)
-
-    def join(self, unit: str, path: Path) -> None:
-        """Write all chunks of a kind of unit to one file; each is about a row group."""
-        pl.scan_parquet(self.written[unit]).sink_parquet(
-            path,
-            compression_level=1,
-            row_group_size=self.largest[unit],
-            metadata={_METADATA: f"{self.place.persons} {self.place.seed}"},
-        )
 
 
 #: File name of the programme.
@@ -266,7 +248,12 @@ def write_programme(folder: str | os.PathLike[str]) -> Path:
     country = map_of(place / "persons.parquet")
     trees = classifications_of(country)
     check_writable(place)
-    _write_secret(place / _SECRET_FILE)
+    secret = place / _SECRET_FILE
+    if secret.exists() and secret.read_text("utf-8", errors="replace") != _SECRET:
+        message = "the folder has another secret already"
+        hint = "choose another folder for the demonstration; a lost secret cannot be recovered"
+        raise RecordKeyError(message, code="secret", where=str(secret), hint=hint)
+    write_text(secret, _SECRET, private=True)
     for name, file in _FILES.items():
         trees[name].write(place / file)
     outlines_of(country).write(place / "regions.geojson")
@@ -275,11 +262,3 @@ def write_programme(folder: str | os.PathLike[str]) -> Path:
     programme = place / PROGRAMME
     write_text(programme, files("discreet.demo").joinpath(PROGRAMME).read_text("utf-8"))
     return programme
-
-
-def _write_secret(path: Path) -> None:
-    if path.exists() and path.read_text("utf-8", errors="replace") != _SECRET:
-        message = "the folder has another secret already"
-        hint = "choose another folder for the demonstration; a lost secret cannot be recovered"
-        raise RecordKeyError(message, code="secret", where=str(path), hint=hint)
-    write_text(path, _SECRET, private=True)

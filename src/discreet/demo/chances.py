@@ -1,6 +1,6 @@
 """The chances that the synthetic population is drawn with. All numbers are invented.
 
-In: `chances.toml`. Out: `DrawChances`, tables of outcomes for every attribute of households,
+In: `chances.toml`. Out: tables of outcomes for every attribute of households,
 persons, dwellings and buildings.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -37,61 +37,39 @@ _ROLE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class DrawChances:
-    """Tables of outcomes; rows are named in the comments."""
-
-    household: Outcomes  # kind of settlement
-    household_kind: AnyArray  # outcome of household → type
-    household_size: AnyArray  # outcome of household → size
-    head_age: Outcomes  # type of household
-    role: AnyArray  # type of household × min(position, 2)
-    age: Outcomes  # role × age of the head
-    ages: int  # rows of ages per role
-    male: AnyArray  # role × age → threshold
-    same_sex: int
-    alone_status: Outcomes  # age
-    couple_status: Outcomes  # age of the head; 255: not married
-    nationality: Outcomes  # kind of settlement
-    alike: int
-    school_band: AnyArray  # age → band
-    education: Outcomes  # band
-    work_band: AnyArray  # age → band
-    work_bands: int
-    occupation: Outcomes  # education × band
-    vacant: AnyArray  # kind of settlement → threshold
-    dwellings: Outcomes  # kind of settlement
-    building_type: Outcomes  # size class of building
-    construction: Outcomes  # kind of settlement
-    owned: AnyArray  # size class of building → threshold
-    area: Outcomes  # size class of building
-    price: Outcomes  # kind of settlement; cents per square metre
-
-
 @cache
-def chances() -> DrawChances:
-    """The tables, made once.
+def chances() -> SimpleNamespace:
+    """Tables of outcomes and of thresholds, made once; their rows are named in the comments.
 
     >>> chances().household.bits
     16
     """
-    return DrawChances(
-        **_household_chances(), **_person_chances(), **_work_chances(), **_housing_chances()
-    )
-
-
-def _household_chances() -> dict[str, Any]:
     kinds, sizes, *shares = zip(*_NUMBERS["households"], strict=True)
-    return {
-        "household": Outcomes.of(shares),
-        "household_kind": np.array(kinds, dtype=np.uint8),
-        "household_size": np.array(sizes, dtype=np.int64),
-        "head_age": Outcomes.of([curve(points) for points in _NUMBERS["head_age"]]),
-        "role": np.array(_ROLE, dtype=np.int64),
-        "age": Outcomes.of(_age_rows(), bits=12),
-        "ages": AGES,
-        "same_sex": threshold(0.02),
-    }
+    return SimpleNamespace(
+        household=Outcomes.of(shares),  # kind of settlement
+        household_kind=np.array(kinds, dtype=np.uint8),  # outcome of household → type
+        household_size=np.array(sizes, dtype=np.int64),  # outcome of household → size
+        head_age=Outcomes.of([curve(points) for points in _NUMBERS["head_age"]]),  # type
+        role=np.array(_ROLE, dtype=np.int64),  # type of household × min(position, 2)
+        age=Outcomes.of(_age_rows(), bits=12),  # role × age of the head
+        ages=AGES,  # rows of ages per role
+        same_sex=threshold(0.02),
+        alike=threshold(0.9),
+        **_person_chances(),
+        school_band=_band_of(_NUMBERS["school_bands"]),  # age → band
+        education=Outcomes.of(_NUMBERS["school"]),  # band
+        work_band=_band_of(_NUMBERS["work_bands"]),  # age → band
+        work_bands=len(_NUMBERS["work_bands"]),
+        occupation=_occupations(),  # education × band
+        vacant=_thresholds(_NUMBERS["vacant"]),  # kind of settlement
+        dwellings=Outcomes.of(_NUMBERS["dwellings"], _NUMBERS["dwellings_of_building"]),  # the same
+        building_type=Outcomes.of(_NUMBERS["building_type"]),  # size class of building
+        construction=Outcomes.of(_NUMBERS["construction"]),  # kind of settlement
+        owned=_thresholds(_NUMBERS["owned"]),  # size class of building
+        area=skewed([122, 96, 68], [0.32, 0.34, 0.36], least=14, most=600),  # the same
+        # Kind of settlement; cents per square metre.
+        price=skewed([610, 740, 1_020], [0.26, 0.28, 0.36], least=180, most=4_500),
+    )
 
 
 def _age_rows() -> list[FloatArray]:
@@ -123,12 +101,15 @@ def _person_chances() -> dict[str, Any]:
     divorced = np.maximum(1.0 - single - widowed - ended - apart, 0.0)
     divorced[:20] = 0.0
     alone = np.stack([single, apart, widowed, divorced, 0.1 * ended, ended], axis=1)
+    shares = np.array([code.share for code in finest_codes("nationality")])
+    foreign, home = shares / shares.sum(), np.arange(len(shares)) == 0
+    nations = [share * foreign + (1.0 - share) * home for share in _NUMBERS["foreign"]]
     return {
-        "male": _thresholds(by_role),
-        "alone_status": Outcomes.of(list(alone), bits=14),
+        "male": _thresholds(by_role),  # role × age
+        "alone_status": Outcomes.of(list(alone), bits=14),  # age
+        # Age of the head; 255: not married.
         "couple_status": Outcomes.of(list(np.stack([wed, 1.0 - wed], axis=1)), [1, 255], bits=12),
-        "nationality": _nationalities(),
-        "alike": threshold(0.9),
+        "nationality": Outcomes.of(nations),  # kind of settlement
     }
 
 
@@ -136,19 +117,11 @@ def _thresholds(shares: Sequence[float]) -> AnyArray:
     return np.asarray(np.rint(np.array(shares) * 65536), dtype=np.int64)
 
 
-def _nationalities() -> Outcomes:
-    shares = np.array([code.share for code in finest_codes("nationality")])
-    foreign = shares / shares.sum()
-    home = np.zeros(len(shares))
-    home[0] = 1.0
-    return Outcomes.of([share * foreign + (1.0 - share) * home for share in _NUMBERS["foreign"]])
-
-
 def _band_of(bands: Sequence[int]) -> AnyArray:
     return np.searchsorted(bands, np.arange(AGES), side="right") - 1
 
 
-def _work_chances() -> dict[str, Any]:
+def _occupations() -> Outcomes:
     occupations = finest_codes("occupation")
     usual = np.array([code.share for code in occupations])
     demanded = np.array([_NUMBERS["skill_asked"][int(code.code[0])] for code in occupations])
@@ -159,22 +132,4 @@ def _work_chances() -> dict[str, Any]:
         for working in _NUMBERS["working"]:
             share = min(working * by_school, 0.97)
             rows.append(np.concatenate([share * fit / fit.sum(), [1.0 - share]]))
-    return {
-        "school_band": _band_of(_NUMBERS["school_bands"]),
-        "education": Outcomes.of(_NUMBERS["school"]),
-        "work_band": _band_of(_NUMBERS["work_bands"]),
-        "work_bands": len(_NUMBERS["work_bands"]),
-        "occupation": Outcomes.of(rows, [*range(len(occupations)), NO_OCCUPATION], bits=13),
-    }
-
-
-def _housing_chances() -> dict[str, Any]:
-    return {
-        "vacant": _thresholds(_NUMBERS["vacant"]),
-        "dwellings": Outcomes.of(_NUMBERS["dwellings"], _NUMBERS["dwellings_of_building"]),
-        "building_type": Outcomes.of(_NUMBERS["building_type"]),
-        "construction": Outcomes.of(_NUMBERS["construction"]),
-        "owned": _thresholds(_NUMBERS["owned"]),
-        "area": skewed([122, 96, 68], [0.32, 0.34, 0.36], least=14, most=600),
-        "price": skewed([610, 740, 1_020], [0.26, 0.28, 0.36], least=180, most=4_500),
-    }
+    return Outcomes.of(rows, [*range(len(occupations)), NO_OCCUPATION], bits=13)

@@ -59,13 +59,16 @@ def hand_on(census: Path, place: Path, release: ReleaseSummary) -> MadeElsewhere
     """Pack the parameters, make some tables again with nothing but the package, and compare."""
     from discreet.release import pack_parameters, protect, read_parameters
 
+    key = place / _PACKAGE_KEY
+    if not key.exists():
+        Secret.generate().write(key)
     package = pack_parameters(
         read_parameters(census / PROGRAMME, with_secret=True),
         place / _PACKAGE,
         statistic="synthetic-census",
         version="1",
         sign_key=census / f"{_OFFICE}.key",
-        key=_package_key(place),
+        key=key,
         overwrite=True,
     )
     shutil.copy(census / f"{_OFFICE}.pub", place)
@@ -93,32 +96,18 @@ def _signed(programme: Path, key: str) -> Path:
     return programme
 
 
-def _package_key(place: Path) -> Path:
-    """The key that opens the package."""
-    path = place / _PACKAGE_KEY
-    if not path.exists():
-        Secret.generate().write(path)
-    return path
-
-
 def _programme(office: str, folder: str) -> str:
     """A programme with the package in place of all parameters, and some of the tables."""
-    kept = [section for section in _sections(office) if _wanted(section)]
     text = files("discreet.demo").joinpath("elsewhere.toml").read_text("utf-8")
-    return text + re.sub(
-        r'(?m)^(hierarchy|boundaries) = "', f"\\g<0>../{folder}/", "\n" + "\n".join(kept)
-    )
-
-
-def _sections(text: str) -> list[str]:
-    """The sections of a programme, without the remarks between them."""
-    sections = re.split(r"(?m)^(?=\[)", text)[1:]
-    return [re.sub(r"(?:\n(?:#.*)?)+\Z", "", section) + "\n" for section in sections]
-
-
-def _wanted(section: str) -> bool:
-    header = re.match(r"\[+(variables|tables)\.(\w+)", section)
-    return header is not None and header[2] in (*_VARIABLES, *_TABLES)
+    for section in re.split(r"(?m)^(?=\[)", office)[1:]:
+        header = re.match(r"\[+(variables|tables)\.(\w+)", section)
+        if header is not None and header[2] in (*_VARIABLES, *_TABLES):
+            section = re.sub(r"(?:\n(?:#.*)?)+\Z", "", section)  # the remarks between sections
+            text += "\n" + re.sub(
+                r'(?m)^(hierarchy|boundaries) = "', f"\\g<0>../{folder}/", section
+            )
+            text += "\n"
+    return text
 
 
 def _compared(ours: ReleaseSummary, theirs: ReleaseSummary) -> tuple[str, ...]:
@@ -294,7 +283,8 @@ def run(
     Geography.of(persons, seed)  # refuses wrong sizes before any folder is made
     place = _folder(Path(out))
     census, elsewhere, survey = (_folder(place / name) for name in _FOLDERS)
-    write_census(census, persons, seed, progress=_persons_step(progress))
+    step = None if progress is None else lambda done, whole: progress(done, whole, "persons")
+    write_census(census, persons, seed, progress=step)
     _write_signing_key(census)
     programme = _signed(write_programme(census), f"{_OFFICE}.key")
     release = protect(programme, place / "release", progress=progress)
@@ -305,12 +295,6 @@ def run(
     if products:
         more = release_products(census, place / "products-release", progress=progress)
     return Demonstration(out=place, release=release, elsewhere=again, firms=firms, products=more)
-
-
-def _persons_step(progress: StepProgress | None) -> Callable[[int, int], None] | None:
-    if progress is None:
-        return None
-    return lambda done, persons: progress(done, persons, "persons")
 
 
 def _folder(place: Path) -> Path:

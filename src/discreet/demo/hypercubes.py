@@ -9,56 +9,28 @@ much smaller; all of it is invented.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from discreet.classifications import Classification
 from discreet.files import atomic_path, make_folder, write_text
 from discreet.publication import DataStructure, ListedCode, StructureDimension, structure_message
 
-_PERIOD = "TIME_PERIOD"
-_YEAR = "2021"
-_SEXES = (("_T", "Total", "Insgesamt"), ("M", "Male", "Männlich"), ("F", "Female", "Weiblich"))
-_AGES = (
-    ("_T", "Total", "Insgesamt"),
-    ("Y_LT15", "Under 15 years", "Unter 15 Jahre"),
-    ("Y15T29", "15 to 29 years", "15 bis 29 Jahre"),
-    ("Y30T49", "30 to 49 years", "30 bis 49 Jahre"),
-    ("Y50T64", "50 to 64 years", "50 bis 64 Jahre"),
-    ("Y65T84", "65 to 84 years", "65 bis 84 Jahre"),
-    ("Y_GE85", "85 years or over", "85 Jahre und älter"),
+_SPEC: Mapping[str, Any] = tomllib.loads(
+    files("discreet.demo").joinpath("hypercubes.toml").read_text("utf-8")
 )
-#: Dimension → column of the persons.
-_COLUMNS = {
-    "GEO": "municipality",
-    "GRID": "square",
-    "SEX": "sex",
-    "AGE": "age",
-    "LMS": "marital_status",
-    "EDU": "education",
-}
-_FILES = {"GEO": "region.json", "LMS": "marital_status.csv", "EDU": "education.hrc"}
-_TITLES = {
-    "GEO": {"en": "Place of usual residence", "de": "Wohnort"},
-    "GRID": {"en": "Square of 1 km", "de": "Quadrat von 1 km"},
-    "SEX": {"en": "Sex", "de": "Geschlecht"},
-    "AGE": {"en": "Age", "de": "Alter"},
-    "LMS": {"en": "Legal marital status", "de": "Familienstand"},
-    "EDU": {"en": "Educational attainment", "de": "Bildungsabschluss"},
-    _PERIOD: {"en": "Reference year", "de": "Bezugsjahr"},
-}
-_CUBES = {
-    "HC_AGE": ("GEO", "SEX", "AGE"),
-    "HC_MARITAL": ("GEO", "SEX", "LMS"),
-    "HC_EDUCATION": ("SEX", "AGE", "EDU"),
-    "HC_GRID": ("GRID", "SEX"),
-}
+_PERIOD, _COLUMNS, _TITLES = _SPEC["period"], _SPEC["columns"], _SPEC["titles"]
 
 
 def hypercube_structures(census: str | os.PathLike[str]) -> list[DataStructure]:
     """The structures of the hypercubes of a census."""
-    codes = {name: _codes(Classification.read(Path(census) / f)) for name, f in _FILES.items()}
-    for name, rows in (("SEX", _SEXES), ("AGE", _AGES)):
+    codes = {
+        name: _codes(Classification.read(Path(census) / f)) for name, f in _SPEC["files"].items()
+    }
+    for name, rows in _SPEC["codes"].items():
         total = rows[0][0]
         codes[name] = tuple(
             ListedCode(code, "" if code == total else total, {"en": english, "de": german})
@@ -79,7 +51,7 @@ def hypercube_structures(census: str | os.PathLike[str]) -> list[DataStructure]:
             dimensions=tuple(map(dimension, (*spanning, _PERIOD))),
             period=_PERIOD,
         )
-        for name, spanning in _CUBES.items()
+        for name, spanning in _SPEC["cubes"].items()
     ]
 
 
@@ -136,7 +108,7 @@ def write_hypercubes(census: str | os.PathLike[str]) -> Path:
     message = place / "structures.xml"
     write_text(message, structure_message(*hypercube_structures(folder)))
     draft = StructureDraft.of(
-        message, columns=_COLUMNS, constant={_PERIOD: _YEAR}, squares=("GRID",)
+        message, columns=_COLUMNS, constant={_PERIOD: _SPEC["year"]}, squares=("GRID",)
     )
     persons = {"source": str(place / "persons.parquet")}
     _write_persons(folder / "persons.parquet", place / "persons.parquet")
