@@ -272,12 +272,14 @@ def test_the_compiler_is_loaded_where_it_saves_more_than_that_takes(
     if not loaded:
         monkeypatch.delitem(memory.sys.modules, "numba")
     monkeypatch.setattr(memory._Interpreted, "added", 0)
-    records = SimpleNamespace(count=count, rows=3 + 3 * values, largest={"v": 1} if lists else {})
+    layout = SimpleNamespace(rows=range(3 + 3 * values), largest={"v": 1} if lists else {})
+    records = SimpleNamespace(count=count, layout=layout)
     assert memory._compiled_pays(records) is pays
 
 
 def test_many_tables_are_worth_the_compiler_too(monkeypatch):
     monkeypatch.delitem(memory.sys.modules, "numba", raising=False)
     monkeypatch.setattr(memory._Interpreted, "added", 0)
-    records = SimpleNamespace(count=25_000_000, rows=3, largest={})
+    layout = SimpleNamespace(rows=range(3), largest={})
+    records = SimpleNamespace(count=25_000_000, layout=layout)
     assert [memory._compiled_pays(records) for _ in range(4)] == [False, False, True, True]

@@ -12,7 +12,6 @@ they give 128 bits u, and u gives the key floor(u · M / 2^128).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NoReturn
 
@@ -71,18 +70,15 @@ class KeyFunction:
             keys[rows] = self._keys(begins[rows], lengths[rows], letters)
         return keys
 
-    def of_numbers(
-        self, numbers: IntArray, onto: Callable[[ByteArray, KeyGrid], IntArray] | None = None
-    ) -> IntArray:
+    def of_numbers(self, numbers: IntArray) -> IntArray:
         """The keys of whole numbers from 0 on, each a block of the cipher, in their order."""
-        onto = onto or to_grid
         keys = np.empty(len(numbers), dtype=np.int64)
 
         def fill(first: int) -> None:
             rows = slice(first, first + _ROWS_AT_ONCE)
             blocks = np.zeros((len(keys[rows]), _BLOCK), dtype=np.uint8)
             blocks[:, _BLOCK // 2 :] = numbers[rows].astype(">u8").view(np.uint8).reshape(-1, 8)
-            keys[rows] = onto(self._encrypt(blocks), self.grid)
+            keys[rows] = to_grid(self._encrypt(blocks), self.grid)
 
         firsts = range(0, len(numbers), _ROWS_AT_ONCE)
         if len(firsts) <= _FEW_PIECES:

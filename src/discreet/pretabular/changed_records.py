@@ -20,8 +20,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from discreet._version import __version__
-from discreet.arrays import ByteArray, IntArray
-from discreet.compiled import compiled
+from discreet.arrays import IntArray
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of
@@ -284,7 +283,7 @@ def draws(ids: pl.DataFrame, secret: Secret, purpose: str, size: int = DRAWS) ->
     if ids.width == 1 and ids.dtypes[0].is_integer():
         numbers = ids.to_series().cast(pl.Int64)
         if (numbers.min() or 0) >= 0:  # type: ignore[operator]
-            return function.of_numbers(numbers.to_numpy(), _onto if len(numbers) > _MANY else None)
+            return function.of_numbers(numbers.to_numpy())
     texts = identifier_texts(ids.cast(pl.String))
     numbers = texts.cast(pl.Int64, strict=False)
     whole = ((numbers.cast(pl.String) == texts) & (numbers >= 0)).fill_null(value=False)
@@ -292,36 +291,6 @@ def draws(ids: pl.DataFrame, secret: Secret, purpose: str, size: int = DRAWS) ->
     if not whole.all():
         drawn[~whole.to_numpy()] = function(texts.filter(~whole))
     return drawn
-
-
-def _onto(blocks: ByteArray, grid: KeyGrid) -> IntArray:
-    """What `to_grid` does, compiled."""
-    halves = np.ascontiguousarray(blocks).view(">u8").astype(np.uint64)
-    return np.asarray(_scaled(halves, np.uint64(grid.size)), dtype=np.int64)
-
-
-@compiled(nogil=True)
-def _scaled(numbers: Any, size: Any) -> Any:
-    """floor(u · size / 2^128), with 64 bits at a time in two halves."""
-    half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
-    size_upper, size_lower = size >> half, size & mask
-    scaled = np.empty(len(numbers), np.int64)
-    for row in range(len(numbers)):
-        carried = np.uint64(0)
-        total = np.uint64(0)
-        high = np.uint64(0)
-        for part in (1, 0):
-            upper, lower = numbers[row, part] >> half, numbers[row, part] & mask
-            bottom = lower * size_lower
-            cross = upper * size_lower
-            middle = (bottom >> half) + (cross & mask) + lower * size_upper
-            high = upper * size_upper + (cross >> half) + (middle >> half)
-            if part == 1:
-                carried = high
-            else:
-                total = ((middle << half) | (bottom & mask)) + carried
-        scaled[row] = np.int64(high + np.uint64(1) if total < carried else high)
-    return scaled
 
 
 def coded(columns: pl.DataFrame) -> tuple[IntArray, pl.DataFrame]:
@@ -347,25 +316,13 @@ def _coded_numbers(column: pl.Series) -> tuple[IntArray, pl.DataFrame]:
         frame = column.drop_nulls().unique().sort()
         at = frame.search_sorted(column.fill_null(low)).cast(pl.Int64).to_numpy().copy()
     else:
-        at, codes = _ordered(column.fill_null(low).to_numpy(), low, high - low + 1)
-        frame = pl.Series(column.name, codes).cast(column.dtype)
+        places = column.fill_null(low).cast(pl.Int64).to_numpy() - low
+        occurs = np.bincount(places, minlength=high - low + 1) > 0
+        at = (np.cumsum(occurs) - 1)[places]
+        frame = pl.Series(column.name, np.flatnonzero(occurs) + low).cast(column.dtype)
     if column.null_count():
         at[column.is_null().to_numpy()] = -1
     return at, frame.to_frame()
-
-
-@compiled(nogil=True)
-def _ordered(numbers: Any, low: int, size: int) -> Any:
-    """The place of each number among those that occur, and these."""
-    place = np.zeros(size, np.int64)
-    for number in numbers:
-        place[number - low] = 1
-    codes = np.flatnonzero(place) + low
-    place = np.cumsum(place) - 1
-    at = np.empty(len(numbers), np.int64)
-    for row in range(len(numbers)):
-        at[row] = place[numbers[row] - low]
-    return at, codes
 
 
 def places(columns: pl.DataFrame) -> IntArray:

@@ -313,37 +313,19 @@ class Largest:
         self.lists[:, 0], self.lists[:, 1] = lowest, highest
 
     def _take(self, cells: IntArray, values: FloatArray, weights: FloatArray | None) -> None:
-        """Merge contributions in, one place of the lists after the other."""
+        """Merge contributions in."""
         kept = ~np.isnan(self.top)
         cells = np.concatenate([np.nonzero(kept)[0], cells])
         values = np.concatenate([self.top[kept], values])
-        orders = [np.abs(values), values]
+        orders = [-values, -np.abs(values), cells]
         if weights is not None and self.weights is not None:
-            orders.insert(1, np.concatenate([self.weights[kept], weights]))
-        for place in range(_ENDS, _ENDS + self.k):
-            if not len(cells):
-                return
-            first = _first_of_each(cells, orders, len(self))
-            at = cells[first]
-            self.lists[at, place] = orders[-1][first]
-            if self.weighted:
-                self.lists[at, place + self.k] = orders[1][first]
-            left = np.ones(len(cells), dtype=np.bool_)
-            left[first] = False
-            cells, orders = cells[left], [order[left] for order in orders]
-
-
-def _first_of_each(cells: IntArray, orders: Sequence[FloatArray], size: int) -> IntArray:
-    """For each cell that occurs, where its first contribution stands; of equals, any."""
-    at: IntArray | None = None
-    for order in orders:
-        here = cells if at is None else cells[at]
-        ranked = order if at is None else order[at]
-        best = np.full(size, -np.inf)
-        np.maximum.at(best, here, ranked)
-        tied = np.flatnonzero(ranked == best[here])
-        at = tied if at is None else at[tied]
-    assert at is not None
-    chosen = np.full(size, -1, dtype=np.int64)
-    chosen[cells[at]] = at
-    return chosen[chosen >= 0]
+            weights = np.concatenate([self.weights[kept], weights])
+            orders.insert(1, -weights)
+        order = np.lexsort(orders)
+        cells = cells[order]
+        rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
+        first = rank < self.k
+        chosen, at, place = order[first], cells[first], rank[first] + _ENDS
+        self.lists[at, place] = values[chosen]
+        if weights is not None:
+            self.lists[at, place + self.k] = weights[chosen]

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -48,27 +48,80 @@ _STEP = 2**16
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 
+def _is(of: str, values: FloatArray) -> BoolArray:
+    """Which values are "missing", "zero" or "negative"."""
+    if of == "missing":
+        return np.isnan(values)
+    return values == 0 if of == "zero" else values < 0
+
+
+def _filled(values: FloatArray) -> FloatArray:
+    """Values with 0 for what is missing."""
+    missing = np.isnan(values)
+    return np.where(missing, 0.0, values) if bool(missing.any()) else values
+
+
 @dataclass(frozen=True, repr=False)
-class ShareValues:
-    """A share of the records to measure on its own."""
+class Amounts:
+    """What a pass adds up and compares (confidential)."""
 
-    of: str  # "missing", "zero" or "negative" values; "plain" for all records
-    values: FloatArray  # the values that decide
-    counted: bool  # whether to count records and add keys
-    summed: FloatArray | None  # what to sum, if anything
+    weights: FloatArray | None  # the weights, if any
+    #: Per value column, values times weights; 0 where a value is missing
+    sums: Mapping[str, FloatArray]
+    raw: Mapping[str, FloatArray]  # per column of contributions, the values as they are
 
-    def among(self, start: int, stop: int) -> IntArray | None:
-        """Which of these records belong to it; None for all."""
-        return None if self.of == "plain" else np.flatnonzero(_is(self.of, self.values[start:stop]))
+    @classmethod
+    def of(cls, layout: MeasureLayout, numbers: Mapping[str, FloatArray]) -> Amounts:
+        """The amounts a layout needs, from columns read by `read_numbers`."""
+        weights = None if layout.weight is None else numbers[layout.weight]
+        if weights is not None:
+            name = str(layout.weight)
+            for kind, wrong in (("missing", np.isnan(weights)), ("negative", weights < 0)):
+                if number := int(wrong.sum()):
+                    raise unusable_numbers(kind, number, name)
+        sums = {}
+        for name in layout.values:
+            values = _filled(numbers[name])
+            sums[name] = values if weights is None else _within(values * weights, name)
+        return cls(weights, sums, {name: numbers[name] for name in layout.largest})
 
+    def chosen(self, records: IntArray) -> Amounts:
+        """Those of some records."""
+        return Amounts(
+            None if self.weights is None else self.weights[records],
+            {name: part[records] for name, part in self.sums.items()},
+            {name: part[records] for name, part in self.raw.items()},
+        )
 
-@dataclass(frozen=True, repr=False)
-class ContributionValues:
-    """A column whose largest contributions are wanted: k values (NaN for none), weights."""
+    def occurring(self, layout: MeasureLayout) -> list[RecordShare]:
+        """The shares of the records that occur and so need measures of their own."""
+        return [
+            share
+            for share in layout.possible
+            if share.of == "plain" or bool(_is(share.of, self.raw[share.column]).any())
+        ]
 
-    k: int
-    values: FloatArray
-    weights: FloatArray | None
+    @property
+    def in_order(self) -> list[FloatArray]:
+        """The arrays to sum, as a layout has them."""
+        return [*([] if self.weights is None else [self.weights]), *self.sums.values()]
+
+    def among(self, share: RecordShare, rows: slice) -> Any:
+        """Which of some records belong to a share."""
+        if share.of == "plain":
+            return slice(None)
+        return np.flatnonzero(_is(share.of, self.raw[share.column][rows]))
+
+    def summed(self, layout: MeasureLayout) -> list[tuple[RecordShare, FloatArray | None]]:
+        """The shares of the records, and what is summed over each, if anything."""
+        sums: list[tuple[RecordShare, FloatArray | None]] = []
+        for share in layout.shares:
+            of: FloatArray | None = None
+            if layout.sums_of(share):
+                plain = {"missing": self.weights, "negative": self.sums[share.column]}
+                of = plain[share.of] if share.of in plain else _filled(self.raw[share.column])
+            sums.append((share, of))
+        return sums
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,11 +132,9 @@ class RecordArrays:
     sizes: Sequence[int]  # number of codes per axis
     keys: IntArray | None  # record keys on the grid, checked
     modulus: int  # size of the key grid
-    sums: Sequence[FloatArray]  # arrays to sum exactly
     count: int  # number of records
-    parts: Sequence[ShareValues] = ()  # shares of the records to measure on their own
-    #: Columns whose largest contributions are wanted
-    largest: Mapping[str, ContributionValues] = field(default_factory=dict)
+    amounts: Amounts  # what is summed and compared
+    layout: MeasureLayout  # which measures there are
 
     @property
     def grid(self) -> CellIndex:
@@ -96,16 +147,16 @@ class RecordArrays:
         return self.grid.size
 
     @property
-    def rows(self) -> int:
-        """Number of measures of a cell."""
-        counted = 1 + 2 * (self.keys is not None)
-        shares = sum(part.counted * counted + 3 * (part.summed is not None) for part in self.parts)
-        return counted + 3 * len(self.sums) + shares
-
-    @property
     def room(self) -> int:
         """Size of a cell's lists, in cells without any."""
-        return 1 + sum(of.k * (1 + (of.weights is not None)) for of in self.largest.values())
+        weighted = self.amounts.weights is not None
+        return 1 + sum(k * (1 + weighted) for k in self.layout.largest.values())
+
+    def lists(self, cells: int) -> dict[str, Largest]:
+        """Empty lists for so many cells."""
+        weighted = self.amounts.weights is not None
+        largest = self.layout.largest.items()
+        return {name: Largest.empty(cells, k, weighted=weighted) for name, k in largest}
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,9 +199,9 @@ def accumulate(records: RecordArrays) -> Counted:
 
 def _compiled_pays(records: RecordArrays) -> bool:
     """Whether compiled loops save more than loading them takes; lists are slow without."""
-    if records.count < _COMPILED_FROM or records.largest or "numba" in sys.modules:
+    if records.count < _COMPILED_FROM or records.layout.largest or "numba" in sys.modules:
         return records.count >= _COMPILED_FROM
-    _Interpreted.added += records.count * records.rows
+    _Interpreted.added += records.count * len(records.layout.rows)
     return _Interpreted.added >= _LOADED_FROM
 
 
@@ -161,11 +212,8 @@ def cell_numbers(records: RecordArrays, start: int, stop: int) -> IntArray:
 
 def _nothing(records: RecordArrays) -> Counted:
     """Arrays to count into."""
-    lists = {
-        name: Largest.empty(records.cells, of.k, weighted=of.weights is not None)
-        for name, of in records.largest.items()
-    }
-    return Counted(np.zeros((records.rows, records.cells), dtype=np.int64), lists)
+    measures = np.zeros((len(records.layout.rows), records.cells), dtype=np.int64)
+    return Counted(measures, records.lists(records.cells))
 
 
 def _pass(records: RecordArrays, span: tuple[int, int], way: type[_Interpreted]) -> Counted:
@@ -178,35 +226,21 @@ def _pass(records: RecordArrays, span: tuple[int, int], way: type[_Interpreted])
 
 def measure(loops: _Interpreted, span: tuple[int, int]) -> None:
     """Take in the records of a span, step by step."""
-    records = loops.records
+    records, amounts = loops.records, loops.records.amounts
+    shares = amounts.summed(records.layout)
     for start in range(*span, _STEP):
-        stop = min(start + _STEP, span[1])
-        numbers = loops.numbers(start, stop)
-        row = loops.count(numbers, None if records.keys is None else records.keys[start:stop], 0)
-        for values in records.sums:
-            row = loops.add(numbers, values[start:stop], row)
-        for part in records.parts:
-            row = _measure_part(loops, records, part, numbers, (start, stop), row)
-
-
-def _measure_part(
-    loops: _Interpreted,
-    records: RecordArrays,
-    part: ShareValues,
-    numbers: IntArray,
-    step: tuple[int, int],
-    row: int,
-) -> int:
-    """Measure a share of the records of one step; the row after its last."""
-    among = part.among(*step)
-    chosen = slice(None) if among is None else among
-    numbers = numbers[chosen]
-    if part.counted:
-        keys = None if records.keys is None else records.keys[slice(*step)][chosen]
-        row = loops.count(numbers, keys, row)
-    if part.summed is not None:
-        row = loops.add(numbers, part.summed[slice(*step)][chosen], row)
-    return row
+        here = slice(start, min(start + _STEP, span[1]))
+        numbers = loops.numbers(here.start, here.stop)
+        keys = None if records.keys is None else records.keys[here]
+        row = loops.count(numbers, keys, 0)
+        for values in amounts.in_order:
+            row = loops.add(numbers, values[here], row)
+        for share, summed in shares:
+            among = amounts.among(share, here)
+            if share.counted:
+                row = loops.count(numbers[among], None if keys is None else keys[among], row)
+            if summed is not None:
+                row = loops.add(numbers[among], summed[here][among], row)
 
 
 class _Interpreted:
@@ -244,14 +278,13 @@ class _Interpreted:
     def finish(self, span: tuple[int, int]) -> None:
         """Find the largest contributions of the span."""
         if self.largest:
-            numbers = cell_numbers(self.records, *span)
-            self._find(numbers, *span, compiled=False)
+            self._find(cell_numbers(self.records, *span), *span, compiled=False)
 
     def _find(self, numbers: IntArray, start: int, stop: int, *, compiled: bool) -> None:
-        for name, of in self.records.largest.items():
-            weights = None if of.weights is None else of.weights[start:stop]
-            values = of.values[start:stop]
-            self.largest[name].add_records(numbers, values, weights, compiled=compiled)
+        weights = self.records.amounts.weights
+        own = None if weights is None else weights[start:stop]
+        for name, values in self.records.amounts.raw.items():
+            self.largest[name].add_records(numbers, values[start:stop], own, compiled=compiled)
 
 
 class CompiledPass(_Interpreted):
@@ -302,83 +335,6 @@ class CompiledPass(_Interpreted):
             self.measures[row] //= LIMB
 
 
-@dataclass(frozen=True, repr=False)
-class Amounts:
-    """What a pass adds up and compares (confidential)."""
-
-    weights: FloatArray | None  # the weights, if any
-    #: Per value column, values times weights; 0 where a value is missing
-    sums: Mapping[str, FloatArray]
-    raw: Mapping[str, FloatArray]  # per column of contributions, the values as they are
-
-    @classmethod
-    def of(cls, layout: MeasureLayout, numbers: Mapping[str, FloatArray]) -> Amounts:
-        """The amounts a layout needs, from columns read by `read_numbers`."""
-        weights = None if layout.weight is None else numbers[layout.weight]
-        if weights is not None:
-            _refuse_bad_weights(weights, str(layout.weight))
-        sums = {}
-        for name in layout.values:
-            values = _filled(numbers[name])
-            sums[name] = values if weights is None else _within(values * weights, name)
-        return cls(weights, sums, {name: numbers[name] for name in layout.largest})
-
-    def chosen(self, records: IntArray) -> Amounts:
-        """Those of some records."""
-        return Amounts(
-            None if self.weights is None else self.weights[records],
-            {name: part[records] for name, part in self.sums.items()},
-            {name: part[records] for name, part in self.raw.items()},
-        )
-
-    def occurring(self, layout: MeasureLayout) -> list[RecordShare]:
-        """The shares of the records that occur and so need measures of their own."""
-        return [
-            share
-            for share in layout.possible
-            if share.of == "plain" or bool(_is(share.of, self.raw[share.column]).any())
-        ]
-
-    @property
-    def in_order(self) -> list[FloatArray]:
-        """The arrays to sum, as a layout has them."""
-        return [*([] if self.weights is None else [self.weights]), *self.sums.values()]
-
-    def parts(self, layout: MeasureLayout) -> list[ShareValues]:
-        """The shares of the records as arrays: what decides, and what is summed."""
-        return [self._part(layout, share) for share in layout.shares]
-
-    def _part(self, layout: MeasureLayout, share: RecordShare) -> ShareValues:
-        values = self.raw[share.column]
-        summed: FloatArray | None = None
-        if layout.sums_of(share):
-            if share.of == "missing":
-                summed = self.weights
-            else:
-                summed = self.sums[share.column] if share.of == "negative" else _filled(values)
-        return ShareValues(share.of, values, share.counted, summed)
-
-    def largest(self, layout: MeasureLayout) -> dict[str, ContributionValues]:
-        """The columns whose largest contributions are wanted."""
-        return {
-            name: ContributionValues(k, self.raw[name], self.weights)
-            for name, k in layout.largest.items()
-        }
-
-
-def _is(of: str, values: FloatArray) -> BoolArray:
-    """Which values are "missing", "zero" or "negative"."""
-    if of == "missing":
-        return np.isnan(values)
-    return values == 0 if of == "zero" else values < 0
-
-
-def _filled(values: FloatArray) -> FloatArray:
-    """Values with 0 for what is missing."""
-    missing = np.isnan(values)
-    return np.where(missing, 0.0, values) if bool(missing.any()) else values
-
-
 def read_numbers(series: pl.Series, name: str) -> FloatArray:
     """A column of weights or values as floats, NaN for missing."""
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
@@ -396,15 +352,6 @@ def _within(values: FloatArray, name: str) -> FloatArray:
     if large:
         raise unusable_numbers("too large", large, name)
     return values
-
-
-def _refuse_bad_weights(weights: FloatArray, name: str) -> None:
-    missing = int(np.isnan(weights).sum())
-    if missing:
-        raise unusable_numbers("missing", missing, name)
-    negative = int((weights < 0).sum())
-    if negative:
-        raise unusable_numbers("negative", negative, name)
 
 
 _DENSE_LIMIT = 2**25
@@ -448,10 +395,9 @@ class CodedRecords:
             sizes=[max(coding.size, 1) for coding in codings],
             keys=keys,
             modulus=self.grid.size,
-            sums=amounts.in_order,
             count=self.height if chosen is None else len(chosen),
-            parts=amounts.parts(layout),
-            largest=amounts.largest(layout),
+            amounts=amounts,
+            layout=layout,
         )
         positions, counted = _occupied(records)
         return Cube(
@@ -531,17 +477,16 @@ def _sparse(records: RecordArrays) -> tuple[list[Any], Counted]:
 def _columns_to_add(records: RecordArrays) -> list[Any]:
     """Per record, everything that cells add up, but for the number of records."""
     columns: list[Any] = [] if records.keys is None else [*divmod(records.keys, LIMB)]
-    for values in records.sums:
+    for values in records.amounts.in_order:
         columns += [part.astype(np.int64) for part in to_limbs(values)]
-    for part in records.parts:
-        among = part.among(0, records.count)
+    for share, summed in records.amounts.summed(records.layout):
         inside = np.zeros(records.count, dtype=np.int64)
-        inside[slice(None) if among is None else among] = 1
-        if part.counted:
+        inside[records.amounts.among(share, slice(None))] = 1
+        if share.counted:
             columns.append(inside)
             columns += [] if records.keys is None else divmod(records.keys * inside, LIMB)
-        if part.summed is not None:
-            columns += [limb.astype(np.int64) * inside for limb in to_limbs(part.summed)]
+        if summed is not None:
+            columns += [limb.astype(np.int64) * inside for limb in to_limbs(summed)]
     return columns
 
 
@@ -549,17 +494,15 @@ def _sparse_largest(
     records: RecordArrays, cells: pl.DataFrame, occurring: pl.DataFrame
 ) -> dict[str, Largest]:
     """The largest contributions of the cells that occur, in their order."""
-    if not records.largest:
-        return {}
-    places = occurring.with_row_index("place")
-    joined = cells.join(places, on=cells.columns, how="left", maintain_order="left")
-    numbers = joined["place"].to_numpy().astype(np.int64)
-    largest = {}
-    for name, of in records.largest.items():
-        largest[name] = Largest.empty(occurring.height, of.k, weighted=of.weights is not None)
-        compiled = _compiled_pays(records)
-        largest[name].add_records(numbers, of.values, of.weights, compiled=compiled)
-    return largest
+    lists = records.lists(occurring.height)
+    if lists:
+        places = occurring.with_row_index("place")
+        joined = cells.join(places, on=cells.columns, how="left", maintain_order="left")
+        numbers = joined["place"].to_numpy().astype(np.int64)
+        compiled, weights = _compiled_pays(records), records.amounts.weights
+        for name, own in lists.items():
+            own.add_records(numbers, records.amounts.raw[name], weights, compiled=compiled)
+    return lists
 
 
 #: A lazy polars frame of at most this many bytes is read once when several cubes need it.

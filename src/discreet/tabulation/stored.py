@@ -388,10 +388,9 @@ class _StorePass:
                 sizes=[self.cells],
                 keys=keys,
                 modulus=self.grid.size,
-                sums=amounts.in_order,
                 count=len(chosen),
-                parts=amounts.parts(layout),
-                largest=amounts.largest(layout),
+                amounts=amounts,
+                layout=layout,
             )
             loops = CompiledPass.of(records) if loops is None else loops
             loops.records = records
