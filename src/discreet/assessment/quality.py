@@ -8,14 +8,16 @@ parameters. Only `Quality.statement` is coarse enough to be published.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import CellIndex, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.assessment.probabilities import NoiseChances, distribution, exact_sum
+from discreet.assessment.release_quality.pairs import places_in, published_or_zero
 from discreet.assessment.words import number, percent, words_of
 from discreet.errors import PerturbationError, TableError
 from discreet.protection.noise import PerturbationTable
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 _CHUNK = 1 << 16
+#: Shares of cells, by how far they are changed.
+_SHARES: Mapping[str, Callable[[IntArray], npt.NDArray[np.bool_]]] = {
+    "unchanged": lambda size: size == 0,
+    "at_most_1": lambda size: size <= 1,
+    "at_least_3": lambda size: size >= 3,
+    "at_least_4": lambda size: size >= 4,
+}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -130,18 +139,14 @@ def expected_quality(ptable: PerturbationTable, counts: Any) -> Quality:
     deviation = np.asarray((chances.units * size).sum(axis=1) / chances.scale)
     bias = np.asarray((chances.units * chances.noise).sum(axis=1) / chances.scale)
     of_mean = _expected_bias_of_means(chances, count, row)
-    frame = _by_count(count, cells, deviation[row], bias[row], of_mean)
     return Quality(
         kind="expected",
         cells=total,
         mean_absolute_deviation=math.fsum((cells * deviation[row]).tolist()) / total,
-        unchanged=share(size == 0),
-        at_most_1=share(size <= 1),
-        at_least_3=share(size >= 3),
-        at_least_4=share(size >= 4),
+        **{name: share(changed(size)) for name, changed in _SHARES.items()},
         bias=math.fsum((cells * bias[row]).tolist()) / total,
         bias_of_means=_mean_where_known(of_mean, cells),
-        by_count=frame,
+        by_count=_by_count(count, cells, deviation[row], bias[row], of_mean),
     )
 
 
@@ -166,22 +171,15 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
     where = table.name
     if table.weight is not None:
         raise TableError("quality is assessed on unweighted counts", code="quality", where=where)
-    ours = {part.name: part.index for part in table.dimensions}
-    theirs = {part.name: part.codes for part in protected.dimensions}
-    # Codes that were only found in the data and became zero may have left the table.
-    if list(ours) != list(theirs) or any(set(theirs[name]) - set(ours[name]) for name in ours):
-        message = "the two tables differ in their spanning variables or codes"
-        hint = "compare a table with what `perturb` made of it"
-        raise TableError(message, code="quality", where=where, hint=hint)
-    if protected.value.dtype.kind != "i":
-        raise TableError("the protected table does not hold counts", code="quality", where=where)
     value, status = published_values(table, protected)
+    if value.dtype.kind != "i":
+        raise TableError("the protected table does not hold counts", code="quality", where=where)
     assessed = (status != CellStatus.suppressed) & (status != CellStatus.official)
     assessed &= table.count > 0
     left_out = int(((table.count > 0) & ~assessed).sum())
     count, value = table.count[assessed], value[assessed]
     if not count.size:
-        raise TableError("no cell with records is left to assess", code="quality", where=table.name)
+        raise TableError("no cell with records is left to assess", code="quality", where=where)
     noise = value - count
     size = np.abs(noise)
     ratio = np.divide(count, value, out=np.full(len(count), np.nan), where=value > 0) - 1
@@ -196,10 +194,7 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
         kind="actual",
         cells=len(count),
         mean_absolute_deviation=exact_sum(size) / len(count),
-        unchanged=float(np.count_nonzero(size == 0)) / len(count),
-        at_most_1=float(np.count_nonzero(size <= 1)) / len(count),
-        at_least_3=float(np.count_nonzero(size >= 3)) / len(count),
-        at_least_4=float(np.count_nonzero(size >= 4)) / len(count),
+        **{name: float(changed(size).mean()) for name, changed in _SHARES.items()},
         bias=exact_sum(noise) / len(count),
         bias_of_means=_mean_where_known(ratio, np.ones(len(count))),
         by_count=_by_count(values, numbers.astype(np.float64), *means),
@@ -253,17 +248,5 @@ def published_values(
     table: Table, protected: ProtectedTable
 ) -> tuple[IntArray, npt.NDArray[np.int8]]:
     """Value and status of the cells of `table` as published; cells not stored are zero."""
-    stored = [
-        np.array([ours.index[code] for code in theirs.codes], dtype=np.int64)[part]
-        for ours, theirs, part in zip(
-            table.dimensions, protected.dimensions, protected.index, strict=True
-        )
-    ]
-    grid, lengths = CellIndex.of(table.dimensions), (len(protected), len(table))
-    at = grid.find(stored, table.index, lengths)
-    present = at >= 0
-    value = np.zeros(len(table), dtype=np.int64)
-    status = np.full(len(table), CellStatus.zero_or_changed_to_zero, dtype=np.int8)
-    value[present] = protected.value[at[present]]
-    status[present] = protected.status[at[present]]
-    return value, status
+    listed, places = places_in(table.dimensions, table.index, protected.dimensions, table.name)
+    return published_or_zero(protected, places, len(table), listed)
