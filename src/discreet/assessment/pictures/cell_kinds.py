@@ -21,11 +21,8 @@ from discreet.arrays import IntArray, PositionArray, SmallIntArray
 from discreet.assessment.pictures.theme import (
     INK,
     MUTED,
-    channel,
     hidden_words,
-    look,
-    mark,
-    text_mark,
+    spec,
 )
 from discreet.assessment.words import number
 from discreet.errors import PublicationError
@@ -165,20 +162,8 @@ def legend_beside(kinds: Iterable[str], language: str) -> dict[str, Any]:
         }
         for kind in listed
     ]
-    box = mark("rect", stroke="#8a8a8a", strokeWidth=0.8, height=20)
-    sign = text_mark(baseline="middle", x=20, align="center")
-    meaning = text_mark(baseline="middle", x=48, align="left", color=INK)
-    return {
-        "width": 40,
-        "height": {"step": 26},
-        "data": {"values": records},
-        "encoding": {"y": channel("kind", sort=listed, axis=None)},
-        "layer": [
-            {"mark": box, "encoding": {"fill": look("fill")}},
-            {"mark": sign, "encoding": {"text": {"field": "sign"}, "color": look("ink")}},
-            {"mark": meaning, "encoding": {"text": {"field": "text"}}},
-        ],
-    }
+    legend: dict[str, Any] = spec("legend", records=records, kinds=listed)
+    return legend
 
 
 def line_labels(
@@ -194,17 +179,16 @@ def line_labels(
     for place, label, step, heavy in zip(places, labels, levels, bold, strict=True):
         own = {"line": place, "label": label, "step": step, "bold": heavy}
         records.setdefault((step, heavy), []).append(own)
-    layers = []
-    for (step, heavy), values in sorted(records.items()):
-        weight = "bold" if heavy else "normal"
-        text = text_mark(align="left", color=INK, x=step * STEP - width, fontWeight=weight)
-        encoding = {"text": {"field": "label"}, "x": None}
-        layers.append({"data": {"values": values}, "mark": text, "encoding": encoding})
-    if title:
-        text = text_mark(12, align="left", color=INK, x=-width, y=-10)
-        encoding = {"text": {"field": "head"}, "x": None, "y": None}
-        layers.append({"data": {"values": [{"head": title}]}, "mark": text, "encoding": encoding})
-    return layers
+    layers = [
+        spec(
+            "line_labels",
+            records=values,
+            x=step * STEP - width,
+            weight="bold" if heavy else "normal",
+        )
+        for (step, heavy), values in sorted(records.items())
+    ]
+    return [*layers, *([spec("line_head", title=title, x=-width)] if title else [])]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

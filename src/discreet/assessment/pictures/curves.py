@@ -17,12 +17,12 @@ import narwhals as nw
 from discreet.assessment.pictures.picture import Picture
 from discreet.assessment.pictures.tableau import named
 from discreet.assessment.pictures.theme import (
-    MUTED,
     SERIES,
     channel,
     mark,
     number,
     picture_of,
+    spec,
     words,
 )
 from discreet.assessment.quality import Quality, expected_quality
@@ -128,20 +128,6 @@ def _curves(
     }
 
 
-def _limit_line(limit: float, text: str, width: int) -> dict[str, Any]:
-    """A level line with words above its right end."""
-    words = mark(
-        "text", text=text, x=width, align="right", baseline="bottom", dy=-4, fontSize=11,
-        color="#444444",
-    )  # fmt: skip
-    rule = mark("rule", strokeDash=[5, 4], strokeWidth=1.3, color=MUTED)
-    return {
-        "data": {"values": [{"limit": limit}]},
-        "encoding": {"y": channel("limit", "quantitative")},
-        "layer": [{"mark": rule}, {"mark": words}],
-    }
-
-
 def _heights(lines: _Lines) -> list[float]:
     return [value for line in lines.values() for _, value in line if value is not None]
 
@@ -200,7 +186,7 @@ def quality_curve(data: Any, *, limit: float | None = 0.15, language: str = "en"
     if limit is not None:
         percent = number(f"{100 * limit:g}", language)
         bracket = text["bracket"].format(limit=percent)
-        body["layer"].append(_limit_line(100 * limit, bracket, _WIDTH))
+        body["layer"].append(spec("limit", limit=100 * limit, text=bracket, width=_WIDTH))
     notes = named(data) if isinstance(data, PerturbationTable) else []
     return picture_of("quality_curve", text["quality"], body, notes, language)
 
@@ -271,7 +257,7 @@ def _risk_of_parts(
     upward = _CurveAxis(text["found"], scale, ticks, ".0e", label)
     body = _curves(lines, _whole(text["part"], lines), upward, text["series"])
     if limit is not None:
-        body["layer"].append(_limit_line(limit, text["accepted"], _HALF))
+        body["layer"].append(spec("limit", limit=limit, text=text["accepted"], width=_HALF))
     head = text["found_head"].format(terms=min(terms)) if len(terms) == 1 else ""
     return {**body, "title": _head(head or text["found_any_head"])}
 

@@ -20,11 +20,9 @@ from discreet.assessment.pictures.cell_kinds import (
     label_width,
     place_of,
 )
-from discreet.assessment.pictures.hidden import squares, top_axis
+from discreet.assessment.pictures.hidden import top_axis
 from discreet.assessment.pictures.picture import Picture
 from discreet.assessment.pictures.theme import (
-    INK,
-    MUTED,
     SERIES,
     SHARE_CLASSES,
     channel,
@@ -32,7 +30,7 @@ from discreet.assessment.pictures.theme import (
     ink_on,
     mark,
     picture_of,
-    text_mark,
+    spec,
     tooltip,
     words,
 )
@@ -181,26 +179,16 @@ def _bars(
         legend = {"title": columns.title, "orient": "top", "symbolType": "square"}
         hues = [SERIES[at][0] for at in range(len(columns.labels))]
         colour = {**place, "scale": {"domain": columns.labels, "range": hues}, "legend": legend}
-    axis = {"title": figure or None, "tickCount": 5, "domain": False, "ticks": False}
-    bar = mark("bar", **({"height": {"band": 0.9}} if several else {}))
-    text = text_mark(10, align="left", baseline="middle", dx=4, color=INK)
-    return {
-        "width": 420,
-        "height": {"step": 13 * len(columns.labels) + 6 if several else 20, "for": "position"},
-        "data": {"values": records},
-        "encoding": encoding,
-        "layer": [
-            {
-                "mark": bar,
-                "encoding": {"x": channel("value", "quantitative", axis=axis), "color": colour},
-            },
-            {
-                "mark": text,
-                "encoding": {"x": channel("end", "quantitative"), "text": {"field": "text"}},
-                "transform": [{"calculate": "datum.value === null ? 0 : datum.value", "as": "end"}],
-            },
-        ],
-    }
+    body: dict[str, Any] = spec(
+        "bars",
+        step=13 * len(columns.labels) + 6 if several else 20,
+        records=records,
+        encoding=encoding,
+        mark=mark("bar", **({"height": {"band": 0.9}} if several else {})),
+        title=figure or None,
+        colour=colour,
+    )
+    return body
 
 
 def _heat_map(
@@ -220,18 +208,15 @@ def _heat_map(
     turned = needed > max(step, 90)
     axis = {"title": columns.title, **top_axis(needed, turned=turned)}
     none = {"paddingInner": 0, "paddingOuter": 0}
-    cells = squares([], stroke="#ffffff", strokeWidth=1)
-    cells[0]["encoding"]["tooltip"] = pointer
-    return {
-        "width": {"step": step if turned else max(step, needed)},
-        "height": {"step": 24},
-        "data": {"values": records},
-        "encoding": {
-            "x": channel("column", sort=columns.labels, axis=axis, scale=none),
-            "y": _row_axis(rows, scale=none),
-        },
-        "layer": cells,
-    }
+    body: dict[str, Any] = spec(
+        "cells",
+        step=step if turned else max(step, needed),
+        records=records,
+        x=channel("column", sort=columns.labels, axis=axis, scale=none),
+        y=_row_axis(rows, scale=none),
+        layer=spec("squares", stroke="#ffffff", width=1, tooltip=pointer),
+    )
+    return body
 
 
 def _pyramid(
@@ -243,27 +228,19 @@ def _pyramid(
     halves = []
     for at, label in enumerate(columns.labels):
         left = at == 0
-        scale = {"domain": ends[::-1] if left else ends, "nice": False}
-        axis = {"title": None, "tickCount": 3, "domain": False, "ticks": False}
-        length = channel("value", "quantitative", axis=axis, scale=scale)
-        side = {"align": "right", "dx": -4} if left else {"align": "left", "dx": 4}
-        sign = mark("text", baseline="middle", fontSize=9, color=MUTED, **side)
         row = _row_axis(rows, sort=rows.labels[::-1], **({} if left else {"axis": None}))
         halves.append(
-            {
-                "title": {"text": label, "fontSize": 12, "anchor": "middle", "offset": 4},
-                "width": 220,
-                "height": {"step": 16 if len(rows.labels) < 40 else 11},
-                "data": {"values": [record for record in records if record["column"] == label]},
-                "encoding": {"y": row, "tooltip": pointer},
-                "layer": [
-                    {"mark": mark("bar", color=SERIES[at][0]), "encoding": {"x": length}},
-                    {
-                        "transform": [{"filter": "datum.value === null"}],
-                        "mark": sign,
-                        "encoding": {"x": {"datum": 0}, "text": {"field": "text"}},
-                    },
-                ],
-            }
+            spec(
+                "half",
+                label=label,
+                step=16 if len(rows.labels) < 40 else 11,
+                records=[record for record in records if record["column"] == label],
+                rows=row,
+                tooltip=pointer,
+                colour=SERIES[at][0],
+                ends=ends[::-1] if left else ends,
+                align="right" if left else "left",
+                dx=-4 if left else 4,
+            )
         )
     return {"hconcat": halves, "spacing": 8}

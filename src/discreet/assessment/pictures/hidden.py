@@ -30,13 +30,10 @@ from discreet.assessment.pictures.cell_kinds import (
 )
 from discreet.assessment.pictures.picture import Picture
 from discreet.assessment.pictures.theme import (
-    INK,
     channel,
     hidden_words,
-    look,
-    mark,
     picture_of,
-    text_mark,
+    spec,
     tooltip,
     words,
 )
@@ -125,19 +122,18 @@ def hidden_cells(
     fields = [("row", down.title), ("column", along.title)]
     fields += [("means", text["kind"]), ("text", text["value"])]
     lines = [str(line) for line in range(len(down.labels))]
-    matrix = {
-        "width": {"step": step},
-        "height": {"step": 24},
-        "data": {"values": records},
-        "encoding": {
-            "x": channel("column", sort=along.labels, axis=axis),
-            "y": _along(lines),
-        },
-        "layer": [
+    pointer = tooltip([pair for pair in fields if pair[1]])
+    matrix = spec(
+        "cells",
+        step=step,
+        records=records,
+        x=channel("column", sort=along.labels, axis=axis),
+        y=spec("along", lines=lines),
+        layer=[
             *line_labels(lines, down.labels, down.steps, down.title),
-            *squares([pair for pair in fields if pair[1]], stroke="#8a8a8a", strokeWidth=0.8),
+            *spec("squares", stroke="#8a8a8a", width=0.8, tooltip=pointer),
         ],
-    }
+    )
     legend = legend_beside({record["kind"] for record in records}, language)
     body = {"hconcat": [matrix, legend], "spacing": 24}
     notes = [looked.figure_note(language), *looked.side_notes(down, along, fixed, language)]
@@ -178,21 +174,6 @@ def top_axis(needed: int, *, turned: bool) -> dict[str, Any]:
     axis: dict[str, Any] = {"orient": "top", "ticks": False, "domain": False}
     axis |= {"labelAngle": -90 if turned else 0, "labelLimit": needed + 40, "labelOverlap": False}
     return axis | ({"labelAlign": "left"} if turned else {})
-
-
-def squares(fields: Sequence[tuple[str, str]], **border: Any) -> list[dict[str, Any]]:
-    """Cells as coloured squares with their texts."""
-    fill = {"fill": look("fill"), "tooltip": tooltip(fields)}
-    text = {"text": {"field": "text"}, "color": look("ink")}
-    return [
-        {"mark": mark("rect", **border), "encoding": fill},
-        {"mark": text_mark(), "encoding": text},
-    ]
-
-
-def _along(lines: Sequence[str]) -> dict[str, Any]:
-    scale = {"domain": lines, "padding": 0}
-    return channel("line", sort=lines, axis=None, scale=scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -388,22 +369,9 @@ def _bars(
             start += count
     fields = [("label", ""), ("means", ""), ("number", text["column_cells"])]
     fields += [("share", text["column_share"])]
-    axis = {"title": text["share_axis"], "labelExpr": "round(datum.value * 100) + ' %'"}
-    bars = {
-        "data": {"values": records},
-        "mark": mark("bar", stroke="#6e6e6e", strokeWidth=0.7, height=14),
-        "encoding": {
-            "x": channel(
-                "from", "quantitative", scale={"domain": [0, 1], "nice": False}, axis=axis
-            ),
-            "x2": {"field": "to"},
-            "fill": look("fill"),
-            "tooltip": tooltip(fields),
-        },
-    }
-    numbers = []
+    bars = spec("shares", records=records, title=text["share_axis"], tooltip=tooltip(fields))
+    numbers: list[dict[str, Any]] = []
     for at, column in enumerate((*kinds, "cells", "share"), 1):
-        own = text_mark(x=_BAR + at * _COLUMN, align="right", color=INK)
         values = []
         for place, line in zip(places, lines, strict=True):
             hidden = sum(line.hidden.values())
@@ -411,17 +379,13 @@ def _bars(
             if column == "share":
                 figure = percent(hidden / line.cells, language) if line.cells else "–"
             values.append({"line": place, "number": figure})
-        encoding: dict[str, Any] = {"text": {"field": "number"}}
-        numbers.append({"data": {"values": values}, "mark": own, "encoding": encoding})
-        heads = [{"head": text[f"column_{column}"]}]
-        above = {**own, "y": -9, "fontWeight": "bold"}
-        encoding = {"text": {"field": "head"}, "y": None}
-        numbers.append({"data": {"values": heads}, "mark": above, "encoding": encoding})
+        head = text[f"column_{column}"]
+        numbers += spec("numbers", values=values, x=_BAR + at * _COLUMN, head=head)
     labels, levels = [line.label for line in lines], [line.level for line in lines]
     drawn = {
         "width": _BAR,
         "height": {"step": 21},
-        "encoding": {"y": _along(places)},
+        "encoding": {"y": spec("along", lines=places)},
         "layer": [
             *line_labels(places, labels, levels, strong=[line.strong for line in lines]),
             bars,

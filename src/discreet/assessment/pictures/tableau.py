@@ -15,18 +15,14 @@ from typing import Any
 from discreet.assessment.evaluation import never_published
 from discreet.assessment.pictures.picture import Picture
 from discreet.assessment.pictures.theme import (
-    INK,
     SHARE_CLASSES,
-    channel,
     ink_on,
-    look,
-    mark,
     noise_colours,
     number,
     picture_of,
     share_class,
     sign,
-    text_mark,
+    spec,
     tooltip,
     words,
 )
@@ -178,7 +174,6 @@ _WIDE, _NARROW = 40, 30  # pixels of a cell; the narrow ones hold two digits and
 _FEW_COLUMNS = 20
 _MOST_PANELS = 12
 _COLUMNS = 3
-_PANEL_WIDTH, _HEIGHT = 225, 88
 _MOST_LABELLED = 6  # noise up to which every bar has its number
 
 
@@ -223,64 +218,21 @@ def tableau(
                 }
             )
     names = [sign(value) for value in reversed(colours)]
-    legend = {
-        "title": text["noise"],
-        "symbolType": "square",
-        "columns": 1 + len(names) // 24,
-        "symbolStrokeColor": "#4d4d4d",
-        "symbolLimit": 500,
-    }
-    keys = "interval" if drawn.scale > 2**16 else "keys"
-    intervals = {  # a click on the legend shows one noise value alone
-        "mark": mark("bar", stroke="#4d4d4d"),
-        "params": [{"name": "chosen", "select": mark("point", fields=["noise"]), "bind": "legend"}],
-        "encoding": {
-            "color": channel(
-                "noise",
-                scale={"domain": names, "range": list(reversed(colours.values()))},
-                legend=legend,
-            ),
-            "strokeWidth": channel("edge", "quantitative", scale=None),
-            "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
-            "tooltip": _shown(language, interval=keys),
-        },
-    }
-    frames = {  # a line around each row, so that pale ends do not look like gaps
-        "data": {"values": [{"label": label, "lower": 0, "upper": 1} for label in labels]},
-        "mark": mark(
-            "bar", filled=False, stroke="#4d4d4d", strokeWidth=_EDGE, tooltip=False
-        ),
-    }  # fmt: skip
-    inside = {  # the noise, written where there is room: no colour needed to read it
-        "transform": [{"filter": "datum.inside !== ''"}],
-        "mark": text_mark(),
-        "encoding": {
-            "x": channel("middle", "quantitative"),
-            "x2": None,
-            "text": {"field": "inside"},
-            "color": look("ink"),
-        },
-    }
-    axis = {"title": text["cell_key"], "tickCount": 10, "format": ".1f"}
-    body = {
-        "width": _TABLEAU_WIDTH,
-        "height": {"step": 26 if len(labels) <= 20 else 20},
-        "data": {"values": records},
-        "encoding": {
-            "x": channel(
-                "lower", "quantitative", scale={"domain": [0, 1], "nice": False}, axis=axis
-            ),
-            "x2": {"field": "upper"},
-            "y": channel(
-                "label",
-                "ordinal",
-                sort=labels,
-                scale={"paddingInner": 0.14, "paddingOuter": 0.1},
-                axis={"title": text["count"], "ticks": False, "domain": False},
-            ),
-        },
-        "layer": [intervals, frames, inside],
-    }
+    body = spec(
+        "tableau",
+        language,
+        width=_TABLEAU_WIDTH,
+        step=26 if len(labels) <= 20 else 20,
+        records=records,
+        labels=labels,
+        names=names,
+        colours=list(reversed(colours.values())),
+        columns=1 + len(names) // 24,
+        # A line around each row, so that pale ends do not look like gaps.
+        frames=[{"label": label, "lower": 0, "upper": 1} for label in labels],
+        edge=_EDGE,
+        tooltip=_shown(language, interval="interval" if drawn.scale > 2**16 else "keys"),
+    )
     return picture_of("tableau", text["tableau"], body, drawn.notes, language)
 
 
@@ -334,48 +286,20 @@ def transition_heatmap(
     occurring = [row.count + part.noise for row in drawn.rows for part in row.segments]
     targets = list(range(min(occurring), max(occurring) + 1))
     wide = len(targets) <= _FEW_COLUMNS
-    legend = {"title": text["share"], "symbolType": "square", "symbolStrokeColor": "#4d4d4d"}
-    scale = {"domain": classes, "range": [colour for _, colour in SHARE_CLASSES]}
     fields = {"label": "count", "becomes": "published", "noise": "noise", "share": "share"}
-    squares = {
-        "mark": mark("rect", stroke="#ffffff", strokeWidth=0.8),
-        "encoding": {
-            "color": channel("class", scale=scale, legend=legend),
-            "tooltip": tooltip([(field, text[title]) for field, title in fields.items()]),
-        },
-    }
-    diagonal = [  # a frame around the unchanged count: dark and light, to be seen on any colour
-        {
-            "transform": [{"filter": "datum.same"}],
-            "mark": mark("rect", filled=False, stroke=stroke, strokeWidth=width, tooltip=False),
-        }
-        for stroke, width in (("#ffffff", 3.4), (INK, 1.6))
-    ]
-    values = {
-        "mark": text_mark(11 if wide else 9.5),
-        "encoding": {"text": {"field": "value"}, "color": look("ink")},
-    }
-    body = {
-        "width": {"step": _WIDE if wide else _NARROW},
-        "height": {"step": 26 if wide else 22},
-        "data": {"values": records},
-        "encoding": {
-            "x": channel(
-                "published",
-                "ordinal",
-                scale={"domain": targets, "padding": 0},
-                axis={"title": text["published"], "labelAngle": 0, "ticks": False},
-            ),
-            "y": channel(
-                "label",
-                "ordinal",
-                sort=[row.label for row in drawn.rows],
-                scale={"padding": 0},
-                axis={"title": text["count"], "ticks": False},
-            ),
-        },
-        "layer": [squares, *diagonal, values],
-    }
+    body = spec(  # a frame around the unchanged count is to be seen on any colour
+        "transitions",
+        language,
+        across=_WIDE if wide else _NARROW,
+        down=26 if wide else 22,
+        size=11 if wide else 9.5,
+        records=records,
+        targets=targets,
+        labels=[row.label for row in drawn.rows],
+        classes=classes,
+        colours=[colour for _, colour in SHARE_CLASSES],
+        tooltip=tooltip([(field, text[title]) for field, title in fields.items()]),
+    )
     missing = ", ".join(map(str, never_published(ptable)))  # not even a larger count leads there
     notes = [*drawn.notes, text["diagonal"]]
     notes += [text["never"].format(values=missing)] if missing else []
@@ -420,47 +344,24 @@ def row_distributions(
     reach = max(abs(value) for value in (*drawn.noise(), 1))
     noise = range(-reach, reach + 1)
     step = 1 if reach <= _MOST_LABELLED else -(-reach // 4)
-    across = {
-        "title": words(language)["noise"],
-        "titleFontSize": 11,
-        "titlePadding": 3,
+    axes: dict[str, Any] = {  # the same for all rows, so that they can be compared
+        "domain": [sign(value) for value in noise],
         "values": [sign(value) for value in noise if value % step == 0],
-        "labelAngle": 0,
-        "labelFontSize": 10,
-        "ticks": False,
+        "highest": highest * 1.15,
+        "tooltip": _shown(language),
+        "tops": [spec("tops")] if reach <= _MOST_LABELLED else [],
     }
-    domain = [sign(value) for value in noise]
-    axes = {  # the same for all rows, so that they can be compared
-        "x": channel(
-            "noise",
-            "ordinal",
-            scale={"domain": domain, "paddingInner": 0.15, "paddingOuter": 0.2},
-            axis=across,
-        ),
-        "y": channel(
-            "percent",
-            "quantitative",
-            scale={"domain": [0, highest * 1.15], "nice": False},
-            axis={"title": None, "tickCount": 4, "format": "d", "labelFontSize": 10},
-        ),
-    }
-    bars = {
-        "mark": mark("bar", stroke="#4d4d4d", strokeWidth=0.5),
-        "encoding": {"color": {**look("colour"), "legend": None}, "tooltip": _shown(language)},
-    }
-    tops = {"mark": text_mark(9, dy=-6, color=INK), "encoding": {"text": {"field": "top"}}}
     body = {
         "columns": min(_COLUMNS, len(drawn.rows)),
         "spacing": {"row": 16, "column": 20},
         "concat": [
-            {
-                "width": _PANEL_WIDTH,
-                "height": _HEIGHT,
-                "title": _panel_head(row, drawn.scale, language),
-                "data": {"values": _panel(row, drawn, language)},
-                "encoding": axes,
-                "layer": [bars, *([tops] if reach <= _MOST_LABELLED else [])],
-            }
+            spec(
+                "distribution",
+                language,
+                head=_panel_head(row, drawn.scale, language),
+                records=_panel(row, drawn, language),
+                **axes,
+            )
             for row in drawn.rows
         ],
     }
@@ -484,13 +385,12 @@ def _panel(row: DrawnRow, drawn: DrawnRows, language: str) -> list[dict[str, Any
     ]
 
 
-def _panel_head(row: DrawnRow, scale: int, language: str) -> dict[str, Any]:
+def _panel_head(row: DrawnRow, scale: int, language: str) -> str:
     """Original count, variance and stay probability, as the heading of a row."""
     shares = row.shares(scale)
     _, variance = moments(shares)
-    text = words(language)["row_head"].format(
+    return words(language)["row_head"].format(
         label=row.label,
         variance=number(f"{float(variance):.2f}", language),
         stay=number(f"{float(shares.get(0, Fraction(0)) * 100):.1f}", language),
     )
-    return {"text": text, "fontSize": 10.5, "offset": 6, "frame": "group"}

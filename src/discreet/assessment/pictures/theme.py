@@ -8,9 +8,11 @@ German. As secret as the body; the footer of a secret picture says so.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -133,24 +135,52 @@ def _channels(colour: str) -> tuple[int, ...]:
     return tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
 
 
+@cache
+def _specs() -> Mapping[str, Any]:
+    specs: Mapping[str, Any] = json.loads(
+        files("discreet.assessment.pictures").joinpath("specs.json").read_text("utf-8")
+    )
+    return specs
+
+
+def spec(name: str, language: str = "en", **values: Any) -> Any:
+    """A piece of Vega-Lite from `specs.json`, filled in.
+
+    Args:
+        name: Which piece.
+        language: Language of what stands there as "@WORD".
+        values: What stands there as "$NAME", or in lists as "$*NAME": each of several.
+
+    >>> spec("limit", limit=5, text="often", width=90)["layer"][1]["mark"]["x"]
+    90
+    """
+    known = {"ink": INK, "muted": MUTED, **values}
+
+    def filled(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: filled(value) for key, value in part.items()}
+        if isinstance(part, list):
+            several = [isinstance(item, str) and item.startswith("$*") for item in part]
+            return [
+                value
+                for item, splice in zip(part, several, strict=True)
+                for value in (known[item[2:]] if splice else [filled(item)])
+            ]
+        if isinstance(part, str) and part.startswith(("$", "@")):
+            return words(language)[part[1:]] if part[0] == "@" else known[part[1:]]
+        return part
+
+    return filled(_specs()[name])
+
+
 def channel(field: str, type_: str = "nominal", **more: Any) -> dict[str, Any]:
     """A field as a channel of an encoding."""
     return {"field": field, "type": type_, **more}
 
 
-def look(field: str) -> dict[str, Any]:
-    """A field that holds colours or sizes as they are to be drawn."""
-    return channel(field, scale=None)
-
-
 def mark(type_: str, **more: Any) -> dict[str, Any]:
     """A mark."""
     return {"type": type_, **more}
-
-
-def text_mark(size: float = 11, **more: Any) -> dict[str, Any]:
-    """A text, which has no tooltip."""
-    return {"type": "text", "fontSize": size, "tooltip": False, **more}
 
 
 def tooltip(shown: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -181,19 +211,11 @@ def picture_of(
             lines[-1] = f"{lines[-1]} · {note}"
         else:
             lines.append(note)
-    footer = {
-        "width": 400,
-        "height": 12,
-        "data": {"values": [{}]},
-        "mark": mark(
-            "text", text=words(language)[warning] if warning else "", align="left",
-            baseline="middle", x=0, fontSize=11, fontWeight="bold", color="#8c1515",
-        ),
-    }  # fmt: skip
+    footer = [spec("footer", text=words(language)[warning])] if warning else []
     description = {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {"text": title, **({"subtitle": lines} if lines else {})},
-        "vconcat": [body, *([footer] if warning else [])],
+        "vconcat": [body, *footer],
         "spacing": 14,
         "config": _CONFIG,
     }
