@@ -139,11 +139,12 @@ def expected_quality(ptable: PerturbationTable, counts: Any) -> Quality:
     deviation = np.asarray((chances.units * size).sum(axis=1) / chances.scale)
     bias = np.asarray((chances.units * chances.noise).sum(axis=1) / chances.scale)
     of_mean = _expected_bias_of_means(chances, count, row)
+    shares: dict[str, Any] = {name: share(changed(size)) for name, changed in _SHARES.items()}
     return Quality(
         kind="expected",
         cells=total,
         mean_absolute_deviation=math.fsum((cells * deviation[row]).tolist()) / total,
-        **{name: share(changed(size)) for name, changed in _SHARES.items()},
+        **shares,
         bias=math.fsum((cells * bias[row]).tolist()) / total,
         bias_of_means=_mean_where_known(of_mean, cells),
         by_count=_by_count(count, cells, deviation[row], bias[row], of_mean),
@@ -190,11 +191,14 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
         sums = np.bincount(at[known], part[known], minlength=len(values))
         summed = np.bincount(at[known], minlength=len(values))
         means.append(np.divide(sums, summed, out=np.full(len(values), np.nan), where=summed > 0))
+    shares: dict[str, Any] = {
+        name: float(changed(size).mean()) for name, changed in _SHARES.items()
+    }
     return Quality(
         kind="actual",
         cells=len(count),
         mean_absolute_deviation=exact_sum(size) / len(count),
-        **{name: float(changed(size).mean()) for name, changed in _SHARES.items()},
+        **shares,
         bias=exact_sum(noise) / len(count),
         bias_of_means=_mean_where_known(ratio, np.ones(len(count))),
         by_count=_by_count(values, numbers.astype(np.float64), *means),

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from discreet.pretabular import HeldRecords, check_codes, places, record_method,
 #: Classes of frequencies that reports show: up to, and including.
 CLASSES = (1, 2, 4, 9, 99)
 _POINTS = 64
+_PAGE = files("discreet.assessment").joinpath("record_risk.html").read_text("utf-8").rstrip()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -150,32 +152,6 @@ class RecordRisk:
 
     def __repr__(self) -> str:
         return f"<RecordRisk: {self.records.height:,} records, {len(self.keys)} keys>"
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui; }}
-table {{ width: 100%; border-collapse: collapse; }}
-th {{ padding: 1.2rem 0 .3rem; text-align: left; }}
-td {{ padding: .15rem .5rem .15rem 0; border-top: 1px solid #8884; vertical-align: top; }}
-td + td {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
-td:last-child {{ width: 30%; text-align: left; }}
-i {{ display: block; height: .8rem; margin-top: .35rem; min-width: 1px; background: #2a6fb0; }}
-</style>
-</head>
-<body>
-<table>
-{rows}
-</table>
-</body>
-</html>"""
 
 
 @record_method(RecordRiskSettings)

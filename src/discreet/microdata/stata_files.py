@@ -13,7 +13,7 @@ import re
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -33,30 +33,6 @@ _CODES = {"double": 65526, "float": 65527, "long": 65528, "int": 65529, "byte": 
 _DTYPES = {"double": "<f8", "float": "<f4", "long": "<i4", "int": "<i2", "byte": "i1"}
 _FIRST_MISSING = {"byte": 101, "int": 32_741, "long": 2_147_483_621}
 _FLOAT_MISSING, _FLOAT_STEP = 0x7F000000, 0x800
-
-
-class StataVariable(Protocol):
-    """One variable: its values, and what is known of it."""
-
-    @property
-    def values(self) -> Any:
-        """Texts, or floats with missing values as large numbers."""
-
-    @property
-    def kind(self) -> str:
-        """byte, int, long, float, double or str#."""
-
-    @property
-    def format(self) -> str:
-        """The display format."""
-
-    @property
-    def label(self) -> str:
-        """What it is called."""
-
-    @property
-    def value_label(self) -> str:
-        """The name of the labels of its values."""
 
 
 def raw_columns(package: Any, path: Path) -> tuple[dict[str, Sequence[Any]], Any]:
@@ -80,14 +56,19 @@ def raw_columns(package: Any, path: Path) -> tuple[dict[str, Sequence[Any]], Any
 
 
 def stata_bytes(
-    data: Mapping[str, StataVariable],
+    data: Mapping[str, Any],
     rows: int,
     *,
     label: str = "",
     value_labels: Mapping[str, Mapping[float, str]],
     sorted_by: Sequence[str] = (),
 ) -> bytes:
-    """The bytes of a file of these variables, by name."""
+    """The bytes of a file of these variables, by name.
+
+    Each has `values` (texts, or floats with missing values as large numbers), a `kind` (byte, int,
+    long, float, double or str#), a `format`, a `label`, and in `value_label` the name of the labels
+    of its values.
+    """
     names, variables = list(data), list(data.values())
     count = len(names)
     order = [names.index(name) + 1 for name in sorted_by]
@@ -122,7 +103,7 @@ def stata_bytes(
     return header + b"<map>" + struct.pack("<14Q", *places) + b"</map>" + body + b"</stata_dta>"
 
 
-def _type_code(variable: StataVariable) -> int:
+def _type_code(variable: Any) -> int:
     return _CODES.get(variable.kind) or max(int(variable.kind.removeprefix("str")), 1)
 
 
@@ -139,21 +120,16 @@ def _shortened(text: str, width: int) -> bytes:
     return text.encode()[:width].decode("utf-8", "ignore").encode()
 
 
-def _records(variables: Sequence[StataVariable], rows: int) -> bytes:
-    kinds = [
-        f"S{_type_code(one)}" if one.kind not in _DTYPES else _DTYPES[one.kind] for one in variables
-    ]
+def _records(variables: Sequence[Any], rows: int) -> bytes:
+    kinds = [_DTYPES.get(one.kind, f"S{_type_code(one)}") for one in variables]
     table = np.zeros(rows, dtype=[(f"f{at}", kind) for at, kind in enumerate(kinds)])
-    for at, variable in enumerate(variables):
-        table[f"f{at}"] = (
-            [text.encode() for text in variable.values]
-            if variable.kind not in _DTYPES
-            else _numbers(variable)
-        )
+    for at, one in enumerate(variables):
+        texts = one.kind not in _DTYPES
+        table[f"f{at}"] = [text.encode() for text in one.values] if texts else _numbers(one)
     return table.tobytes()
 
 
-def _numbers(variable: StataVariable) -> Any:
+def _numbers(variable: Any) -> Any:
     """Numbers with missing ones as the type has them."""
     values = np.asarray(variable.values, dtype=np.float64)
     if variable.kind == "double":

@@ -12,7 +12,7 @@ import datetime
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -209,40 +209,37 @@ class _SheetReading:
         check_header(names, self.where, first)
         return names
 
-    def _wrong(self, message: str, row: int, column: str | None, hint: str = "") -> None:
-        place = (
-            f"{self.where}, row {row:,}" if column is None else f"{self.where}, cell {column}{row}"
-        )
+    def _wrong(self, message: str, row: int, at: int | None, hint: str = "") -> None:
+        from openpyxl.utils import get_column_letter
+
+        place = f"{self.where}, row {row:,}"
+        if at is not None:
+            place = f"{self.where}, cell {get_column_letter(at + 1)}{row}"
         self.problems.append(Problem(message, place, hint))
 
     def _take(
         self, row: Any, number: int, columns: list[list[Any]], formats: list[set[str]]
     ) -> None:
+        stated = self.options.null_values
+        nulls = [*stated.values()] if isinstance(stated, Mapping) else [stated]
         width = len(columns)
         for at, cell in enumerate(row):
             value = cell.value
             if at >= width:
                 if value is not None:
-                    letter = _letters(at)
-                    self._wrong(
-                        "the column lacks a name", number, letter, "add its name to the header"
-                    )
+                    hint = "add its name to the header"
+                    self._wrong("the column lacks a name", number, at, hint)
                 continue
             if value is not None and cell.data_type == "e":
-                if not self._is_null(value):
+                if not any(str(value) in texts for texts in nulls):
                     hint = "correct the formula, or declare the code of missing values"
-                    self._wrong("a formula ends in an error", number, _letters(at), hint)
+                    self._wrong("a formula ends in an error", number, at, hint)
                 value = str(value)
             columns[at].append(value)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 formats[at].add(str(cell.number_format))
         for column in columns[len(row) :]:
             column.append(None)
-
-    def _is_null(self, value: Any) -> bool:
-        nulls = self.options.null_values
-        every = nulls.values() if hasattr(nulls, "values") else [nulls]
-        return any(str(value) in texts for texts in every)
 
     def _check_formulas(self) -> None:
         """A formula without a stored value would be a missing value."""
@@ -258,7 +255,7 @@ class _SheetReading:
                 known = at < len(values) and values[at] is not None
                 if not known and str(cell.value or "").startswith("="):
                     hint = "open the workbook, recalculate and save it"
-                    self._wrong("a formula has no stored value", number, _letters(at), hint)
+                    self._wrong("a formula has no stored value", number, at, hint)
         book.close()
 
     def _finished(
@@ -307,6 +304,8 @@ class _SheetReading:
 
 def _structure(path: Path, sheet: Any) -> tuple[list[tuple[int, int, int, int]], bool]:
     """Merged areas (left, top, right, bottom), and whether there are formulas."""
+    from openpyxl.utils import column_index_from_string
+
     name = str(getattr(sheet, "_worksheet_path", "")).lstrip("/")
     try:
         with zipfile.ZipFile(path) as archive, archive.open(name) as file:
@@ -314,24 +313,9 @@ def _structure(path: Path, sheet: Any) -> tuple[list[tuple[int, int, int, int]],
     except (OSError, KeyError, zipfile.BadZipFile):
         message = "the sheet cannot be read"
         raise MicrodataError(message, code="file-content", where=str(path)) from None
-    return list(_areas(content)), b"<f>" in content or b"<f " in content
-
-
-def _areas(content: bytes) -> Iterator[tuple[int, int, int, int]]:
-    for left, top, right, bottom in _MERGED.findall(content):
-        yield _number(left), int(top), _number(right), int(bottom)
-
-
-def _number(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + letter - 64
-    return number
-
-
-def _letters(at: int) -> str:
-    text, number = "", at + 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        text = chr(65 + rest) + text
-    return text
+    areas = [
+        (column_index_from_string(left.decode()), int(top),
+         column_index_from_string(right.decode()), int(bottom))
+        for left, top, right, bottom in _MERGED.findall(content)
+    ]  # fmt: skip
+    return areas, b"<f>" in content or b"<f " in content
