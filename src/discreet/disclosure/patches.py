@@ -71,7 +71,7 @@ class Patches:
         self._cell_seen = np.zeros(relations.cells, dtype=np.int64)
         self._row_seen = np.zeros(len(relations), dtype=np.int64)
         self._near = (np.zeros(relations.cells), np.zeros(relations.cells, dtype=np.int64))
-        self._number = np.zeros(max(len(relations), 1), dtype=np.int64)
+        self._first = np.zeros(max(len(relations), 1), dtype=np.int64)
         self._stamp = 0
         self.effort = SolverEffort()
 
@@ -100,19 +100,31 @@ class Patches:
         """
         cells, whole = self._reached(seeds, limit, price, totals)
         cells = np.sort(cells)
-        self._stamp += 1
-        kept, start, at, coef = system_among(
-            cells, self._cell_start, self._cell_row, self._cell_coef,
-            self._row_seen, self._number, self._stamp,
-        )  # fmt: skip
-        system = {"start": start, "at": at, "coef": coef}
-        widest = int(np.abs(coef).max(initial=1))
+        width = self._cell_start[cells + 1] - self._cell_start[cells]
+        first = self._cell_start[cells] - starts(width)[:-1]
+        entry = np.repeat(first, width) + np.arange(int(width.sum()))
+        at, coef = np.repeat(np.arange(cells.size), width), self._cell_coef[entry]
+        # A relation is known by its first entry; cells of each are in ascending order.
+        row = self._cell_row[entry]
+        self._first[row[::-1]] = np.arange(row.size)[::-1]
+        row = self._first[row]
+        kept, size = np.ones(cells.size, dtype=np.bool_), -1
+        while size != np.count_nonzero(kept):  # cells alone in a relation cannot move
+            size = np.count_nonzero(kept)
+            alone = np.bincount(row[kept[at]], minlength=row.size) == 1
+            kept[at[alone[row] & kept[at]]] = False
+        inside = np.flatnonzero(kept[at])
+        inside = inside[np.argsort(row[inside], kind="stable")]
+        number = np.bincount(row[inside], minlength=row.size)
+        widest = int(np.abs(coef[inside]).max(initial=1))
         return Patch(
             cells=cells[kept],
+            start=starts(number[number > 0]),
+            at=(np.cumsum(kept) - 1)[at[inside]],
+            coef=coef[inside],
             whole=bool(whole),
             widest=widest if widest > _MOST else 1,
             effort=self.effort,
-            **system,
         )
 
 
@@ -178,88 +190,6 @@ def cells_near(
                     nearest[other] = away
                     heapq.heappush(heap, (away, other))
     return np.array(patch, np.int64), len(heap) == 0
-
-
-@compiled
-def system_among(
-    cells: Any, cell_start: Any, cell_row: Any, cell_coef: Any, row_seen: Any, number: Any,
-    stamp: int,
-) -> Any:  # fmt: skip
-    """The relations among cells, without cells that are alone in a relation."""
-    size = cells.size
-    entries = 0
-    rows = 0
-    for i in range(size):
-        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
-            row = cell_row[entry]
-            if row_seen[row] != stamp:
-                row_seen[row] = stamp
-                number[row] = rows
-                rows += 1
-            entries += 1
-    width = np.zeros(rows, dtype=np.int64)
-    for i in range(size):
-        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
-            width[number[cell_row[entry]]] += 1
-    start = np.zeros(rows + 1, dtype=np.int64)
-    start[1:] = np.cumsum(width)
-    filled = start[:-1].copy()
-    at = np.empty(entries, dtype=np.int64)
-    coef = np.empty(entries, dtype=np.int64)
-    for i in range(size):
-        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
-            row = number[cell_row[entry]]
-            at[filled[row]] = i
-            coef[filled[row]] = cell_coef[entry]
-            filled[row] += 1
-    kept = _peeled(size, rows, start, at, width, cells, cell_start, cell_row, number)
-    return _without(kept, start, at, coef)
-
-
-@compiled
-def _peeled(
-    size: int, rows: int, start: Any, at: Any, width: Any, cells: Any, cell_start: Any,
-    cell_row: Any, number: Any,
-) -> Any:  # fmt: skip
-    """Which cells are left when cells alone in a relation are taken away, again and again."""
-    kept = np.ones(size, dtype=np.bool_)
-    todo = [row for row in range(rows) if width[row] == 1]
-    while len(todo) > 0:
-        row = todo.pop()
-        if width[row] != 1:
-            continue
-        for k in range(start[row], start[row + 1]):
-            i = at[k]
-            if kept[i]:
-                kept[i] = False
-                for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
-                    other = number[cell_row[entry]]
-                    width[other] -= 1
-                    if width[other] == 1:
-                        todo.append(other)
-    return kept
-
-
-@compiled
-def _without(kept: Any, start: Any, at: Any, coef: Any) -> Any:
-    """The system of the kept cells, numbered anew; empty relations are left out."""
-    new = np.cumsum(kept) - 1
-    first = np.zeros(start.size, dtype=np.int64)
-    fresh_at = np.empty(at.size, dtype=np.int64)
-    fresh_coef = np.empty(at.size, dtype=np.int64)
-    rows = 0
-    size = 0
-    for row in range(start.size - 1):
-        before = size
-        for k in range(start[row], start[row + 1]):
-            if kept[at[k]]:
-                fresh_at[size] = new[at[k]]
-                fresh_coef[size] = coef[k]
-                size += 1
-        if size > before:
-            rows += 1
-            first[rows] = size
-    return kept, first[: rows + 1], fresh_at[:size], fresh_coef[:size]
 
 
 #: No cell moves more than so many times the wanted distance, and the largest coefficient.
