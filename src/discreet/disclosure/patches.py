@@ -65,9 +65,6 @@ class Patches:
         self._cell_start = first
         self._cell_row = relations.row[order]
         self._cell_coef = relations.coef[order]
-        self._total = np.full(max(len(relations), 1), -1, dtype=np.int64)
-        self._none = self._total.copy()
-        self._total[: len(relations)] = relations.totals
         self._cell_seen = np.zeros(relations.cells, dtype=np.int64)
         self._row_seen = np.zeros(len(relations), dtype=np.int64)
         self._near = (np.zeros(relations.cells), np.zeros(relations.cells, dtype=np.int64))
@@ -77,28 +74,24 @@ class Patches:
 
     def nearest(self, seeds: IntArray, limit: int, price: FloatArray) -> IntArray:
         """The cells nearest to some cells, nearest first."""
-        return self._reached(seeds, limit, price, False)[0]
+        return self._reached(seeds, limit, price)[0]
 
-    def _reached(
-        self, seeds: IntArray, limit: int, price: FloatArray, totals: bool
-    ) -> tuple[IntArray, bool]:
+    def _reached(self, seeds: IntArray, limit: int, price: FloatArray) -> tuple[IntArray, bool]:
         self._stamp += 1
         links = self.relations
         reached: tuple[IntArray, bool] = cells_near(
             seeds, limit, price, self._room, 0.5, links.start, links.cell, self._cell_start,
-            self._cell_row, self._total if totals else self._none, self._cell_seen,
-            self._row_seen, self._near, self._stamp,
+            self._cell_row, self._cell_seen, self._row_seen, self._near, self._stamp,
         )  # fmt: skip
         return reached
 
-    def around(self, seeds: IntArray, limit: int, price: FloatArray, totals: bool = False) -> Patch:
+    def around(self, seeds: IntArray, limit: int, price: FloatArray) -> Patch:
         """The cells nearest to some cells that can move together, of so many looked at.
 
         The price is how far it is to each cell from another in a common relation, infinite for
-        cells to leave out. With `totals` each cell brings all totals above it along: such a
-        patch can do more, at a higher cost.
+        cells to leave out.
         """
-        cells, whole = self._reached(seeds, limit, price, totals)
+        cells, whole = self._reached(seeds, limit, price)
         cells = np.sort(cells)
         width = self._cell_start[cells + 1] - self._cell_start[cells]
         first = self._cell_start[cells] - starts(width)[:-1]
@@ -129,35 +122,13 @@ class Patches:
 
 
 @compiled
-def _add_totals(
-    patch: Any, far: float, heap: Any, price: Any, room: Any, least: float, cell_start: Any,
-    cell_row: Any, total: Any, cell_seen: Any, stamp: int,
-) -> None:  # fmt: skip
-    """All totals above the last cell found, on every level; crossed later."""
-    first = len(patch) - 1
-    while first < len(patch):
-        below = patch[first]
-        first += 1
-        for entry in range(cell_start[below], cell_start[below + 1]):
-            above = total[cell_row[entry]]
-            if above < 0 or room[above] < least or price[above] == np.inf:
-                continue
-            if abs(cell_seen[above]) != stamp:
-                cell_seen[above] = stamp
-                patch.append(above)
-                heapq.heappush(heap, (far + price[above], above))
-
-
-@compiled
 def cells_near(
     seeds: Any, limit: int, price: Any, room: Any, least: float, start: Any, cell: Any,
-    cell_start: Any, cell_row: Any, total: Any, cell_seen: Any, row_seen: Any, near: Any,
-    stamp: int,
+    cell_start: Any, cell_row: Any, cell_seen: Any, row_seen: Any, near: Any, stamp: int,
 ) -> Any:  # fmt: skip
     """Cells in order of their distance; each relation is crossed once, by its nearest cell.
 
-    Only cells with the least room count. If `total` names the totals of relations, they come
-    with their parts.
+    Only cells with the least room count.
     """
     nearest, seen = near
     heap = [(0.0, seeds[0])]
@@ -168,11 +139,7 @@ def cells_near(
         far, at = heapq.heappop(heap)
         if cell_seen[at] == -stamp:
             continue
-        if cell_seen[at] != stamp:
-            patch.append(at)
-            cell_seen[at] = stamp
-            _add_totals(patch, far, heap, price, room, least, cell_start, cell_row, total,
-                        cell_seen, stamp)  # fmt: skip
+        patch.append(at)
         cell_seen[at] = -stamp
         for entry in range(cell_start[at], cell_start[at + 1]):
             row = cell_row[entry]

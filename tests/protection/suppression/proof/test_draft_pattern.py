@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import pytest
 
 from discreet.disclosure import DeviationCheck, Proof, Relations
 from discreet.protection.suppression.problem.system import (
@@ -42,14 +41,6 @@ def table(variables: int) -> SuppressionProblem:
         sliding=none,
         relations=Relations.of(number.size, rows),
     )
-
-
-@pytest.mark.parametrize(("variables", "many"), [(2, False), (4, False), (5, True)])
-def test_cells_are_parts_of_many_totals_in_tables_of_many_variables(
-    variables: int, many: bool
-) -> None:
-    """Only totals that a cell is part of count, not the parts that it is the total of."""
-    assert DraftPattern(table(variables)).many_ways == many
 
 
 def sensitive_table() -> SuppressionProblem:

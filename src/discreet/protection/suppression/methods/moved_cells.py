@@ -36,7 +36,7 @@ def moved_cells(
     distances = [float(item) for item in wanted if item]
     for size in _SIZES:
         seed = np.array([cell], dtype=np.int64)
-        patch = draft.patches.around(seed, size, step, draft.many_ways)
+        patch = draft.patches.around(seed, size, step)
         at = int(np.searchsorted(patch.cells, cell))
         if at < len(patch.cells) and patch.cells[at] == cell:
             moved = _cheapest(draft, patch, at, distances, price[patch.cells], whole=whole)

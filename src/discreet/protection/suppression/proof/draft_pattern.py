@@ -25,9 +25,6 @@ from discreet.protection.suppression.problem.system import (
 
 #: How much more is asked for, in units and relatively, when an audit found a cell open.
 _MORE = 1e-3
-#: From so many relations on that a cell is part of, on average, patches take totals along:
-#: with four or more variables few cells near by can move without them.
-_MANY_WAYS = 3.2
 #: Solutions are stretched to at most so many times their size.
 _STRETCH = 1e4
 
@@ -53,10 +50,6 @@ class DraftPattern(Confidential):
         self.proofs: list[Proof] = []
         self.proven = np.full(2 * len(self), -1, dtype=np.int64)
         self.solved = 0
-        parts = int((self.unknowns.relations.coef > 0).sum())
-        #: In how many sums a cell is a part, on average: the number of ways it can move.
-        self.ways = parts / max(len(self.unknowns), 1)
-        self.many_ways = self.ways > _MANY_WAYS
         self.patches = Patches(self.unknowns.relations, (high - low) > TOLERANCE)
 
     def __len__(self) -> int:

@@ -74,9 +74,7 @@ def flow_for_task(
     seed = np.array([cell], dtype=np.int64)
     best, least = None, math.inf
     while True:
-        # Where cells have many ways, all totals around make these dear: they come with the second.
-        totals = draft.many_ways and size > PATCH_SIZE
-        patch = draft.patches.around(seed, size, step, totals)
+        patch = draft.patches.around(seed, size, step)
         before = draft.effort
         cells, flow = patch.cells, None
         at = int(np.searchsorted(cells, cell))
