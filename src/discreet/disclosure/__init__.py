@@ -83,7 +83,6 @@ if TYPE_CHECKING:
     from .published import unexamined_names as unexamined_names
     from .readers import UNBOUNDED as UNBOUNDED
     from .readers import Knowledge as Knowledge
-    from .readers import Reader as Reader
     from .record_atoms import EXPECTED as EXPECTED
     from .record_atoms import RecordAtoms as RecordAtoms
     from .record_atoms import go_together as go_together

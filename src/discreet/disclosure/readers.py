@@ -1,9 +1,8 @@
-"""What readers know beforehand of cells: `Knowledge` that is stated, and what `Reader`s see."""
+"""`Knowledge`: what readers are said to know beforehand of cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -19,7 +18,7 @@ class Knowledge:
     """The bounds that an attacker is said to know for each cell beforehand.
 
     A cell of value v lies between v - below·|v| and v + above·|v|, and at 0 or above
-    in tables without negative values; what every reader knows comes on top, see `Reader`.
+    in tables without negative values; what every reader knows comes on top.
     Knowledge that is stated is taken as it is: sensitive cells to which it leaves no room
     are refused. Where none is stated, the shares below give way to protection levels.
 
@@ -71,17 +70,3 @@ class Knowledge:
         if not self.signed(value):
             low = np.maximum(low, 0)
         return low.astype(np.int64), high.astype(np.int64)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reader:
-    """What everybody knows who reads a table with hidden cells."""
-
-    #: "fixed": zeros are printed, so that no hidden cell is one; "partners": zeros may be hidden
-    #: too
-    zero_cells: Literal["fixed", "partners"]
-    #: What is told of hidden cells: the kind of "rule", whether they are primary or secondary
-    #: ("kind"), or "none"
-    reasons: Literal["rule", "kind", "none"]
-    one: int  # the smallest number above 0 that can be published, in units
-    counts: bool  # whether counts (or sums of weights) are published, which rules look at

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, PositionArray
 from discreet.confidential import Confidential
 from discreet.disclosure import ChangedCells, Relations, code_positions
 from discreet.errors import SuppressionError
@@ -93,76 +93,36 @@ class Earlier:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class StatedFindings(Confidential):
-    """What is known without rules of a value that no table of now publishes (confidential)."""
+class Demands(Confidential):
+    """What is asked for each cell of one table, in the unit of its value (confidential).
 
-    value: str | None
-    published: Literal["never", "before"]
+    Costs and bounds are NaN where nobody gave any.
+    """
+
     sensitive: BoolArray
-    secondary: BoolArray
     fixed: BoolArray
+    secondary: BoolArray
     lower: FloatArray
     upper: FloatArray
     sliding: FloatArray
-    cost: FloatArray | None = None
-    low: FloatArray | None = None
-    high: FloatArray | None = None
-
-    @classmethod
-    def of_nobody(cls, value: str | None, table: Table) -> StatedFindings:
-        """A value that is published nowhere: attackers know its sign, if it has one, no more."""
-        if value not in (None, "weight") and value not in table.sums:
-            message = f"a relation names {value!r}, which the table does not have"
-            hint = f"tabulate with values=[…, {value!r}]: who knows the relation knows of it"
-            raise SuppressionError(message, code="relations", where=table.name, hint=hint)
-        values = table.weight if value == "weight" else table.sums.get(value or "", table.count)
-        column = np.asarray(values, dtype=np.float64)
-        nothing, none = np.zeros(len(table)), np.zeros(len(table), dtype=np.bool_)
-        most = np.full(len(table), _FAR * max(1.0, float(np.abs(column).max(initial=0.0))))
-        return cls(
-            value=value, published="never", sensitive=none, secondary=~none, fixed=none,
-            lower=nothing, upper=nothing, sliding=nothing, cost=nothing,
-            low=-most if (column < 0).any() else nothing, high=most,
-        )  # fmt: skip
-
-    @classmethod
-    def before(cls, value: str | None, earlier: Earlier) -> StatedFindings:
-        """A value that was published before, as it stays."""
-        asked, nothing = Demands.before(earlier, 1), np.zeros(len(earlier.table))
-        found = {name: getattr(earlier.primary, name, None) for name in LEVELS}
-        levels: dict[str, Any] = {
-            name: nothing if level is None else level for name, level in found.items()
-        }
-        return cls(
-            value=value, published="before", sensitive=asked.sensitive, secondary=asked.secondary,
-            fixed=asked.fixed, **levels,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Demands(Confidential):
-    """What is asked for each cell of one table, levels in units (confidential)."""
-
-    sensitive: BoolArray
-    fixed: BoolArray
-    secondary: BoolArray
-    lower: IntArray
-    upper: IntArray
-    sliding: IntArray
     cost: FloatArray
     low: FloatArray
     high: FloatArray
     at_most: FloatArray
     at_least: FloatArray
+    value: str | None = None
+    #: Whether a table of now publishes the value, or that is known of it without rules
+    published: Literal["now", "before", "never"] = "now"
 
     @classmethod
-    def of(cls, asked: PrimaryFindings | BoolArray | None, table: Table, units: int) -> Demands:
+    def of(cls, asked: PrimaryFindings | BoolArray | None, table: Table) -> Demands:
         """The demands of primary rules, or of a mask, on the cells of a table; None: no cell."""
-        size = len(table)
-        none = np.zeros(size, dtype=np.bool_)
+        if isinstance(asked, Demands):
+            return asked
+        none, nothing = np.zeros(len(table), dtype=np.bool_), np.zeros(len(table))
         if asked is None or isinstance(asked, np.ndarray):
             mask = none if asked is None else _mask(asked, table)
-            levels = dict.fromkeys(LEVELS, np.zeros(size, dtype=np.int64))
+            levels = dict.fromkeys(LEVELS, nothing)
             asked = None
         else:
             if not isinstance(asked, PrimaryFindings):
@@ -173,41 +133,68 @@ class Demands(Confidential):
                     hint="one boolean per cell of the table",
                 )
             mask = _mask(asked.sensitive, table)
-            levels = {name: _units(getattr(asked, name), units, mask, table) for name in LEVELS}
+            levels = {n: np.where(mask, _column(getattr(asked, n), table), 0.0) for n in LEVELS}
         columns = {
-            name: np.full(size, np.nan) if column is None else _column(column, table)
+            name: nothing + np.nan if column is None else _column(column, table)
             for name in ("cost", "low", "high", "at_most", "at_least")
             for column in [getattr(asked, name, None)]
         }
+        columns["at_most"] = np.where(mask, columns["at_most"], np.nan)
         return cls(
             sensitive=mask,
             fixed=_mask(getattr(asked, "fixed", none), table),
             secondary=_mask(getattr(asked, "secondary", none), table),
             **levels,
-            cost=columns["cost"],
-            low=columns["low"] * units,
-            high=columns["high"] * units,
-            at_most=np.where(mask, columns["at_most"] * units, np.nan),
-            at_least=columns["at_least"] * units,
+            **columns,
         )
 
     @classmethod
-    def before(cls, earlier: Earlier, units: int) -> Demands:
+    def before(cls, earlier: Earlier, value: str | None = None) -> Demands:
         """The demands of a table published before: what is known stays known."""
         hidden = earlier.hidden
         if isinstance(hidden, ProtectedTable):
             hidden = hidden_in(earlier.table, hidden)
         hidden = _mask(hidden, earlier.table)
-        own = cls.of(earlier.primary, earlier.table, units)
-        return replace(own, sensitive=own.sensitive & hidden, fixed=~hidden, secondary=hidden)
+        own = cls.of(earlier.primary, earlier.table)
+        masks = {"sensitive": own.sensitive & hidden, "fixed": ~hidden, "secondary": hidden}
+        return replace(own, **masks, value=value, published="before")
+
+    @classmethod
+    def of_nobody(cls, value: str | None, table: Table) -> Demands:
+        """A value that is published nowhere: attackers know its sign, if it has one, no more."""
+        if value not in (None, "weight") and value not in table.sums:
+            message = f"a relation names {value!r}, which the table does not have"
+            hint = f"tabulate with values=[…, {value!r}]: who knows the relation knows of it"
+            raise SuppressionError(message, code="relations", where=table.name, hint=hint)
+        values = table.weight if value == "weight" else table.sums.get(value or "", table.count)
+        column = np.asarray(values, dtype=np.float64)
+        nothing = np.zeros(len(table))
+        most = np.full(len(table), _FAR * max(1.0, float(np.abs(column).max(initial=0.0))))
+        return replace(
+            cls.of(None, table), value=value, published="never", secondary=nothing == 0,
+            cost=nothing, low=-most if (column < 0).any() else nothing, high=most,
+        )  # fmt: skip
+
+    def in_units(self, units: int, table: Table) -> Demands:
+        """The same in units of the last published decimal, levels rounded up to whole ones."""
+        levels = [getattr(self, name) * units for name in LEVELS]
+        wrong = (~np.isfinite(part) | (part < 0) | (part >= 2.0**53) for part in levels)
+        if np.any([*wrong]):
+            message = "protection levels of sensitive cells are numbers of at least 0"
+            raise SuppressionError(message, code="primary", where=table.name)
+        whole = {n: np.ceil(part - _SLACK) for n, part in zip(LEVELS, levels, strict=True)}
+        bounds = {n: getattr(self, n) * units for n in ("low", "high", "at_most", "at_least")}
+        return replace(self, **whole, **bounds)
 
     def among(self, cells: BoolArray) -> Demands:
         """What is asked for some cells; for the others nothing."""
         own: dict[str, Any] = {
-            name: np.where(cells, part, np.nan if part.dtype.kind == "f" else 0).astype(part.dtype)
+            name: np.where(cells, part, 0 if name in LEVELS or part.dtype == np.bool_ else np.nan)
             for name, part in vars(self).items()
+            if isinstance(part, np.ndarray)
         }
-        return Demands(**own)
+        masks = {name: own[name] != 0 for name in ("sensitive", "fixed", "secondary")}
+        return replace(self, **own | masks)
 
 
 def _mask(mask: Any, table: Table) -> BoolArray:
@@ -225,14 +212,6 @@ def _column(column: Any, table: Table) -> FloatArray:
         message = "protection levels and costs have one entry for each cell"
         raise SuppressionError(message, code="primary", where=table.name)
     return array
-
-
-def _units(level: Any, units: int, mask: BoolArray, table: Table) -> IntArray:
-    column = np.where(mask, _column(level, table), 0.0)
-    if not np.isfinite(column).all() or (column < 0).any() or (column * units >= 2.0**53).any():
-        message = "protection levels of sensitive cells are numbers of at least 0"
-        raise SuppressionError(message, code="primary", where=table.name)
-    return np.ceil(column * units - _SLACK).astype(np.int64)
 
 
 def hidden_in(table: Table, published: ProtectedTable) -> BoolArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from discreet.disclosure import (
     UNBOUNDED,
     Knowledge,
     KnownZeros,
-    Reader,
     TableCells,
     TableSystem,
     Unknowns,
@@ -34,7 +33,6 @@ from discreet.protection.suppression.problem.demands import (
     Demands,
     Earlier,
     PrimaryFindings,
-    StatedFindings,
     with_changes_known,
 )
 from discreet.protection.suppression.problem.parameters import (
@@ -44,10 +42,6 @@ from discreet.protection.suppression.problem.parameters import (
 )
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.tables import Table
-
-if TYPE_CHECKING:
-    pass
-
 
 #: A table with what primary rules found in it.
 ProblemSource: TypeAlias = tuple[Table, PrimaryFindings | BoolArray | None]
@@ -83,7 +77,7 @@ def build_problem(
         cost: What hiding a cell costs: "value", "count", "unity", "distance", the name of a
             value column, or a `Cost`.
         knowledge: What attackers know beforehand; a value between 0 and twice the true
-            one unless given. What every reader knows is added, see `Reader`.
+            one unless given. What every reader knows is added: whether zeros are shown, say.
         zero_cells: Whether cells of value 0 that have records may be hidden to protect
             others ("partners") or stay published ("fixed"); of counts, all stored ones.
         earlier: Tables published before: their cells stay published or hidden; those whose
@@ -110,8 +104,8 @@ def build_problem(
     if not 0 <= decimals <= _MOST_DECIMALS:
         raise SuppressionError("decimals lie between 0 and 9", code="decimals")
     sources = problem_sources(tables, value)
-    demands = [Demands.of(primary, table, 10**decimals) for table, primary in sources]
-    demands += [Demands.before(item, 10**decimals) for item in earlier]
+    demands = [Demands.of(primary, table) for table, primary in sources]
+    demands += [Demands.before(item) for item in earlier]
     return joint_problem(
         [table for table, _ in sources], demands, earlier, value=value, decimals=decimals,
         cost=cost, knowledge=knowledge, zero_cells=zero_cells, same=same, repair=repair,
@@ -157,7 +151,8 @@ def joint_problem(
 
     Unless `strict`, what one table shows and another hides is no contradiction.
     """
-    listed, demands = [*tables, *(item.table for item in earlier)], list(demands)
+    listed = [*tables, *(item.table for item in earlier)]
+    demands = [own.in_units(10**decimals, t) for own, t in zip(demands, listed, strict=True)]
     shares = [item.change for item in earlier]
     others = {
         at: item.others
@@ -172,7 +167,7 @@ def joint_problem(
     rows, unexamined = rows_across(listed, records, others, counts=value is None)
     published = len(listed)
     for nobody in () if rows is None else rows.nobody:
-        own = Demands.of(StatedFindings.of_nobody(value, nobody), nobody, 10**decimals)
+        own = Demands.of_nobody(value, nobody).in_units(10**decimals, nobody)
         unbounded = np.full(len(nobody), np.nan)
         demands.append(own if strict else replace(own, low=unbounded, high=unbounded))
         listed.append(nobody)
@@ -186,10 +181,10 @@ def joint_problem(
     asked = _merged_demands(system, demands, zero_cells, strict=strict)
     costs, coarser = _costs(Cost.read(cost), system, demands, listed, asked["state"])
     one = 10**decimals if value is None else 1
-    reader = Reader(zero_cells=zero_cells, reasons=reasons, one=one, counts=value in COUNTS)
+    reader = {"zeros": zero_cells, "one": one, "reasons": reasons if value in COUNTS else "none"}
     problem = SuppressionProblem(
         value=system.value, cost=costs, state=asked["state"],
-        **_reader_bounds(system, demands, asked, knowledge, reader), relations=system.relations,
+        **_reader_bounds(system, demands, asked, knowledge, **reader), relations=system.relations,
         decimals=decimals, name=system.names, title=title or listed[0].name,
     )  # fmt: skip
     cut = np.any([getattr(problem, name) != asked[name] for name in LEVELS], axis=0)
@@ -236,9 +231,6 @@ def joint_problem(
     return problem, members
 
 
-# -- cells, values and relations ----------------------------------------------
-
-
 # -- what is asked for them, and what readers know ------------------------------------
 
 #: What it costs to hide again what was hidden with another value, as a share of its cost.
@@ -260,7 +252,7 @@ def _merged_demands(
             mask[cells[getattr(demand, name) & there]] = True
         mine = demand.sensitive & there
         for name, level in levels.items():
-            np.maximum.at(level, cells[mine], getattr(demand, name)[mine])
+            np.maximum.at(level, cells[mine], getattr(demand, name)[mine].astype(np.int64))
     sensitive, fixed, before = masks.values()
     if strict and empty:
         message = f"{empty:,} sensitive cells are empty"
@@ -321,7 +313,7 @@ def _reader_bounds(
     demands: Sequence[Demands],
     asked: Mapping[str, Any],
     knowledge: Knowledge | None,
-    reader: Reader,
+    **reader: Any,
 ) -> dict[str, Any]:
     """What attackers know of each cell beforehand, and the levels that this leaves.
 
@@ -330,7 +322,7 @@ def _reader_bounds(
     never does.
     """
     value, shares = system.value, knowledge or Knowledge()
-    least, most = _certain(system, demands, asked["state"], shares, reader)
+    least, most = _certain(system, demands, asked["state"], shares, **reader)
     below, above = _room(system, asked, least, most)
     lower, upper = np.minimum(asked["lower"], below), np.minimum(asked["upper"], above)
     sliding = np.minimum(asked["sliding"], below + above)
@@ -352,9 +344,18 @@ def _reader_bounds(
 
 
 def _certain(
-    system: TableSystem, demands: Sequence[Demands], state: Any, shares: Knowledge, reader: Reader
+    system: TableSystem,
+    demands: Sequence[Demands],
+    state: Any,
+    shares: Knowledge,
+    *,
+    zeros: KnownZeros,
+    one: int,
+    reasons: str,
 ) -> tuple[IntArray, IntArray]:
     """What every reader knows of hidden cells: no less than, and no more than.
+
+    `one` is the smallest number above 0 that can be published, in units.
 
     Who sees zeros printed knows that a hidden cell is none, unless some sensitive one is. Who
     knows the rule of minimum frequency knows that sensitive counts are below its number; and,
@@ -363,15 +364,15 @@ def _certain(
     value, primary = system.value, state == CellState.primary
     signed = shares.signed(value)
     hidden_zero = ((value == 0) & (state != CellState.fixed) & ~system.between).any()
-    ones = reader.zero_cells == "fixed" and not signed and not hidden_zero
-    least = np.full(len(value), reader.one if ones else -UNBOUNDED if signed else 0, np.int64)
+    ones = zeros == "fixed" and not signed and not hidden_zero
+    least = np.full(len(value), one if ones else -UNBOUNDED if signed else 0, np.int64)
     least[system.between] = -UNBOUNDED if signed else 0  # nobody sees where these are zero
     stated = _stated_bounds(system, [demand.at_most for demand in demands], np.minimum)
     bounded = primary & np.isfinite(stated) & shares.rules
     most = np.where(bounded, stated, UNBOUNDED).astype(np.int64)
-    if reader.counts and reader.reasons != "none" and shares.rules:
+    if reasons != "none" and shares.rules:
         spared = _stated_bounds(system, [demand.at_least for demand in demands], np.maximum)
-        applies = ~bounded if reader.reasons == "rule" else ~primary
+        applies = ~bounded if reasons == "rule" else ~primary
         applies &= np.isfinite(spared)
         least[applies] = np.maximum(least[applies], spared[applies].astype(np.int64))
     return np.minimum(least, value), np.maximum(most, value)

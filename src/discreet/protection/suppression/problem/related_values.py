@@ -32,7 +32,7 @@ from discreet.disclosure import (
     tidied_relations,
 )
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import Earlier, StatedFindings
+from discreet.protection.suppression.problem.demands import Demands, Earlier
 from discreet.protection.suppression.problem.system import (
     CellState,
     SuppressionProblem,
@@ -317,7 +317,7 @@ def unpublished_values(
             for table, other in published:
                 own = values.setdefault(id(table), {})
                 if (COUNT if other is None else other) in relation.values and value not in own:
-                    own[value] = StatedFindings.of_nobody(value, table)
+                    own[value] = Demands.of_nobody(value, table)
     return values
 
 

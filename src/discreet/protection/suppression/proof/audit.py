@@ -302,7 +302,7 @@ def audit(
     hidden = (blank & ~shown) | (problem.hidden & beside)
     earlier: Sequence[Earlier] = chosen.get("earlier", ())
     for release, cells in zip(earlier, members.before, strict=True):
-        hidden[cells[Demands.before(release, 1).fixed & (cells >= 0)]] = False
+        hidden[cells[Demands.before(release).fixed & (cells >= 0)]] = False
     known, free = problem, hidden
     if rounded is not None:
         _check_rounded(rows, problem, members, rounded, earlier)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.disclosure import Knowledge, VariableCode, zeros_of
 from discreet.protection.suppression.problem.demands import (
@@ -22,9 +22,6 @@ from discreet.protection.suppression.problem.linked_tables import COUNTS, joint_
 from discreet.protection.suppression.proof.audit import Audit, audit_problem, told_reasons
 from discreet.protection.suppression.proof.joint_cubes import linked_with_earlier
 from discreet.tables import ProtectedTable
-
-if TYPE_CHECKING:
-    pass
 
 
 def check_releases(
@@ -67,7 +64,7 @@ def check_releases(
     if value in COUNTS and any(hides_empty_cells(each.table, each.hidden) for each in releases):
         releases = [earlier_with_empty_cells(release) for release in releases]
     *before, last = releases
-    demands = [Demands.before(item, 10**decimals) for item in (last, *before)]
+    demands = [Demands.before(item) for item in (last, *before)]
     if all(release.primary is None for release in releases):  # what is hidden counts as sensitive
         demands = [replace(own, sensitive=own.secondary) for own in demands]
     shown = [item.hidden for item in releases if isinstance(item.hidden, ProtectedTable)]

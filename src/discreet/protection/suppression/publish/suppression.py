@@ -34,9 +34,9 @@ from discreet.protection.suppression.methods.joint_cube_guard import pattern_for
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.methods.worktime import TimeShares
 from discreet.protection.suppression.problem.demands import (
+    Demands,
     Earlier,
     PrimaryFindings,
-    StatedFindings,
     with_partners,
 )
 from discreet.protection.suppression.problem.linked_tables import (
@@ -294,7 +294,7 @@ def _protected(
     values = dict.fromkeys(value for _, judged in listed for value in judged)
     counts = not set(values).isdisjoint(COUNTS)
     before: list[_Found] = [
-        (item.table, {value: StatedFindings.before(value, item)})
+        (item.table, {value: Demands.before(item, value)})
         for value, tables in (earlier or {}).items()
         for item in (tables if value not in values else ())
     ]
@@ -510,7 +510,7 @@ class _ValueSystem:
     @property
     def unpublished(self) -> bool:
         """Whether no table of this call shows any of its cells."""
-        return any(isinstance(asked, StatedFindings) for _, asked in self.sources)
+        return any(getattr(asked, "published", "now") != "now" for _, asked in self.sources)
 
     @property
     def cells(self) -> ValueCells:
