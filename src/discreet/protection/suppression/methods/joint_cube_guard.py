@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
 from discreet.disclosure import DisclosureVerdict, Gap, refuse_cells
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
@@ -64,10 +63,18 @@ def pattern_for_cubes(
             break
         number = max(number, len(opened))
         many = 2**rounds if rounds < _ROUNDS else len(problem)
-        near = _cells_beside(problem, pattern.hidden, tables, opened)
-        more = np.unique(np.concatenate([cells[:many] for cells in near]))
-        if not more.size:
-            more = np.flatnonzero((problem.state != CellState.fixed) & ~pattern.hidden)
+        # The cheapest of the next cells that may be hidden, as relations tie them to the opened.
+        free, links = (problem.state != CellState.fixed) & ~pattern.hidden, problem.relations
+        chosen = [np.zeros(0, dtype=np.int64)]
+        for cell in opened:
+            near, reach = np.zeros(0, dtype=np.int64), np.array([cell])
+            while len(reach) > len(near) and np.count_nonzero(free[reach]) < many:
+                near, rows = reach, np.unique(links.row[np.isin(links.cell, reach)])
+                reach = np.union1d(reach, links.cell[np.isin(links.row, rows)])
+            near = reach[free[reach]]
+            chosen.append(near[np.argsort(problem.cost[near], kind="stable")][:many])
+        more = np.unique(np.concatenate(chosen))
+        more = more if more.size else np.flatnonzero(free)
         if not more.size:
             message = "the joint cube of the tables opens it, whatever else is hidden"
             hint = "leave out one of the tables, or merge categories"
@@ -95,41 +102,3 @@ def refuse_gaps(verdict: DisclosureVerdict, where: str) -> None:
         for gap in verdict.gaps
     ]
     raise_all(SuppressionError, problems, code="not-examined", many="{} gaps were not examined")
-
-
-def _cells_beside(
-    problem: SuppressionProblem, hidden: BoolArray, tables: Sequence[LinkedTable], opened: IntArray
-) -> list[IntArray]:
-    """For each opened cell, the shown cells that may be hidden and share combinations with it.
-
-    Cheapest first: inner cells, and all that stands in a relation with one of them. Where none of
-    these may be, those beside them.
-    """
-    from discreet.disclosure import cores_of
-    from discreet.protection.suppression.proof.joint_cubes import MOST_LISTED
-
-    beside: dict[int, set[int]] = {int(cell): set() for cell in opened}
-    may_be = problem.state != CellState.fixed
-    free, links = may_be & ~hidden, problem.relations
-    for value in dict.fromkeys(table.value for table in tables):
-        own = [table for table in tables if table.value == value]
-        for core in cores_of(problem.value, problem.low, may_be, own):
-            joint = core.combinations(MOST_LISTED)
-            if isinstance(joint, int):
-                continue
-            for cell, found in beside.items():
-                reach, wider = np.zeros(0, dtype=np.int64), np.array([cell])
-                while len(wider) > len(reach) and not free[wider].any():
-                    reach = wider
-                    rows = joint.cell_row[np.isin(joint.cell, reach)]
-                    atoms = np.unique(joint.atom[np.isin(joint.row, rows)])
-                    near = np.unique(joint.row[np.isin(joint.atom, atoms)])
-                    inner = np.union1d(reach, joint.cell[np.isin(joint.cell_row, near)])
-                    rows = np.unique(links.row[np.isin(links.cell, inner)])
-                    wider = np.union1d(inner, links.cell[np.isin(links.row, rows)])
-                found |= set(wider.tolist())
-    listed = []
-    for found in beside.values():
-        cells = np.array(sorted(at for at in found if free[at]), dtype=np.int64)
-        listed.append(cells[np.argsort(problem.cost[cells], kind="stable")])
-    return listed
