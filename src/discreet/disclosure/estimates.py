@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.compiled import compiled
+from discreet.disclosure.relations import Relations, component_labels
 
 AnyInts: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 #: Figures without noise count as known by so many.
@@ -277,14 +278,7 @@ def _equal_sets(
     one, other = cell[entries[::2]], cell[entries[1::2]]
     same = (figure[one] == figure[other]) & (variance[one] == variance[other])
     one, other = one[same], other[same]
-    label = np.arange(len(figure), dtype=np.int64)
-    while (label[one] != label[other]).any():
-        least = np.minimum(label[one], label[other])
-        np.minimum.at(label, label[one], least)
-        np.minimum.at(label, label[other], least)
-        while (label[label] != label).any():
-            label = label[label]
-    return label
+    return component_labels(Relations.of_pairs(len(figure), np.stack([one, other], axis=1)))
 
 
 def _without_hidden(

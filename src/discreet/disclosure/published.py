@@ -26,6 +26,7 @@ from discreet.arrays import (
 )
 from discreet.classifications import Classification
 from discreet.disclosure.cells import cells_by_level, level_codes
+from discreet.disclosure.code_limits import codes_at
 from discreet.disclosure.system import pairs_apart
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import TableError
@@ -76,11 +77,7 @@ class Axis:
         """Where each code of a cut, -1 for the finest, lies in a coarser one."""
         cut %= len(self.cuts)
         if (cut, coarser) not in self._ups:
-            code = self.cuts[cut]
-            for _ in range(cut - coarser):
-                code = np.where(
-                    self.tree.levels[code] > coarser, self.tree.parent_index[code], code
-                )
+            code = codes_at(self.tree, self.cuts[cut].astype(np.int64), coarser)
             self._ups[cut, coarser] = self.places[coarser][code]
         return self._ups[cut, coarser]
 

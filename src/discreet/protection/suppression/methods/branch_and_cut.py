@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -62,40 +63,19 @@ _INSIDER_AIMS = 20_000
 _NEAR, _PRUNE = 1.1, 2e8
 
 
-def protect_optimal(
-    problem: SuppressionProblem,
-    watch: WorkTime | None = None,
-    seed: int = 0,
-    insiders: Insiders | None = None,
-) -> Pattern:
-    """Hide cells so that all sensitive ones are protected, at the lowest cost.
-
-    When time is up the best pattern found so far is returned, with `complete=False` and the
-    bound that is proven. Only the first pattern is drawn.
-    """
-    return _protected(problem, "optimal", watch or WorkTime(), seed, insiders)
-
-
 def protect_auto(
     problem: SuppressionProblem,
     watch: WorkTime | None = None,
     seed: int = 0,
     insiders: Insiders | None = None,
+    method: Literal["auto", "optimal"] = "auto",
 ) -> Pattern:
     """Find a cheap pattern that is proven to protect every sensitive cell, and a bound.
 
-    When time is up before there is one, more is hidden than needed: the result is always proven.
+    When time is up before there is one, more is hidden than needed: the result is always proven,
+    and of "optimal" it has `complete=False` as long as no bound proves the lowest cost.
     """
-    return _protected(problem, "auto", watch or WorkTime(), seed, insiders)
-
-
-def _protected(
-    problem: SuppressionProblem,
-    method: Literal["auto", "optimal"],
-    watch: WorkTime,
-    seed: int,
-    insiders: Insiders | None,
-) -> Pattern:
+    watch = watch or WorkTime()
     draft, near = quick_draft(problem, watch, seed)
     limited = method == "auto"
     work = min(max(_LEAST, _SHARE * draft.effort), _MOST) if limited else math.inf
@@ -106,6 +86,9 @@ def _protected(
         draft = improved(draft, bound, watch, seed, work)
         pattern = finished_pattern(draft, method, watch, bound)
     return pattern if limited else replace(pattern, complete=pattern.optimal)
+
+
+protect_optimal = partial(protect_auto, method="optimal")
 
 
 def _too_large(near: CutProgram, work: float) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -223,14 +223,13 @@ def _covering(
     return CuttingPlane(cells=cells[free][order].astype(np.int64), coef=coef[order])
 
 
-def relation_cuts(movable: MovableCells, aims: Aims) -> list[CuttingPlane]:
+def relation_cuts(movable: MovableCells, aims: Aims) -> Iterator[CuttingPlane]:
     """The cuts of single relations: what moves a cell stands beside it in each of them.
 
     For insiders those of relations with a cell that they know.
     """
     links = movable.unknowns.relations
     start, order = links.by_cell
-    cuts = []
     for at in range(len(aims)):
         side, still = int(aims.side[at]), aims.still(at)
         for entry in order[start[aims.cell[at]] : start[aims.cell[at] + 1]].tolist():
@@ -249,8 +248,7 @@ def relation_cuts(movable: MovableCells, aims: Aims) -> list[CuttingPlane]:
             cut = _covering(cells, room, movable, aims, at, 0.0)
             # Too little even if all are hidden: no pattern protects the cell, which others tell.
             if cut is not None and cut.coef.sum() >= 1.0:
-                cuts.append(cut)
-    return cuts
+                yield cut
 
 
 def bridge_cuts(movable: MovableCells, x: FloatArray | None = None) -> list[CuttingPlane]:

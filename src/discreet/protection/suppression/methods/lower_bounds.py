@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.disclosure import TOLERANCE, outer_bounds
-from discreet.kernels import compiled
 from discreet.protection.suppression.methods.cut_program import CutProgram
-from discreet.protection.suppression.methods.cuts import aims_of, movable_cells
+from discreet.protection.suppression.methods.cuts import (
+    MovableCells,
+    aims_of,
+    movable_cells,
+    relation_cuts,
+)
 from discreet.protection.suppression.problem.system import (
     CellState,
     SuppressionProblem,
@@ -27,10 +30,8 @@ from discreet.protection.suppression.problem.system import (
 #: With more cells that may be hidden, there is no linear program over them.
 _MANY = 250_000
 _ROUNDS = 12
-#: Demands ask for so much less than they could, against rounding.
-_SLACK = 1e-7
-#: What rounding of sums of prices may amount to, relatively and in units.
-_ROUNDING, _WHOLE = 1e-9, 1e-4
+#: What rounding of sums of prices may amount to, relatively.
+_ROUNDING = 1e-9
 
 
 def single_relation_bounds(
@@ -87,66 +88,17 @@ def always_hidden(problem: SuppressionProblem) -> BoolArray:
 
 
 def quick_lower_bound(problem: SuppressionProblem) -> int:
-    """A whole cost that no pattern is below that protects all sensitive cells."""
-    unknowns = unknowns_of(problem, problem.state != CellState.fixed)
-    low, high = outer_bounds(unknowns)
+    """A whole cost that no pattern is below that protects all sensitive cells.
+
+    Each demand of a single relation is charged what its cheapest way costs, and uses up prices.
+    """
+    known = unknowns_of(problem, problem.state != CellState.fixed)
     always = problem.hidden | always_hidden(problem)
-    forced = always[unknowns.cells]
-    price = np.where(forced, 0.0, problem.cost[unknowns.cells].astype(np.float64))
-    aims, links = aims_of(unknowns), unknowns.relations
-    first, entries = links.by_cell
-    total = _ascended(
-        (aims.cell, aims.side.astype(np.int64), aims.level),
-        (first, entries, links.row),
-        (links.start, links.cell, links.coef.astype(np.float64)),
-        (low, high, forced, price),
-    )
-    above = math.ceil(total * (1.0 - _ROUNDING) - _WHOLE)
-    return problem.cost_of(always) + max(0, above)
-
-
-@compiled
-def _ascended(aims: Any, by_cell: Any, by_row: Any, cells: Any) -> float:
-    """The sum of what demands may be charged; `price` is used up on the way."""
-    first, entries, row = by_cell
-    start, cell, coef = by_row
-    low, high, forced, price = cells
-    total = 0.0
-    for at in range(aims[0].size):
-        own, side, level = aims[0][at], aims[1][at], aims[2][at]
-        for entry in entries[first[own] : first[own + 1]]:
-            begin, end = start[row[entry]], start[row[entry] + 1]
-            needed = 1.0 - TOLERANCE / level - _SLACK
-            for k in range(begin, end):
-                if k != entry and forced[cell[k]]:
-                    needed -= _room(-coef[k] / coef[entry], side, low, high, cell[k]) / level
-            if not needed > _SLACK:
-                continue
-            most = np.inf
-            for k in range(begin, end):
-                if k != entry and not forced[cell[k]]:
-                    room = _room(-coef[k] / coef[entry], side, low, high, cell[k])
-                    share = min(room / (level * needed), 1.0)
-                    if share > 0.0:
-                        most = min(most, price[cell[k]] / share)
-            # No cell in reach at all: the problem has no solution, which is said elsewhere.
-            if most <= 0.0 or most == np.inf:
-                continue
-            total += most
-            for k in range(begin, end):
-                if k != entry and not forced[cell[k]]:
-                    room = _room(-coef[k] / coef[entry], side, low, high, cell[k])
-                    share = min(room / (level * needed), 1.0)
-                    price[cell[k]] = max(0.0, price[cell[k]] - most * share)
-    return total
-
-
-@compiled
-def _room(weight: float, side: int, low: Any, high: Any, at: int) -> float:
-    """How much a cell can add to the move of another one, to one side or to both."""
-    above: float = weight * high[at] if weight > 0.0 else weight * low[at]
-    below: float = -weight * low[at] if weight > 0.0 else -weight * high[at]
-    if side > 0:
-        return above
-    both: float = above + below
-    return below if side < 0 else both
+    cost = problem.cost[known.cells].astype(np.float64)
+    movable, _ = MovableCells.of(known, known.cells, always[known.cells], cost)
+    price, total = movable.cost.copy(), 0.0
+    for cut in relation_cuts(movable, aims_of(movable.unknowns)):
+        charged = float((price[cut.cells] / cut.coef).min())
+        price[cut.cells] = np.maximum(price[cut.cells] - charged * cut.coef, 0.0)
+        total += charged
+    return problem.cost_of(always) + movable.whole(total * (1.0 - _ROUNDING))
