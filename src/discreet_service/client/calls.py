@@ -1,12 +1,12 @@
-"""Calls: one request to the service, how its answer is read, and what its errors say."""
+"""Calls: one request to the service, what is in its answer, and what its errors say."""
 
 from __future__ import annotations
 
 import io
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -22,17 +22,15 @@ _STATUS = pl.Enum([status.name for status in CellStatus])
 AGAIN = (429, 503)
 _LONGEST_WAIT = 60.0
 
-Answer = TypeVar("Answer")
 Table = pl.DataFrame | bytes
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ServiceCall(Generic[Answer]):
-    """One request, and how its answer is read. CONFIDENTIAL where it carries cells."""
+class ServiceCall:
+    """One request. CONFIDENTIAL where it carries cells."""
 
-    method: str  # of HTTP
+    method: str = "GET"  # of HTTP
     path: str  # where to
-    read: Callable[[httpx.Response], Answer]  # reads the answer
     params: Mapping[str, str] = field(default_factory=dict)  # what stands in the address
     headers: Mapping[str, str] = field(default_factory=dict)  # further headers, without the key
     content: bytes | None = None  # the body
@@ -77,9 +75,9 @@ def arrow_bytes(frame: pl.DataFrame) -> bytes:
     return file.getvalue()
 
 
-def frame_of(answer: httpx.Response) -> pl.DataFrame:
-    """The frame of an answer in Arrow."""
-    return _as_read(pl.read_ipc_stream(io.BytesIO(answer.content)))
+def frame_of(content: bytes) -> pl.DataFrame:
+    """The frame of protected cells in Arrow."""
+    return _as_read(pl.read_ipc_stream(io.BytesIO(content)))
 
 
 def _as_read(frame: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import inspect
 import ipaddress
 import time
 from collections.abc import Callable, Coroutine
-from types import MethodType, TracebackType
+from types import MethodType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
@@ -46,13 +46,6 @@ def _address(url: str) -> str:
 def _unreachable(error: httpx.TransportError) -> ServiceError:
     message = f"the service cannot be reached ({type(error).__name__})"
     return ServiceError(message, "data-not-ready", "url", "check the address")
-
-
-def _request(http: httpx.Client | httpx.AsyncClient, call: ServiceCall[Any]) -> httpx.Request:
-    params, headers = dict(call.params), dict(call.headers)
-    return http.build_request(
-        call.method, call.path, params=params, headers=headers, content=call.content
-    )
 
 
 class ClientFunction(Generic[Given, Answer]):
@@ -110,12 +103,16 @@ class ServiceFunctions:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._url}>"
 
+    def _request(self, call: ServiceCall) -> httpx.Request:
+        request: httpx.Request = self._http.build_request(
+            call.method, call.path, params=call.params, headers=call.headers, content=call.content
+        )
+        return request
+
     protect_counts = ClientFunction(conversations.protect_counts)
     protect_values = ClientFunction(conversations.protect_values)
     protect_table = ClientFunction(conversations.protect_table)
     run = ClientFunction(conversations.run)
-    round_table = ClientFunction(conversations.round_table)
-    anonymise_records = ClientFunction(conversations.anonymise_records)
     query = ClientFunction(conversations.query)
     check = ClientFunction(conversations.check)
     document = ClientFunction(conversations.document)
@@ -141,12 +138,7 @@ class Client(ServiceFunctions):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -166,7 +158,7 @@ class Client(ServiceFunctions):
                 time.sleep(step)
                 continue
             try:
-                answer = self._http.send(_request(self._http, step))
+                answer = self._http.send(self._request(step))
             except httpx.TransportError as error:
                 raise _unreachable(error) from None
 
@@ -183,12 +175,7 @@ class AsyncClient(ServiceFunctions):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -208,6 +195,6 @@ class AsyncClient(ServiceFunctions):
                 await asyncio.sleep(step)
                 continue
             try:
-                answer = await self._http.send(_request(self._http, step))
+                answer = await self._http.send(self._request(step))
             except httpx.TransportError as error:
                 raise _unreachable(error) from None

@@ -161,14 +161,11 @@ def ask_table(
     show(f"the protected table is in {out}", {"file": str(out)}, as_json=as_json)
 
 
-Request = Annotated[Path, typer.Argument(help="Request, JSON or TOML, with by and settings.")]
-
-
 @command(app, "run", example="discreet ask run rounding cells.csv request.json --out table.csv")
 def ask_run(
     method: Annotated[str, typer.Argument(help=f"One of: {', '.join(OPERATIONS)}.")],
     cells: Cells,
-    request: Request,
+    request: Annotated[Path, typer.Argument(help="Request, JSON or TOML, with by and settings.")],
     out: Out,
     url: Url = None,
     key_file: KeyFile = None,
@@ -186,34 +183,6 @@ def ask_run(
     assert isinstance(process, bytes)
     _write(process, out)
     show(f"the result is in {out}", {"file": str(out)}, as_json=as_json)
-
-
-@command(app, "round", example="discreet ask round cells.csv request.json --out table.csv")
-def ask_round(
-    cells: Cells,
-    request: Request,
-    out: Out,
-    url: Url = None,
-    key_file: KeyFile = None,
-    as_json: Json = False,
-) -> None:
-    """Round a table of counts: the same as "run rounding"."""
-    ask_run("rounding", cells, request, out, url, key_file, as_json)
-
-
-@command(app, "anonymise", example="discreet ask anonymise people.csv steps.toml --out safe.csv")
-def ask_anonymise(
-    records: Annotated[Path, typer.Argument(help="Microdata file, CSV or Parquet. CONFIDENTIAL.")],
-    request: Annotated[
-        Path, typer.Argument(help="Request, JSON or TOML, with id, steps and drop.")
-    ],
-    out: Out,
-    url: Url = None,
-    key_file: KeyFile = None,
-    as_json: Json = False,
-) -> None:
-    """Change records by steps: the same as "run anonymise"."""
-    ask_run("anonymise", records, request, out, url, key_file, as_json)
 
 
 @command(app, "query", example="discreet ask query census query.json --out table.csv")

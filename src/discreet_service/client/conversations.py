@@ -8,7 +8,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -37,7 +37,7 @@ from discreet_service.client.calls import (
 from discreet_service.problems import ServiceError, refuse
 
 Answer = TypeVar("Answer")
-Conversation = Generator[ServiceCall[Any] | float, Any, Answer]
+Conversation = Generator[ServiceCall | float, Any, Answer]
 Progress = Callable[[ServiceJob], None]
 #: Makes a frame of what was sent.
 Opened = Callable[[bytes], Table]
@@ -47,12 +47,9 @@ _RETRIES = 5
 #: What stands in an address; more goes into a body of JSON.
 _LONGEST_ADDRESS = 6_000
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
-_DESCRIPTION = ServiceCall(
-    method="GET", path="/api/v1/openapi.json", read=lambda answer: answer.json()
-)
 
 
-def _sent(call: ServiceCall[Answer]) -> Conversation[Answer]:
+def _sent(call: ServiceCall) -> Conversation[httpx.Response]:
     for attempt in range(_RETRIES + 1):
         answer: httpx.Response = yield call
         if answer.status_code not in AGAIN or attempt == _RETRIES:
@@ -60,7 +57,7 @@ def _sent(call: ServiceCall[Answer]) -> Conversation[Answer]:
         yield pause_before_retry(answer, attempt)
     if answer.status_code >= httpx.codes.BAD_REQUEST:
         raise error_of(answer)
-    return call.read(answer)
+    return answer
 
 
 def protect_counts(
@@ -77,7 +74,8 @@ def protect_counts(
     names = {"n": n, "key": key, "weight": weight, "official": official}
     chosen = (pl.col(own).alias(known) for known, own in names.items() if own is not None)
     options = {"parameter_set": parameter_set, "version": version}
-    return (yield from _protected("counts", to_polars(cells).select(chosen), options, frame_of))
+    rows = to_polars(cells).select(chosen)
+    return frame_of((yield from _protected("counts", rows, options)))
 
 
 def protect_values(
@@ -90,7 +88,7 @@ def protect_values(
 ) -> Conversation[pl.DataFrame]:
     """Protect sums or means; value and status, in the order of the cells."""
     options = {"parameter_set": parameter_set, "version": version, "value": value, "figure": figure}
-    return (yield from _protected("values", to_polars(cells), options, frame_of))
+    return frame_of((yield from _protected("values", to_polars(cells), options)))
 
 
 def protect_table(
@@ -109,17 +107,16 @@ def protect_table(
     options = {"parameter_set": parameter_set, "version": version, "name": name}
     options |= {"language": language, "format": format}
     more = {"layout": layout, "classifications": classifications or {}}
-    read: Callable[[httpx.Response], Table] = frame_of if format is None else _content
-    return (yield from _protected(kind, to_polars(cells), options, read, more))
+    content = yield from _protected(kind, to_polars(cells), options, more)
+    return frame_of(content) if format is None else content
 
 
 def _protected(
     kind: str,
     frame: pl.DataFrame,
     options: Mapping[str, str | None],
-    read: Callable[[httpx.Response], Answer],
     more: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Conversation[Answer]:
+) -> Conversation[bytes]:
     """Send cells with their options in the address, and more there if it is short, else beside."""
     beside = {name: each for name, each in (more or {}).items() if each}
     texts = {name: json.dumps(each, ensure_ascii=False) for name, each in beside.items()}
@@ -131,9 +128,8 @@ def _protected(
         params={"format": "arrow"} | stated | (texts if fits else {}),
         headers={"Content-Type": ARROW if fits else "application/json"},
         content=arrow_bytes(frame) if fits else _with_rows(beside, "cells", frame),
-        read=read,
     )
-    return (yield from _sent(call))
+    return (yield from _sent(call)).content
 
 
 def _with_rows(document: Mapping[str, Any], name: str, frame: pl.DataFrame) -> bytes:
@@ -199,28 +195,6 @@ def run(
     return (yield from _opened(path, params, headers, content, opened, progress, timeout))
 
 
-class Waiting(TypedDict, total=False):
-    """In which format something is wanted, and how it is waited for."""
-
-    format: str | None
-    progress: Progress | None
-    timeout: float | None
-
-
-def round_table(
-    cells: Any, request: Mapping[str, Any], **how: Unpack[Waiting]
-) -> Conversation[Table]:
-    """Round a table of counts: `run("rounding", …)`."""
-    return (yield from run("rounding", cells, request, **how))
-
-
-def anonymise_records(
-    records: Any, request: Mapping[str, Any], **how: Unpack[Waiting]
-) -> Conversation[Table]:
-    """Change records by steps: `run("anonymise", …)`."""
-    return (yield from run("anonymise", records, request, **how))
-
-
 def _opened(
     path: str,
     params: Mapping[str, str],
@@ -231,20 +205,12 @@ def _opened(
     timeout: float | None,
 ) -> Conversation[Table]:
     """Make a call that is answered with a table, or with a job that makes one."""
-
-    def read(answer: httpx.Response) -> Table | ServiceJob:
-        if answer.status_code == httpx.codes.ACCEPTED:
-            return ServiceJob.of(document_of(answer))
+    call = ServiceCall(method="POST", path=path, params=params, headers=headers, content=content)
+    answer = yield from _sent(call)
+    if answer.status_code != httpx.codes.ACCEPTED:
         return opened(answer.content)
-
-    answer = yield from _sent(
-        ServiceCall(
-            method="POST", path=path, params=params, headers=headers, content=content, read=read
-        )
-    )
-    if not isinstance(answer, ServiceJob):
-        return answer
-    done = yield from wait(answer.id, progress=progress, timeout=timeout)
+    handed = ServiceJob.of(document_of(answer))
+    done = yield from wait(handed.id, progress=progress, timeout=timeout)
     return opened((yield from result(done.id)))
 
 
@@ -255,15 +221,13 @@ def check(dataset: str, query: Mapping[str, Any]) -> Conversation[dict[str, Any]
         path=path_of("datasets", dataset, "query:check"),
         headers={"Content-Type": "application/json"},
         content=json.dumps(query, ensure_ascii=False).encode(),
-        read=document_of,
     )
-    return (yield from _sent(call))
+    return document_of((yield from _sent(call)))
 
 
 def document(*path: str, **query: str) -> Conversation[dict[str, Any]]:
     """A document of the interface: `document("releases", "census", query="age")`."""
-    call = ServiceCall(method="GET", path=path_of(*path), params=query, read=document_of)
-    return (yield from _sent(call))
+    return document_of((yield from _sent(ServiceCall(path=path_of(*path), params=query))))
 
 
 def datasets() -> Conversation[list[dict[str, Any]]]:
@@ -283,30 +247,18 @@ def parameter_sets() -> Conversation[list[dict[str, Any]]]:
 
 def job(number: str) -> Conversation[ServiceJob]:
     """How far a job is."""
-    return (yield from _job(number, "GET"))
+    return ServiceJob.of({"id": number, **(yield from _read("jobs", number))})
 
 
 def cancel(number: str) -> Conversation[ServiceJob]:
     """End a job."""
-    return (yield from _job(number, "DELETE"))
-
-
-def _job(number: str, method: str) -> Conversation[ServiceJob]:
-    def read(answer: httpx.Response) -> ServiceJob:
-        document = document_of(answer) if answer.content else {"state": "cancelled"}
-        return ServiceJob.of({"id": number, **document})
-
-    return (yield from _sent(ServiceCall(method=method, path=path_of("jobs", number), read=read)))
+    call = ServiceCall(method="DELETE", path=path_of("jobs", number))
+    return ServiceJob.of({"id": number, **document_of((yield from _sent(call)))})
 
 
 def result(number: str) -> Conversation[bytes]:
     """What a job made."""
-    path = path_of("jobs", number, "result")
-    return (yield from _sent(ServiceCall(method="GET", path=path, read=_content)))
-
-
-def _content(answer: httpx.Response) -> bytes:
-    return answer.content
+    return (yield from _sent(ServiceCall(path=path_of("jobs", number, "result")))).content
 
 
 def wait(
@@ -344,7 +296,7 @@ def operation(
 
     Answers of JSON are given as such, all others as bytes.
     """
-    described = yield from _sent(_DESCRIPTION)
+    described = yield from _read("openapi.json")
     found = {
         told["operationId"]: (method.upper(), path)
         for path, item in described["paths"].items()
@@ -365,19 +317,10 @@ def operation(
         text = json.dumps(body, ensure_ascii=False) if media == "application/json" else body
         content = text.encode() if isinstance(text, str) else bytes(text)
     said = {**({"Content-Type": media} if content is not None else {}), **(headers or {})}
-    call: ServiceCall[Any] = ServiceCall(
-        method=method,
-        path=place,
-        params=dict(query or {}),
-        headers=said,
-        content=content,
-        read=_read,
+    call = ServiceCall(
+        method=method, path=place, params=dict(query or {}), headers=said, content=content
     )
-    return (yield from _sent(call))
-
-
-def _read(answer: httpx.Response) -> Any:
+    answer = yield from _sent(call)
     kind = answer.headers.get("content-type", "").partition(";")[0]
-    if kind.endswith("json") and "ndjson" not in kind and answer.content:
-        return answer.json()
-    return answer.content
+    as_json = kind.endswith("json") and "ndjson" not in kind and answer.content
+    return answer.json() if as_json else answer.content

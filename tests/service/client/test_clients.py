@@ -98,14 +98,14 @@ def test_rounded_tables_are_those_of_the_library(
     safe = dc.round_counts(table, 3, "controlled")
     app = served.app("operations", "jobs")
     with Client(BASE, served.key("producer", "pia"), transport=Waiting(app)) as client:
-        found = client.round_table(cells, request, format="csv")
+        found = client.run("rounding", cells, request, format="csv")
         assert found == safe.write(tmp_path / "homes.csv").read_bytes()
-        frame = client.round_table(cells, request | {"title": {"en": "x" * 200}})
+        frame = client.run("rounding", cells, request | {"title": {"en": "x" * 200}})
         assert isinstance(frame, pl.DataFrame)
         assert frame["value"].to_list() == safe.to_polars(complete=True)["value"].to_list()
         monkeypatch.setattr("discreet.operations.rounding.AT_ONCE", 3)
         with pytest.raises(ServiceError, match="the job has not ended yet"):
-            client.round_table(cells, request, timeout=0.0)
+            client.run("rounding", cells, request, timeout=0.0)
 
 
 def test_changed_records_are_those_of_a_programme(served: CellService, tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_changed_records_are_those_of_a_programme(served: CellService, tmp_path:
     request = {"id": ["person"], "drop": drop, "steps": steps, "name": "people"}
     token = served.key("producer", "petra")
     with Client(BASE, token, transport=Waiting(served.app("operations", "jobs"))) as client:
-        found = client.anonymise_records(records, request, format="csv")
-        frame = client.anonymise_records(records, request)
+        found = client.run("anonymise", records, request, format="csv")
+        frame = client.run("anonymise", records, request)
     secret = secret_of_file(served.service, "petra", "people")
     assert found == programme_file(tmp_path, records, steps, secret, drop)
     assert isinstance(frame, pl.DataFrame)
@@ -157,7 +157,7 @@ def test_awaited_ones_give_the_same(served: CellService, token: str, client: Cli
 def test_functions_are_described_once() -> None:
     waiting, awaited = Client(BASE), AsyncClient(BASE)
     names = [name for name in dir(ServiceFunctions) if not name.startswith("_")]
-    assert len(names) == 17
+    assert len(names) == 15
     for name in names:
         one, other = getattr(waiting, name), getattr(awaited, name)
         assert inspect.signature(one) == inspect.signature(other)
