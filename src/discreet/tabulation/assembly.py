@@ -196,7 +196,7 @@ def _match(
     """Positions of the values in the tree; unknown ones become problems."""
     if texts.null_count() and tree.missing not in tree.index:
         tree = tree.with_missing()
-    named = texts.fill_null(tree.missing).to_list()
+    named = (texts.fill_null(tree.missing) if texts.null_count() else texts).to_list()
     positions = np.array([tree.index.get(text, -1) for text in named], dtype=np.int32)
     known = (positions >= 0) & tree.is_leaf[positions]
     if not known.all():

@@ -424,14 +424,15 @@ def chosen_records(frame: pl.DataFrame, where: nw.Expr | None) -> IntArray | Non
         return None
     try:
         passed = nw.from_native(frame).select(passed=where).to_native()["passed"]
-        mask = passed.cast(pl.Boolean).fill_null(False)
+        mask = passed.cast(pl.Boolean)
+        mask = mask.fill_null(False) if mask.null_count() else mask
     except MemoryError:
         raise
     except Exception as error:
         raise filter_failed(error) from None
     if len(mask) != frame.height:
         mask = pl.Series([bool(mask[0])]).new_from_index(0, frame.height)
-    return mask.arg_true().to_numpy().astype(np.int64)
+    return np.flatnonzero(mask.to_numpy())
 
 
 def _dense_limit(count: int) -> int:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -56,6 +57,10 @@ _MOST_CELLS, _MOST_FILTERS = 2**24, 24
 #: Conditions on several columns become tables of at most so many entries.
 _JOINT = 2**22
 
+
+#: Per store the codes of its axes, of so many at most.
+_CODINGS: WeakKeyDictionary[StoredRecords, dict[CubeAxis, CodedColumn]] = WeakKeyDictionary()
+_MOST_CODINGS = 200
 
 #: Queries of fewer records wait for nobody, and take one processor.
 _SHORT = 2**21
@@ -199,9 +204,12 @@ class _StorePass:
         sizes = [len(store.values(name)) for name in columns]
         if plain or math.prod(sizes) > _JOINT:
             return _Condition(part, (), None)
-        codes = np.unravel_index(np.arange(math.prod(sizes)), sizes)
-        values = zip(columns, codes, strict=True)
-        frame = pl.DataFrame({name: store.values(name).gather(at) for name, at in values})
+        if len(columns) == 1:
+            frame = store.values(*columns).to_frame(*columns)
+        else:
+            codes = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+            values = zip(columns, codes, strict=True)
+            frame = pl.DataFrame({name: store.values(name).gather(at) for name, at in values})
         return _Condition(part, columns, self._mask(part, frame))
 
     def _mask(self, part: Filter, frame: pl.DataFrame) -> BoolArray:
@@ -401,12 +409,19 @@ class _StorePass:
 
 
 def _coding(store: StoredRecords, axis: CubeAxis) -> CodedColumn:
-    """For each code of a column, its position on an axis."""
-    values = store.values(axis.column)
-    if axis.bounds is not None:
-        return code_column(values, axis)
-    codes = pl.int_range(len(values), dtype=pl.UInt32, eager=True)
-    return CodedColumn(codes, code_texts(values, axis.column), compact=True)
+    """For each code of a column, its position on an axis; many questions have the same."""
+    known = _CODINGS.setdefault(store, {})
+    if axis not in known:
+        if len(known) >= _MOST_CODINGS:
+            known.clear()
+        values = store.values(axis.column)
+        codes = pl.int_range(len(values), dtype=pl.UInt32, eager=True)
+        known[axis] = (
+            CodedColumn(codes, code_texts(values, axis.column), compact=True)
+            if axis.bounds is None
+            else code_column(values, axis)
+        )
+    return known[axis]
 
 
 class StoredChoice(Confidential):

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -46,6 +47,9 @@ _MOST_PER_PAGE = 1_000
 #: So many facts of watched tables are remembered.
 _MOST_FACTS = 10_000
 _NUMBER = "SELECT number FROM service_changes"
+#: The database and the number of changes that the call at hand noted: each runs in a context of
+#: its own.
+_NOTED: ContextVar[tuple[object, int]] = ContextVar("changes", default=(None, -1))
 #: The lock on a server under which one writer at a time works.
 _WRITERS = 0x64736372
 
@@ -209,15 +213,21 @@ class ServiceDatabase:
             raise _failure("data-not-ready")
         return int(row[0])
 
+    def look_as_of(self, number: int) -> None:
+        """In the call at hand, what is remembered need be no newer than this number of changes."""
+        _NOTED.set((self, number))
+
     def remembered(
         self, name: Hashable, read: Callable[[sa.Connection], _Fact], number: int | None = None
     ) -> _Fact:
         """What is read of watched tables, now or before: it is read again once they have changed.
 
-        Whoever knows the number of changes states it. What is read is never None if it is to be
-        remembered.
+        Whoever knows the number of changes states it, or notes it for the whole call. What is read
+        is never None if it is to be remembered.
         """
-        number = self.number() if number is None else number
+        if number is None:
+            database, noted = _NOTED.get()
+            number = noted if database is self else self.number()
         with self._remembering:
             if number > self._number:
                 self._facts.clear()

@@ -273,6 +273,7 @@ class DataVersion:
         self.fingerprint = fingerprint
         self._keyed, self._lock = KeyedRecords(inputs), threading.Lock()
         self._schemas: dict[str, Any] = {}
+        self._entries: dict[str, TableEntry] = {}  # Of each unit, of a query that asks nothing more
 
     @property
     def dataset(self) -> str:
@@ -292,13 +293,15 @@ class DataVersion:
 
     def entry(self, unit: str, **asked: Any) -> TableEntry:
         """The entry that a query would have in the programme, defaults filled in."""
+        if not asked and unit in self._entries:
+            return self._entries[unit]
         source = self.units[unit].source
         bare = self.asking(TableEntry.model_validate({"from": source, **asked})).programme
         table = bare.tables[ANSWER]
         if table.official is None and bare.sources[source].main:
             official = rule_where_known(self.parameters.official, self.inputs.totals)
             table = table.model_copy(update={"official": official or None})
-        return table
+        return table if asked else self._entries.setdefault(unit, table)
 
     def asking(self, entry: TableEntry) -> Inputs:
         """The same inputs for a programme that has the table of a query, too.

@@ -79,7 +79,7 @@ class AnswerCache:
         self._remember(digest, table)
         about = json.dumps(described(table), ensure_ascii=False).encode()
         cells = io.BytesIO()
-        cells_frame(table).write_ipc(cells, compression="zstd")
+        cells_frame(table).write_ipc_stream(cells, compression="zstd")
         content = len(about).to_bytes(_LENGTH, "big") + about + cells.getvalue()
         content = self._seal(digest, content) + content
         if len(content) > self.most_bytes // 4:
@@ -111,7 +111,7 @@ class AnswerCache:
         return self.folder / f"{digest}{_SUFFIX}"
 
     def _seal(self, digest: str, content: bytes) -> bytes:
-        return hmac.digest(self._key, b"answer 1\n" + digest.encode() + content, "sha256")
+        return hmac.digest(self._key, b"answer 2\n" + digest.encode() + content, "sha256")
 
     def _opened(self, digest: str, content: bytes) -> ProtectedTable | None:
         seal, content = content[:_SEAL], content[_SEAL:]
@@ -119,7 +119,7 @@ class AnswerCache:
             return None
         end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
         about = json.loads(content[_LENGTH:end])
-        return with_cells(rebuilt(about), pl.read_ipc(io.BytesIO(content[end:])))
+        return with_cells(rebuilt(about), pl.read_ipc_stream(io.BytesIO(content[end:])))
 
     def _remember(self, digest: str, table: ProtectedTable) -> None:
         size = _held_by(table)

@@ -77,7 +77,7 @@ def official_cells(
         variable = name.removesuffix(LEVEL)
         if name in spanning:
             at = spanning[name]
-            columns[name] = pl.Series(dimensions[at].codes, dtype=pl.String).gather(index[at])
+            columns[name] = pl.Series(dimensions[at].codes, dtype=pl.String)[index[at]]
         elif name.endswith(LEVEL) and variable in spanning:
             at = spanning[variable]
             columns[name] = pl.Series(dimensions[at].levels[index[at]])
@@ -85,12 +85,14 @@ def official_cells(
             absent: Any = 0 if name.endswith(LEVEL) else totals[name]
             columns[name] = pl.Series([absent]).new_from_index(0, size)
     frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
-    condition.check(frame.schema)
+    schema = frame.schema
+    condition.check(schema)
     try:
-        named = frame.select(named=condition.to_narwhals(frame.schema)).to_native()["named"]
+        named = frame.select(named=condition.to_narwhals(schema)).to_native()["named"]
     except (TypeError, pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
         raise filter_failed(error) from None
-    return np.asarray(named.fill_null(value=False).to_numpy(), dtype=np.bool_)
+    named = named.fill_null(value=False) if named.null_count() else named
+    return np.asarray(named.to_numpy(), dtype=np.bool_)
 
 
 def _check_names(condition: Filter, spanning: Sequence[str], totals: Mapping[str, str]) -> None:
