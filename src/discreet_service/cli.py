@@ -46,6 +46,10 @@ def serve(
         int | None,
         typer.Option(min=1, max=65_535, help="Port, instead of the port in the settings."),
     ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that answer, instead of the number in the settings."),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Check the settings without serving.")
     ] = False,
@@ -67,7 +71,9 @@ def serve(
             typer.echo(shown.text())
             settings = shown.settings
         assert settings is not None
-        run_service(ServiceSettings.read(settings), settings, port=port, check=check)
+        run_service(
+            ServiceSettings.read(settings), settings, port=port, processes=processes, check=check
+        )
 
 
 command(serve_app, "serve", example="discreet serve --demo")(serve)

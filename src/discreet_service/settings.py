@@ -135,6 +135,7 @@ class ServiceSettings:
     studio_key_file: _Place | None = None
     host: str = "127.0.0.1"  # Address to listen at
     port: _Port = 8077  # Port to listen at
+    processes: _Whole = 1  # Processes that answer requests; each has limits and a watch of its own
     url: _Address = ""  # The address that callers know, such as https://protect.example.org.
     trusted_proxies: tuple[str, ...] = ()  # Addresses of proxies whose headers are believed
     # Languages, the usual one first

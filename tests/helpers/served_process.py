@@ -15,10 +15,10 @@ from tests.helpers.service_server import free_port
 
 
 @contextmanager
-def served_process(folder: Path) -> Iterator[tuple[int, int]]:
+def served_process(folder: Path, *words: str) -> Iterator[tuple[int, int]]:
     """The port and the process of a service."""
     port = free_port()
-    command = [sys.executable, "-m", "discreet", "serve", str(folder / "SERVICE.toml")]
+    command = [sys.executable, "-m", "discreet", "serve", str(folder / "SERVICE.toml"), *words]
     with (folder / "service.log").open("ab") as log:
         server = subprocess.Popen([*command, "--port", str(port)], stdout=log, stderr=log)
     try:

@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import traceback
 from typing import Any, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class ServiceMetrics:
-    """The figures of one process.
+    """The figures of a service.
 
     >>> metrics = ServiceMetrics()
     >>> metrics.refusals.labels(rule="P1").inc()
@@ -42,15 +44,20 @@ class ServiceMetrics:
         self.refusals = Counter("discreet_refusals", "Refusals", ["rule"], registry=registry)
         self.cache_hits = Counter("discreet_cache_hits", "Cached answers", registry=registry)
         self.alerts = Counter("discreet_alerts", "Suspicious patterns", ["kind"], registry=registry)
-        self.jobs = Gauge("discreet_jobs", "Jobs by state", ["state"], registry=registry)
+        self.jobs = Gauge("discreet_jobs", "Jobs by state", ["state"], registry=registry,
+                          multiprocess_mode="mostrecent")  # fmt: skip
         self.chain = Gauge(
             "discreet_audit_chain_ok", "Whether the last verification found a complete audit trail",
-            registry=registry,
+            registry=registry, multiprocess_mode="mostrecent",
         )  # fmt: skip
 
     def page(self) -> bytes:
-        """All figures as Prometheus reads them."""
-        return generate_latest(self.registry)
+        """All figures as Prometheus reads them; where several processes answer, those of all."""
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return generate_latest(self.registry)
+        every = CollectorRegistry()
+        MultiProcessCollector(every)
+        return generate_latest(every)
 
 
 _FIELDS = "fields"

@@ -10,6 +10,7 @@ import ipaddress
 import math
 import re
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +23,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.operations import OPERATIONS
-from discreet_service.operation import place_of_failure, service_log
+from discreet_service.operation import ServiceMetrics, place_of_failure, service_log
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web.body_gate import HeldBytes
@@ -167,7 +168,7 @@ class SecurityGate:
     """ASGI middleware through which every request goes, and every response."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, settings = app, service.settings
+        self._app, settings, self._metrics = app, service.settings, service.metrics
         self._settings, limits = settings, settings.limits
         named = (urlsplit(settings.base_url).hostname or "").lower()
         # No name that somebody else could let point here.
@@ -205,7 +206,7 @@ class SecurityGate:
         trusted = scope.pop("discreet.trusted")
         given = Headers(scope=scope).get("x-request-id", "") if trusted else ""
         scope["state"]["number"] = given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
-        back = _ResponseGate(send, scope, self._settings.secure)
+        back = _ResponseGate(send, scope, self._settings.secure, self._metrics)
         body = None
         try:
             limit = self._checked(scope)
@@ -345,9 +346,9 @@ class _BodyGate:
 
 
 class _ResponseGate:
-    def __init__(self, send: Send, scope: Scope, secure: bool) -> None:
-        self._send, self._scope, self._secure = send, scope, secure
-        self.started = False
+    def __init__(self, send: Send, scope: Scope, secure: bool, metrics: ServiceMetrics) -> None:
+        self._send, self._scope, self._secure, self._metrics = send, scope, secure, metrics
+        self.started, self._begun = False, time.perf_counter()
         self.body: _BodyGate | None = None
 
     async def __call__(self, message: Message) -> None:
@@ -367,6 +368,11 @@ class _ResponseGate:
             headers.add_vary_header("Accept-Language")
             if "server" in headers:
                 del headers["server"]
+            # By the pattern of its path; what never got to one, or was kept, by none.
+            route = getattr(self._scope.get("route"), "path", "")
+            self._metrics.requests.labels(route=route, status=str(status)).inc()
+            took = time.perf_counter() - self._begun
+            self._metrics.seconds.labels(route=route).observe(took)
         await self._send(message)
 
 
