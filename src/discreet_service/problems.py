@@ -26,55 +26,17 @@ class ProblemType:
     status: int  # The status code of HTTP
     en: str  # Its title in English
     de: str  # Its title in German
+    hint_en: str  # What to do, where nothing more precise is known
+    hint_de: str  # The same in German
 
 
-_type = ProblemType
+def _texts() -> dict[str, Any]:
+    return tomllib.loads(files("discreet_service").joinpath("problems.toml").read_text("utf-8"))
+
+
 #: All kinds of problems there are, by code.
 PROBLEM_TYPES: Mapping[str, ProblemType] = {
-    "invalid-query": _type(422, "The query is not valid", "Die Anfrage ist fehlerhaft"),
-    "invalid-body": _type(422, "The body cannot be read", "Der Inhalt ist nicht lesbar"),
-    "invalid-cells": _type(
-        422, "The cells cannot be used", "Die Tabellenfelder sind nicht verwendbar"
-    ),
-    "invalid-input": _type(422, "The input cannot be used", "Die Eingabe ist nicht verwendbar"),
-    "unknown-dataset": _type(404, "Data set not found", "Datensatz nicht gefunden"),
-    "unknown-variable": _type(404, "Variable not found", "Merkmal nicht gefunden"),
-    "unknown-code": _type(404, "There is unknown code", "Code nicht gefunden"),
-    "unknown-parameter-set": _type(404, "Parameter set not found", "Parametersatz nicht gefunden"),
-    "not-found": _type(404, "Not found", "Nicht gefunden"),
-    "method-not-allowed": _type(405, "Method not allowed", "Das ist hier nicht möglich"),
-    "invalid-selection": _type(400, "The selection is not valid", "Die Auswahl ist fehlerhaft"),
-    "too-many-selected": _type(
-        403, "Too many cells are selected", "Es sind zu viele Tabellenfelder ausgewählt"
-    ),
-    "refused-by-policy": _type(
-        403, "A protection rule refuses this query", "Eine Geheimhaltungsregel verbietet dies"
-    ),
-    "not-authenticated": _type(401, "Log in", "Bitte anmelden"),
-    "not-allowed": _type(403, "Permission missing", "Dazu fehlt die Berechtigung"),
-    "second-person": _type(
-        409, "A second person must approve", "Eine zweite Person muss zustimmen"
-    ),
-    "version-retired": _type(
-        410, "This version is retired", "Diese Version ist nicht mehr in Gebrauch"
-    ),
-    "unsupported-format": _type(406, "Format not available", "Dieses Format wird nicht angeboten"),
-    "unsupported-media-type": _type(
-        415, "Media type not supported", "Inhalte dieses Typs werden nicht gelesen"
-    ),
-    "too-many-cells": _type(413, "Too many cells", "Zu viele Tabellenfelder"),
-    "too-large": _type(413, "The body is too large", "Der Inhalt ist zu groß"),
-    "no-such-range": _type(416, "Range not satisfiable", "So lang ist der Inhalt nicht"),
-    "rate-limited": _type(429, "Too many requests", "Zu viele Anfragen"),
-    "result-not-ready": _type(409, "No result yet", "Es gibt noch kein Ergebnis"),
-    "job-failed": _type(409, "The job failed", "Der Auftrag ist gescheitert"),
-    "job-expired": _type(410, "The result has been deleted", "Das Ergebnis ist gelöscht"),
-    "changed-meanwhile": _type(412, "Changed in the meantime", "Es wurde inzwischen geändert"),
-    "conflict": _type(409, "Conflict with existing data", "Das widerspricht dem Bestand"),
-    "data-not-ready": _type(503, "The data are not ready", "Die Daten sind nicht bereit"),
-    "overloaded": _type(503, "The service is overloaded", "Der Dienst ist überlastet"),
-    "disk-full": _type(507, "The disk is full", "Der Speicherplatz ist erschöpft"),
-    "internal": _type(500, "Internal error", "Interner Fehler"),
+    code: ProblemType(**stated) for code, stated in _texts()["types"].items()
 }
 
 
@@ -135,14 +97,13 @@ def hint_in(language: str, hint: str, code: str) -> str:
     """
     if language != "de" or not hint or not re.search(r"[a-z] [a-z]", hint):
         return _of_words(hint) if language == "de" else hint
-    return _of_words(hint, _hints()["general"][code][1])
+    return _of_words(hint, PROBLEM_TYPES[code].hint_de)
 
 
 def _of_words(hint: str, otherwise: str | None = None) -> str:
     """The German of a hint; otherwise something else, or the hint itself."""
-    said: Mapping[str, str] = _hints()["said"]
-    if hint in said:
-        return said[hint]
+    if hint in _hints():
+        return _hints()[hint]
     for pattern, german in _patterns():
         if match := pattern.fullmatch(hint):
             return german.format(*match.groups())
@@ -150,14 +111,16 @@ def _of_words(hint: str, otherwise: str | None = None) -> str:
 
 
 @cache
-def _hints() -> Mapping[str, Any]:
-    return tomllib.loads(files("discreet_service").joinpath("hints.toml").read_text("utf-8"))
+def _hints() -> Mapping[str, str]:
+    """German hints by what is said in English."""
+    said: dict[str, str] = _texts()["said"]
+    return said
 
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Hints with names and numbers in them; the more words one has, the sooner it is tried."""
-    found = [(each, german) for each, german in _hints()["said"].items() if "{}" in each]
+    found = [(each, german) for each, german in _hints().items() if "{}" in each]
     found.sort(key=lambda pair: -len(pair[0]))
     return tuple(
         (re.compile(_blank(each).join(map(re.escape, each.split("{}"))), re.DOTALL), german)

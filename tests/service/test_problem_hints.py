@@ -13,7 +13,7 @@ from tests.helpers.rows import for_all_rows
 from tests.helpers.service_cells import CellService
 
 SOURCE = ROOT / "src" / "discreet_service"
-HINTS = tomllib.loads((SOURCE / "hints.toml").read_text("utf-8"))
+HINTS = tomllib.loads((SOURCE / "problems.toml").read_text("utf-8"))
 
 
 def german(error: DiscreetError) -> str:
@@ -23,7 +23,7 @@ def german(error: DiscreetError) -> str:
 
 @for_all_rows("code", PROBLEM_TYPES)
 def test_every_code_has_hints_in_both_languages(code: str) -> None:
-    english, other = HINTS["general"][code]
+    english, other = PROBLEM_TYPES[code].hint_en, PROBLEM_TYPES[code].hint_de
     assert english != other
     assert english[0].islower() or english.startswith("GET ")
     error = ServiceError("no", code=code, hint="words that nobody has put into German so far")
@@ -32,9 +32,7 @@ def test_every_code_has_hints_in_both_languages(code: str) -> None:
     assert told["hint"] == error.problems[0].hint
 
 
-def test_the_table_names_no_other_codes() -> None:
-    assert set(HINTS) == {"general", "said"}
-    assert list(HINTS["general"]) == list(PROBLEM_TYPES)
+def test_german_hints_have_the_gaps_of_the_english_ones() -> None:
     for english, other in HINTS["said"].items():
         assert english.count("{}") == other.count("{}"), english
         assert english != other
@@ -69,7 +67,7 @@ def test_names_in_hints_are_no_patterns() -> None:
 
 def test_errors_of_the_library_count_as_input() -> None:
     error = DiscreetError("the rule is unknown", code="rule", hint="see the reference of rules")
-    assert german(error) == HINTS["general"]["invalid-input"][1]
+    assert german(error) == PROBLEM_TYPES["invalid-input"].hint_de
 
 
 def test_what_is_in_the_table_is_said_somewhere() -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .catalogue import DatasetCatalogue as DatasetCatalogue
     from .catalogue import VersionRecord as VersionRecord
     from .variables import CatalogueVariable as CatalogueVariable
+    from .variables import common_parts as common_parts
     from .versions import ANSWER as ANSWER
     from .versions import COUNTS as COUNTS
     from .versions import CatalogueUnit as CatalogueUnit

@@ -64,34 +64,25 @@ def _levels(version: DataVersion, unit: str, variable: CatalogueVariable) -> lis
             system=variable.name,
             name=level.name,
             labels=variable.codes_of(level.number),
-            codes=_above(variable, level.number)[leaf],
+            codes=variable.on_level(level.number, leaf),
         )
         for level in variable.levels
     ]
 
 
 def _leaves(version: DataVersion, unit: str, tree: Classification) -> IntArray:
+    """The finest code of each record, by its number among them; -1 for none."""
     records, _ = version.records(unit)
     values = collected(records.lazy().select(tree.source))[tree.source]
-    index = np.array([tree.index[code] for code in tree.leaves], dtype=np.int64)
+    numbers = {code: number for number, code in enumerate(tree.leaves)}
+    missing = numbers.get(tree.missing, -1)
     if tree.bounds is not None:
-        numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        between = np.searchsorted(np.array(tree.bounds), numbers, side="right") - 1
-        missing = tree.index.get(tree.missing, 0)
+        amounts = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        between = np.searchsorted(np.array(tree.bounds), amounts, side="right") - 1
         # Intervals are the first of the finest codes; the last may stand for missing values.
-        inside = ~np.isnan(numbers) & (between >= 0) & (between < len(tree.bounds) - 1)
-        return np.where(inside, index[np.clip(between, 0, len(index) - 1)], missing)
+        inside = ~np.isnan(amounts) & (between >= 0) & (between < len(tree.bounds) - 1)
+        return np.where(inside, between, missing)
     texts = code_texts(values, tree.source).fill_null(tree.missing)
-    known = pl.DataFrame({"code": list(tree.codes), "at": np.arange(len(tree.codes))})
+    known = pl.DataFrame({"code": list(numbers), "at": list(numbers.values())})
     place = texts.to_frame("code").join(known, on="code", how="left", maintain_order="left")
-    return place["at"].fill_null(0).to_numpy()
-
-
-def _above(variable: CatalogueVariable, number: int) -> IntArray:
-    """For each code of a tree, the place of the code of a level that it lies in; -1 for none."""
-    cut = {int(at): place for place, at in enumerate(variable.cuts[number].tolist())}
-    found = np.full(len(variable.tree), -1, dtype=np.int64)
-    for at in range(1, len(variable.tree)):
-        # Codes stand behind the one above them.
-        found[at] = cut.get(at, found[variable.tree.parents[at]])
-    return found
+    return place["at"].fill_null(-1).to_numpy()

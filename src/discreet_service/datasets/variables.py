@@ -87,9 +87,13 @@ class CatalogueVariable:
         """The codes of a level, in the order of the classification."""
         return tuple(self.tree.codes[at] for at in self.cuts[number].tolist())
 
-    def on_level(self, at: int, number: int) -> bool:
+    def stands_on(self, at: int, number: int) -> bool:
         """Whether the code at a position stands on a level."""
         return at in self._members[number]
+
+    def on_level(self, number: int, finest: PositionArray) -> PositionArray:
+        """Where finest codes, by their numbers, lie among the codes of a level; -1 stays so."""
+        return np.append(self.axis.up(-1, number), np.int32(-1))[finest]
 
     def coarsest_with(self, positions: Iterable[int]) -> int:
         """The coarsest level on which all of some codes stand; 0 if there is none."""
@@ -175,30 +179,40 @@ def grouped_apart(one: CatalogueVariable, level: int, other: CatalogueVariable, 
     """
     if one.tree.source != other.tree.source:
         return not set(one.joined).isdisjoint(other.joined)
-    pairs = set(zip(*_side_by_side((one, level), (other, more)), strict=True))
-    return len({mine for mine, _ in pairs}) < len(pairs) > len({theirs for _, theirs in pairs})
+    parts = common_parts(one, other)
+    if parts is None:
+        return min(len(one.cuts[level]), len(other.cuts[more])) > 1
+    mine, theirs = (
+        variable.on_level(number, places[:-1])
+        for variable, number, places in zip((one, other), (level, more), parts, strict=True)
+    )
+    pairs = np.unique(np.stack([mine, theirs]), axis=1).shape[1]
+    return len(np.unique(mine)) < pairs > len(np.unique(theirs))
 
 
-def _side_by_side(*sides: tuple[CatalogueVariable, int]) -> list[list[str]]:
-    """For all values that some levels of variables tell apart, the code on each level."""
-    trees = [variable.tree for variable, _ in sides]
+def common_parts(
+    one: CatalogueVariable, other: CatalogueVariable
+) -> tuple[PositionArray, PositionArray] | None:
+    """For each part of a column that two classifications tell apart, the finest code of both.
+
+    Codes by their number among the finest; -1 where a classification has none. The last part are
+    records without a value. None where codes and intervals cannot be compared.
+    """
+    both = (one.tree, other.tree)
+    bounds = [tree.bounds for tree in both if tree.bounds is not None]
+    if len(bounds) == 1:
+        return None
     # Below the first limit, and from each limit on; or the finest codes themselves.
-    values = [-np.inf, *sorted({bound for tree in trees for bound in tree.bounds or ()})]
-    texts = sorted({code for tree in trees if tree.bounds is None for code in tree.leaves})
+    values: list[float | str] = [-np.inf, *sorted({bound for some in bounds for bound in some})]
+    if not bounds:
+        values = sorted({code for tree in both for code in tree.leaves if code != tree.missing})
     found = []
-    for variable, level in sides:
-        tree, cut = variable.tree, set(variable.cuts[level].tolist())
-        leaves, codes = [tree.index[code] for code in tree.leaves], list[str]()
-        if tree.bounds is not None:
-            places = np.searchsorted(np.array(tree.bounds), values, side="right") - 1
-            inside = (places >= 0) & (places < len(tree.bounds) - 1)
-            at = [leaves[k] if ok else -1 for k, ok in zip(places.tolist(), inside, strict=True)]
-            at += [-1] * len(texts)
+    for tree in both:
+        numbers = {code: number for number, code in enumerate(tree.leaves)}
+        if tree.bounds is None:
+            places = [numbers.get(str(value), -1) for value in values]
         else:
-            at = [-1] * len(values) + [tree.index.get(text, -1) for text in texts]
-        for place in at:
-            while place >= 0 and place not in cut:
-                place = tree.parents[place]
-            codes.append(tree.codes[place] if place >= 0 else "")
-        found.append(codes)
-    return found
+            at = np.searchsorted(np.array(tree.bounds), values, side="right") - 1
+            places = np.where(at < len(tree.bounds) - 1, at, -1).tolist()
+        found.append(np.array([*places, numbers.get(tree.missing, -1)], dtype=np.int32))
+    return found[0], found[1]

@@ -220,18 +220,6 @@ ParametersOf = Callable[[str], Parameters]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CatalogueValue:
-    """A value column of which sums and means can be asked for."""
-
-    column: str
-    label: Mapping[str, str]  # language → name
-    unit: Mapping[str, str]  # language → unit
-    decimals: int | None  # Digits that are printed; None for the usual ones
-    sums: bool  # Whether sums can be asked for
-    means: bool  # Whether means can be asked for
-
-
-@dataclass(frozen=True, kw_only=True)
 class CatalogueUnit:
     """A kind of unit that can be counted."""
 
@@ -239,7 +227,7 @@ class CatalogueUnit:
     source: str  # The source of the programme with its records
     label: Mapping[str, str]  # language → name
     variables: Mapping[str, CatalogueVariable]  # What spans and filters its tables
-    values: Mapping[str, CatalogueValue]  # Its value columns
+    values: Mapping[str, UnitValueEntry]  # Its value columns, of which figures can be asked for
     figures: Mapping[str, FigureEntry]  # Key figures that the office offers
     # (variable, level) → its classification down to there, where that is counted faster
     coarser: FoldedTrees
@@ -472,31 +460,27 @@ def _unit(
     )
     # The value columns of a unit: those that have noise of their own.
     noisy = {} if inputs.parameters is None else inputs.parameters.magnitudes
-    values = {}
-    for column, entry in unit.values.items():
+    for column in unit.values:
         where = f"units.{name}.values.{column}"
         if column not in noisy:
             hint = nearest(column, list(noisy)) or "add [magnitudes.COLUMN]"
             problems.append(Problem(f"no noise for the column {column!r}", where, hint))
         elif not columns.is_number(column):
             problems.append(Problem(f"no numeric column {column!r}", where))
-        values[column] = CatalogueValue(column=column, **dict(entry))
-    problems += _figure_problems(name, unit, values, columns)
+    problems += _figure_problems(name, unit, columns)
     return CatalogueUnit(name=name, source=unit.source, label=unit.label, variables=variables,
-                         values=values, figures=unit.figures, coarser={})  # fmt: skip
+                         values=unit.values, figures=unit.figures, coarser={})  # fmt: skip
 
 
-def _figure_problems(
-    name: str, unit: UnitEntry, values: Mapping[str, CatalogueValue], columns: SourceColumns
-) -> list[Problem]:
+def _figure_problems(name: str, unit: UnitEntry, columns: SourceColumns) -> list[Problem]:
     problems = []
     known = [COUNTS, *unit.figures]
     for figure, entry in unit.figures.items():
         where = f"units.{name}.figures.{figure}"
         if figure in (COUNTS, "figure") or not figure.isidentifier():
             problems.append(Problem("invalid name of a figure", where))
-        if entry.of is not None and entry.of not in values:
-            hint = nearest(entry.of, list(values)) or f"add [units.{name}.values.{entry.of}]"
+        if entry.of is not None and entry.of not in unit.values:
+            hint = nearest(entry.of, list(unit.values)) or f"add [units.{name}.values.{entry.of}]"
             problems.append(Problem(f"value column {entry.of!r} not found", where, hint))
         problems += [
             Problem(f"figure {other!r} not found", where, nearest(other, known))

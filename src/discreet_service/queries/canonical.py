@@ -194,7 +194,7 @@ class _Reader:
         self, variable: CatalogueVariable, codes: Sequence[int], levels: Sequence[int], where: str
     ) -> None:
         """Codes that stand on none of the levels named."""
-        off = [at for at in codes if not any(variable.on_level(at, k) for k in levels)]
+        off = [at for at in codes if not any(variable.stands_on(at, k) for k in levels)]
         if off and levels:
             message = f"code {variable.tree.codes[off[0]]!r} is not on this level"
             self.wrong(message, f"{where}.codes", "remove level, or correct it")

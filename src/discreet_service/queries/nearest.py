@@ -123,7 +123,7 @@ def _wider(one: dict[str, Any], unit: CatalogueUnit) -> dict[str, Any] | None:
     tree, above = variable.tree, dict[str, None]()
     for code in one["codes"]:
         at = tree.index[code]
-        while not variable.on_level(at, level):
+        while not variable.stands_on(at, level):
             at = tree.parents[at]
         above[tree.codes[at]] = None
     return {**one, "level": level, "codes": [*above]}

@@ -20,7 +20,7 @@ from discreet.microdata import parse_filter
 from discreet.protection.parts import SUPPRESSED_PARTS, note
 from discreet.release import FigureEntry
 from discreet.tables import CellStatus, Note, ProtectedTable
-from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion, common_parts
 from discreet_service.policies import Policies, SparsityPolicy, hidden_parts
 from discreet_service.problems import ServiceError
 from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
@@ -60,14 +60,12 @@ def reached_levels(
 
 def _added_up(one: CatalogueVariable, level: int, other: CatalogueVariable) -> int:
     """The deepest level of another variable of which some code is made up of codes of a level."""
-    atoms = _atoms(one, other)
-    if atoms is None:  # nobody knows: all of it
+    parts = common_parts(one, other)
+    if parts is None:  # nobody knows: all of it
         return other.finest
-    mine, theirs = atoms
-    size = 1 + max(atom for each in (mine, theirs) for covered in each.values() for atom in covered)
-    own = _labels(one, level, mine, size)
+    own = one.on_level(level, parts[0])
     for number in range(other.finest, 0, -1):
-        if _some_is_made_up(own, _labels(other, number, theirs, size)):
+        if _some_is_made_up(own, other.on_level(number, parts[1])):
             return number
     return 0
 
@@ -89,57 +87,6 @@ def _some_is_made_up(own: PositionArray, codes: PositionArray) -> bool:
     several = [code for code in wanted.tolist() if int((pairs[0] == code).sum()) > 1]
     broken = codes[(codes >= 0) & ~whole]
     return len(wanted) > 1 and bool(len(np.setdiff1d(several, broken)))
-
-
-_Atoms = dict[int, list[int]]
-
-
-def _atoms(one: CatalogueVariable, other: CatalogueVariable) -> tuple[_Atoms, _Atoms] | None:
-    """Per finest code of both, by position, the smallest parts of the column that it covers."""
-    if (one.tree.bounds is None) != (other.tree.bounds is None):
-        return None
-    if one.tree.bounds is None:
-        numbers: dict[str | None, int] = {}
-        mine, theirs = (
-            {at: [numbers.setdefault(code, len(numbers))] for at, code in _leaves(item)}
-            for item in (one, other)
-        )
-        return mine, theirs
-    edges = np.unique([*(one.tree.bounds or ()), *(other.tree.bounds or ())])
-    return _intervals(one, edges), _intervals(other, edges)
-
-
-def _leaves(variable: CatalogueVariable) -> Iterator[tuple[int, str | None]]:
-    """The finest codes by position; None for what records without a value get."""
-    tree = variable.tree
-    for at in np.flatnonzero(tree.is_leaf).tolist():
-        code = tree.codes[at]
-        yield at, None if code == tree.missing else code
-
-
-def _intervals(variable: CatalogueVariable, edges: np.ndarray) -> _Atoms:
-    bounds = np.searchsorted(edges, np.asarray(variable.tree.bounds))
-    intervals: _Atoms = {}
-    number = 0
-    for at, code in _leaves(variable):
-        if code is None:
-            intervals[at] = [len(edges)]
-        else:
-            intervals[at] = [*range(int(bounds[number]), int(bounds[number + 1]))]
-            number += 1
-    return intervals
-
-
-def _labels(variable: CatalogueVariable, level: int, atoms: _Atoms, size: int) -> PositionArray:
-    """Per atom, the code of a level by its position; -1 where the classification has none."""
-    labels = np.full(size, -1, dtype=np.int32)
-    cut = set(variable.cuts[level].tolist())
-    for at, covered in atoms.items():
-        above = at
-        while above not in cut:
-            above = variable.tree.parents[above]
-        labels[covered] = above
-    return labels
 
 
 #: A variable that judges, and for each level of an answer, the level of it that stands for it.

@@ -181,28 +181,30 @@ def _day(milliseconds: int) -> str:
     return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC).date().isoformat()
 
 
+def _named(texts: Mapping[str, str], language: str, name: str) -> dict[str, Any]:
+    """What something is called in a language, and in all."""
+    return {"label": said_in(texts, language, name), "labels": dict(texts)}
+
+
 def _unit(unit: CatalogueUnit, language: str) -> dict[str, Any]:
     return {
         "name": unit.name,
-        "label": said_in(unit.label, language, unit.name),
-        "labels": dict(unit.label),
+        **_named(unit.label, language, unit.name),
         "variables": [_variable(variable, language) for variable in unit.variables.values()],
         "values": [
             {
-                "column": value.column,
-                "label": said_in(value.label, language, value.column),
-                "labels": dict(value.label),
+                "column": column,
+                **_named(value.label, language, column),
                 "unit": said_in(value.unit, language),
                 "measures": [*(["sum"] if value.sums else []), *(["mean"] if value.means else [])],
             }
-            for value in unit.values.values()
+            for column, value in unit.values.items()
         ],
         "figures": [
             {
                 "name": name,
                 "kind": figure.kind,
-                "label": said_in(figure.title, language, name),
-                "labels": dict(figure.title),
+                **_named(figure.title, language, name),
                 "unit": said_in(figure.unit, language),
             }
             for name, figure in unit.figures.items()
