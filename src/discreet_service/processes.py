@@ -49,9 +49,9 @@ def run_service(
     check: bool = False,
 ) -> None:
     """Serve until told to stop: in this process, or in several that share an address."""
-    stated = {"port": port, "processes": processes}
-    changed = {name: value for name, value in stated.items() if value is not None}
-    settings = dataclasses.replace(settings, **changed)
+    settings = dataclasses.replace(
+        settings, port=port or settings.port, processes=processes or settings.processes
+    )
     one_of_several = _began_by_server()
     if not (check or one_of_several):
         check_port(settings.host, settings.port)

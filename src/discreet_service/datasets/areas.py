@@ -64,7 +64,7 @@ def _levels(version: DataVersion, unit: str, variable: CatalogueVariable) -> lis
             system=variable.name,
             name=level.name,
             labels=variable.codes_of(level.number),
-            codes=variable.on_level(level.number, leaf),
+            codes=variable.on_level(level.number, leaf).astype(np.int64),
         )
         for level in variable.levels
     ]

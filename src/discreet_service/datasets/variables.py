@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import BoolArray, PositionArray
+from discreet.arrays import BoolArray, IntArray, PositionArray
 from discreet.classifications import Classification
 from discreet.disclosure import Axis
 
@@ -91,7 +91,7 @@ class CatalogueVariable:
         """Whether the code at a position stands on a level."""
         return at in self._members[number]
 
-    def on_level(self, number: int, finest: PositionArray) -> PositionArray:
+    def on_level(self, number: int, finest: PositionArray | IntArray) -> PositionArray:
         """Where finest codes, by their numbers, lie among the codes of a level; -1 stays so."""
         return np.append(self.axis.up(-1, number), np.int32(-1))[finest]
 
@@ -187,7 +187,7 @@ def grouped_apart(one: CatalogueVariable, level: int, other: CatalogueVariable, 
         for variable, number, places in zip((one, other), (level, more), parts, strict=True)
     )
     pairs = np.unique(np.stack([mine, theirs]), axis=1).shape[1]
-    return len(np.unique(mine)) < pairs > len(np.unique(theirs))
+    return bool(len(np.unique(mine)) < pairs > len(np.unique(theirs)))
 
 
 def common_parts(

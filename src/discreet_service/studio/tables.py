@@ -284,10 +284,10 @@ def _walk(parents: Sequence[int]) -> list[int]:
 def _measures(choices: TableChoices, language: str) -> list[dict[str, Any]]:
     unit, spoken = choices.unit, words("builder", language)
     found = [("count", said_in(unit.label, language, unit.name))]
-    for value in unit.values.values():
-        label = said_in(value.label, language, value.column)
-        found += [(f"sum:{value.column}", f"{label} ({spoken['sum']})")] if value.sums else []
-        found += [(f"mean:{value.column}", f"{label} ({spoken['mean']})")] if value.means else []
+    for column, value in unit.values.items():
+        label = said_in(value.label, language, column)
+        found += [(f"sum:{column}", f"{label} ({spoken['sum']})")] if value.sums else []
+        found += [(f"mean:{column}", f"{label} ({spoken['mean']})")] if value.means else []
     found += [(name, said_in(each.title, language, name)) for name, each in unit.figures.items()]
     chosen = choices.measures or ("count",)
     known = [name for name, _ in found]
