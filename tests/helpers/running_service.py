@@ -24,7 +24,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from discreet_service.application import RESOURCES, create_app, modules_of
-from discreet_service.operation.logs import JsonLines, service_log
+from discreet_service.operation import JsonLines, service_log
 from discreet_service.people import users
 from discreet_service.people.passwords import PasswordCost
 from discreet_service.permissions import ROLES, Grant, Principal

@@ -17,8 +17,7 @@ from discreet.demo import generate
 from discreet.microdata import Secret, described_records
 from discreet.operations import OPERATIONS, ChangedSource, MicrodataSource, Operation, fields_of
 from discreet.pretabular import METHODS
-from discreet_service.client import calls
-from discreet_service.client.conversations import run
+from discreet_service.client.conversations import ServiceCall, run
 from discreet_service.problems import ServiceError
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import RoleCallers, bare_service
@@ -132,7 +131,7 @@ def test_clients_send_settings_where_requests_have_them(row: Operation) -> None:
     beside = {"id": ["a"]} if row.on_records else {"by": ["a"]}
     conversation = run(row.name, pl.DataFrame(cells), **beside, **settings)
     call = next(conversation)
-    assert isinstance(call, calls.ServiceCall)
+    assert isinstance(call, ServiceCall)
     assert call.path == f"/api/v1/{row.address}{row.ends[0]}"
     assert f'"{name}"' in call.params["request"]
     if row.step:

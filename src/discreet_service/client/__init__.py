@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .calls import ServiceJob as ServiceJob
     from .clients import AsyncClient as AsyncClient
     from .clients import Client as Client
+    from .conversations import ServiceJob as ServiceJob
 
 lazy_face(__name__)

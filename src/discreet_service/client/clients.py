@@ -16,8 +16,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 import httpx
 
 from discreet_service.client import conversations
-from discreet_service.client.calls import ServiceCall
-from discreet_service.client.conversations import Conversation
+from discreet_service.client.conversations import Conversation, ServiceCall
 from discreet_service.problems import ServiceError
 
 Given = ParamSpec("Given")

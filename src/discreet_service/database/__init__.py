@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .batches import Statement as Statement
     from .batches import WriteBatch as WriteBatch
     from .connections import ServiceDatabase as ServiceDatabase
     from .connections import change_rows as change_rows
@@ -46,6 +47,5 @@ if TYPE_CHECKING:
     from .schema import UPKEEP_RUNS as UPKEEP_RUNS
     from .schema import USER_GRANTS as USER_GRANTS
     from .schema import USERS as USERS
-    from .statements import Statement as Statement
 
 lazy_face(__name__)

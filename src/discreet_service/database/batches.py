@@ -1,12 +1,13 @@
-"""Batches: what requests write goes to the disk together. One thread writes; nobody is told of a
-result before it is on the disk, and if it does not get there, nobody is.
+"""Batches: what requests write goes to the disk together, by statements that are prepared once. One
+thread writes; nobody is told of a result before it is on the disk, and if it does not get there,
+nobody is.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -15,12 +16,54 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from discreet_service.database.schema import SERVICE_CHANGES
-from discreet_service.database.statements import Statement
 
 _Result = TypeVar("_Result")
 _Work = tuple[Callable[["WriteBatch"], Any], Future[Any]]
 #: Pieces of work that are written together at most.
 _MOST_TOGETHER = 100
+
+
+class Statement:
+    """A statement with named values, written out once for each kind of database.
+
+    To build one takes many times as long as to run it.
+
+    >>> engine = sa.create_engine("sqlite://")
+    >>> one = Statement(sa.select(sa.bindparam("number", type_=sa.Integer()) + 1))
+    >>> with engine.connect() as connection:
+    ...     one.rows(connection, number=2)
+    [(3,)]
+    """
+
+    def __init__(self, statement: sa.ClauseElement, columns: Iterable[str] | None = None) -> None:
+        self._statement = statement
+        self._columns = None if columns is None else [*columns]
+        self._texts: dict[str, tuple[str, dict[str, Any]]] = {}
+
+    def rows(self, connection: sa.Connection, /, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows that it gives."""
+        found: list[tuple[Any, ...]] = self._run(connection, values).fetchall()
+        return found
+
+    def change(self, connection: sa.Connection, /, **values: Any) -> int:
+        """Change rows; how many were."""
+        return int(self._run(connection, values).rowcount)
+
+    def _run(self, connection: sa.Connection, values: Mapping[str, Any]) -> Any:
+        known = self._texts.get(connection.dialect.name) or self._written(connection.dialect)
+        driver: Any = connection.connection.driver_connection
+        return driver.execute(known[0], {**known[1], **values})
+
+    def _written(self, dialect: sa.Dialect) -> tuple[str, dict[str, Any]]:
+        """The statement as the driver takes it, with the values that it states itself."""
+        kind: Any = type(dialect)
+        named = kind(paramstyle="named" if dialect.name == "sqlite" else "pyformat")
+        written = self._statement.compile(dialect=named, column_keys=self._columns)
+        stated = {name: one for name, one in written.params.items() if one is not None}
+        found = self._texts[dialect.name] = (str(written), stated)
+        return found
+
+
 _COLUMNS = SERVICE_CHANGES.c
 _BEGUN = Statement(
     sa.update(SERVICE_CHANGES)

@@ -9,8 +9,8 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .context import JobContext as JobContext
+    from .context import JobInputs as JobInputs
     from .context import JobOutput as JobOutput
-    from .inputs import JobInputs as JobInputs
     from .kinds import checked_request as checked_request
     from .kinds import kind_of as kind_of
     from .queue import JobQueue as JobQueue

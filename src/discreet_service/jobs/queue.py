@@ -31,8 +31,7 @@ from discreet_service.database import (
     record_of,
     row_of,
 )
-from discreet_service.jobs.context import FinishedFile
-from discreet_service.jobs.inputs import JobInputs
+from discreet_service.jobs.context import FinishedFile, JobInputs
 from discreet_service.jobs.records import Job, JobEvent, JobPage, JobState
 from discreet_service.problems import ServiceError, problem_document
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .datasets import list_datasets as list_datasets
     from .datasets import publish_dataset_version as publish_dataset_version
     from .datasets import retire_dataset_version as retire_dataset_version
-    from .details import Part as Part
-    from .details import detail_page as detail_page
     from .etags import Content as Content
     from .etags import conditional as conditional
     from .etags import etag_of as etag_of
@@ -32,8 +30,10 @@ if TYPE_CHECKING:
     from .lists import Act as Act
     from .lists import Cell as Cell
     from .lists import PageTable as PageTable
+    from .lists import Part as Part
     from .lists import Value as Value
     from .lists import address as address
+    from .lists import detail_page as detail_page
     from .lists import list_page as list_page
     from .lists import path_to as path_to
     from .openapi import dependants as dependants

@@ -10,10 +10,9 @@ from pydantic import BaseModel, Field
 from discreet_service.people import NewApiKey, UserAccount
 from discreet_service.permissions import ALL, ROLES, Grant, Permission
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.details import Part
 from discreet_service.web.forms import PageForm, sent
 from discreet_service.web.keys import GrantBody, KeyId
-from discreet_service.web.lists import Cell, list_page
+from discreet_service.web.lists import Cell, Part, list_page
 from discreet_service.web.pages import (
     NavigationEntry,
     back_to,

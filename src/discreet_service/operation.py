@@ -1,5 +1,5 @@
-"""The log of the service: one JSON object a line on stderr, of closed words and numbers. No path
-with its codes, no query, no body, no message of an exception is ever logged.
+"""Operation: figures about the service, and its log: one JSON object a line on stderr, of closed
+words and numbers. No path with its codes, no query, no body, no message of an exception is logged.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ServiceMetrics:
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self.registry)
         every = CollectorRegistry()
-        MultiProcessCollector(every)
+        MultiProcessCollector(every)  # type: ignore[no-untyped-call]
         return generate_latest(every)
 
 
