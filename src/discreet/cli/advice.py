@@ -4,47 +4,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from discreet.cli.program import Json, command, names, pairs, show
-from discreet.cli.records import Read, stated
+from discreet.cli.program import SINGLE, command, names, pairs, show
+from discreet.cli.records import stated
 
 if TYPE_CHECKING:
     from discreet.release import Question
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    line = "discreet advise persons.csv --publish counts --readers repeatedly"
-    command(app, "advise", example=line)(advise)
-
-
+@command(SINGLE, "advise")
 def advise(
-    file: Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")],
-    publish: Annotated[
-        Literal["counts", "sums", "records", "research"] | None,
-        typer.Option(help="Kind of publication."),
-    ] = None,
-    readers: Annotated[
-        Literal["once", "repeatedly", "on-demand", "anyone"] | None,
-        typer.Option(help="Frequency and audience."),
-    ] = None,
-    answer: Annotated[
-        list[str] | None,
-        typer.Option(help="Answer to a further question: additive=yes, blanks=no; repeatable."),
-    ] = None,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Spanning variables or key variables.")
-    ] = None,
-    value: Annotated[str | None, typer.Option(help="Column to sum.")] = None,
-    id_: Annotated[
-        str | None, typer.Option("--id", help="Column that identifies a record or a unit.")
-    ] = None,
-    read: Read = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the advice.")] = "en",
-    as_json: Json = False,
+    file: Path,
+    publish: Literal["counts", "sums", "records", "research"] | None = None,
+    readers: Literal["once", "repeatedly", "on-demand", "anyone"] | None = None,
+    answer: list[str] | None = None,
+    by: list[str] | None = None,
+    value: str | None = None,
+    id_: str | None = None,
+    read: list[str] | None = None,
+    language: Literal["en", "de"] = "en",
+    as_json: bool = False,
 ) -> None:
     """Recommend a method for a file of records, with its price and the first commands."""
     from discreet.release import advise as advised

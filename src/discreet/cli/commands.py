@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from discreet._version import __version__
 from discreet.cli.program import (
-    By,
+    SINGLE,
     CommandGroup,
-    Grid,
-    Json,
-    KeyDigits,
-    Trees,
     command,
     group,
     names,
@@ -22,7 +18,7 @@ from discreet.cli.program import (
     show,
     trees_from,
 )
-from discreet.cli.records import Read, ShowValues, opened
+from discreet.cli.records import opened
 
 app = group("Statistical disclosure control for official statistics.", kind=CommandGroup)
 
@@ -43,20 +39,12 @@ def program(
     """Statistical disclosure control for official statistics."""
 
 
-@command(app, "demo", example="discreet demo --out demo-output --persons 20000")
+@command(SINGLE, "demo")
 def demo(
-    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo-output"),
-    persons: Annotated[
-        int, typer.Option(min=1, help="Number of persons in the synthetic census.")
-    ] = 20_000,
-    products: Annotated[
-        bool,
-        typer.Option(
-            "--products",
-            help="Also write a database, regional tables, a grid, an atlas and a hypercube.",
-        ),
-    ] = False,
-    as_json: Json = False,
+    out: Path = Path("demo-output"),
+    persons: int = 20_000,
+    products: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Create a synthetic census and a business survey, and protect tables of both."""
     from discreet.demo import run
@@ -66,31 +54,21 @@ def demo(
     show(summary.text(), summary.described(), as_json=as_json)
 
 
-@command(
-    app,
-    "tabulate",
-    example="discreet tabulate keyed.parquet --by region,sex --record-key record_key "
-    "--out cells.parquet --confidential",
-)
+@command(SINGLE, "tabulate")
 def tabulate(
-    file: Annotated[Path, typer.Argument(help="Microdata file.")],
-    by: By,
-    out: Annotated[Path, typer.Option(help="File of cells to write: .parquet or .csv.")],
-    confidential: Annotated[
-        bool,
-        typer.Option(
-            "--confidential", help="Confirms that the written cells are true and confidential."
-        ),
-    ] = False,
-    record_key: Annotated[str | None, typer.Option(help="Column of record keys.")] = None,
-    key_grid: Grid = "10^15",
-    key_digits: KeyDigits = "exact",
-    where: Annotated[str | None, typer.Option(help="Filter, such as: age >= 18")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None,
-    classification: Trees = None,
-    read: Read = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    file: Path,
+    by: list[str],
+    out: Path,
+    confidential: bool = False,
+    record_key: str | None = None,
+    key_grid: str = "10^15",
+    key_digits: Literal["exact", "round"] = "exact",
+    where: str | None = None,
+    weight: str | None = None,
+    classification: list[str] | None = None,
+    read: list[str] | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Tabulate microdata and write the TRUE cells, for internal use only."""
     if not confidential:

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from discreet.cli.params import KeyFile, PassphraseEnv, PassphraseFile
-from discreet.cli.program import Json, command, group, pairs, show
-from discreet.cli.records import ShowValues
+from discreet.cli.program import command, group, pairs, show
 
 if TYPE_CHECKING:
     from discreet.release import PackageKey
 
 app = group("Build partial aggregates where the microdata are, and join them for tables.")
-
-Out = Annotated[Path, typer.Option(help="File to write, .cube, mode 0600. CONFIDENTIAL.")]
-Sign = Annotated[Path | None, typer.Option(help="File of the key that signs.")]
 
 
 def _named(file: Path | None, variable: str | None, passphrase: Path | None) -> PackageKey | None:
@@ -26,28 +19,19 @@ def _named(file: Path | None, variable: str | None, passphrase: Path | None) -> 
     return PackageKey.named(key_file=file, passphrase_env=variable, passphrase_file=passphrase)
 
 
-@command(app, "make", example="discreet cube make part.parquet --programme P.toml --out part.cube")
+@command(app, "make")
 def make(
-    programme: Annotated[Path, typer.Option(help="Table programme, the same for all parts.")],
-    out: Out,
-    part: Annotated[
-        Path | None,
-        typer.Argument(
-            help="File with part of the microdata (default: the data of the programme)."
-        ),
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option(help="Source of the tables (default: the main source).")
-    ] = None,
-    data: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE: microdata of another source.")
-    ] = None,
-    sign: Sign = None,
-    key_file: KeyFile = None,
-    passphrase_env: PassphraseEnv = None,
-    passphrase_file: PassphraseFile = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    programme: Path,
+    out: Path,
+    part: Path | None = None,
+    source: str | None = None,
+    data: list[str] | None = None,
+    sign: Path | None = None,
+    key_file: Path | None = None,
+    passphrase_env: str | None = None,
+    passphrase_file: Path | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Add up records to the cubes that the tables of a programme are made of."""
     from discreet.release import make_cubes, read_programme
@@ -63,21 +47,16 @@ def make(
     show(f"The partial aggregates are in {cubes}.", described, as_json=as_json)
 
 
-@command(app, "join", example="discreet cube join north.cube south.cube --out all.cube")
+@command(app, "join")
 def join(
-    cubes: Annotated[
-        list[Path], typer.Argument(help="Files of partial aggregates, each of different records.")
-    ],
-    out: Out,
-    verify_key: Annotated[
-        list[Path] | None,
-        typer.Option(help="Public keys, one of which must have signed each file."),
-    ] = None,
-    sign: Sign = None,
-    key_file: KeyFile = None,
-    passphrase_env: PassphraseEnv = None,
-    passphrase_file: PassphraseFile = None,
-    as_json: Json = False,
+    cubes: list[Path],
+    out: Path,
+    verify_key: list[Path] | None = None,
+    sign: Path | None = None,
+    key_file: Path | None = None,
+    passphrase_env: str | None = None,
+    passphrase_file: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Join cubes of different records; in any order, the same bytes come out."""
     from discreet.release import join_cube_files
@@ -87,13 +66,13 @@ def join(
     show(f"{len(cubes):,} files are joined in {files}.", {"out": str(files)}, as_json=as_json)
 
 
-@command(app, "show", example="discreet cube show all.cube")
+@command(app, "show")
 def show_cubes(
-    file: Annotated[Path, typer.Argument(help="File of partial aggregates.")],
-    key_file: KeyFile = None,
-    passphrase_env: PassphraseEnv = None,
-    passphrase_file: PassphraseFile = None,
-    as_json: Json = False,
+    file: Path,
+    key_file: Path | None = None,
+    passphrase_env: str | None = None,
+    passphrase_file: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Say what is in a file of cubes. CONFIDENTIAL: numbers of records and cells."""
     from discreet.release import describe_cubes

@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from discreet.cli.program import Json, command, group, pairs, show
-from discreet.cli.records import Read, programme_keys
+from discreet.cli.program import command, group, pairs, show
+from discreet.cli.records import programme_keys
 
 app = group("Draft table programmes from SDMX structures.")
 
 
-@command(
-    app,
-    "from-structure",
-    example="discreet programme from-structure structure.xml --records persons.parquet "
-    "--id person_id --column GEO=municipality --column SEX=sex --constant TIME_PERIOD=2021 "
-    "--out hypercubes",
-)
+@command(app, "from-structure")
 def from_structure(
-    structure: Annotated[Path, typer.Argument(help="SDMX structure message: .xml or .json.")],
-    records: Annotated[Path, typer.Option(help="Microdata file. CONFIDENTIAL.")],
-    out: Annotated[Path, typer.Option(help="Folder for the programme and its hierarchies.")],
-    column: Annotated[list[str], typer.Option(help="DIMENSION=COLUMN of the microdata.")],
-    constant: Annotated[
-        list[str] | None, typer.Option(help="DIMENSION=CODE shared by all values.")
-    ] = None,
-    squares: Annotated[
-        list[str] | None, typer.Option(help="Dimension of grid cells of 1 km.")
-    ] = None,
-    id_: Annotated[str | None, typer.Option("--id", help="Identifier column.")] = None,
-    record_key: Annotated[
-        str | None, typer.Option(help="Column of existing record keys, instead of --id.")
-    ] = None,
-    secret: Annotated[Path, typer.Option(help="File of the secret.")] = Path("secret.key"),
-    ptable: Annotated[Path, typer.Option(help="Perturbation table.")] = Path("ptable.json"),
-    title: Annotated[str, typer.Option(help="Heading of the release.")] = "Hypercubes",
-    read: Read = None,
-    as_json: Json = False,
+    structure: Path,
+    records: Path,
+    out: Path,
+    column: list[str],
+    constant: list[str] | None = None,
+    squares: list[str] | None = None,
+    id_: str | None = None,
+    record_key: str | None = None,
+    secret: Path = Path("secret.key"),
+    ptable: Path = Path("ptable.json"),
+    title: str = "Hypercubes",
+    read: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Draft a programme and the names of its transmission from an SDMX structure."""
     from discreet.files import make_folder

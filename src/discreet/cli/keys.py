@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from discreet.cli.program import Grid, Json, command, group, names, secret_from, show
-from discreet.cli.records import Read, ShowValues, opened, stated
+from discreet.cli.program import command, group, names, secret_from, show
+from discreet.cli.records import opened, stated
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
 
 app = group("Create and pass on record keys. All files are confidential.")
 
-SecretFile = Annotated[Path | None, typer.Option(help="Secret file, mode 0600.")]
-SecretVariable = Annotated[str | None, typer.Option(help="Environment variable with the secret.")]
 
-
-@command(app, "secret", example="discreet keys secret secret.key")
+@command(app, "secret")
 def make_secret(
-    file: Annotated[Path, typer.Argument(help="File to write; it must not exist.")],
-    as_json: Json = False,
+    file: Path,
+    as_json: bool = False,
 ) -> None:
     """Write a new random secret, readable by its owner only."""
     from discreet.microdata import Secret
@@ -31,23 +28,18 @@ def make_secret(
     show(f"A new secret is in {file}. Keep it safe.", {"secret": str(file)}, as_json=as_json)
 
 
-@command(
-    app,
-    "add",
-    example="discreet keys add persons.parquet --id person_id --secret-file secret.key "
-    "--out keyed.parquet",
-)
+@command(app, "add")
 def add(
-    file: Annotated[Path, typer.Argument(help="Microdata file.")],
-    identifier: Annotated[list[str], typer.Option("--id", help="Identifier column or columns.")],
-    out: Annotated[Path, typer.Option(help="Parquet file to write.")],
-    secret_file: SecretFile = None,
-    secret_env: SecretVariable = None,
-    column: Annotated[str, typer.Option(help="Name of the new column.")] = "record_key",
-    grid: Grid = "10^15",
-    read: Read = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    file: Path,
+    identifier: list[str],
+    out: Path,
+    secret_file: Path | None = None,
+    secret_env: str | None = None,
+    column: str = "record_key",
+    grid: str = "10^15",
+    read: list[str] | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Add record keys to a file of records."""
     from discreet.microdata import add_keys_to_file
@@ -72,45 +64,23 @@ def _secret(file: Path | None, variable: str | None) -> Secret:
     return secret
 
 
-@command(
-    app,
-    "period",
-    example="discreet keys period persons-2026.parquet --id person_id --period 2026 "
-    "--option changed --watch region,sex,age_group --previous keyed-2025.parquet "
-    "--secret-file secret.key --out keyed-2026.parquet",
-)
+@command(app, "period")
 def period_keys(
-    file: Annotated[Path, typer.Argument(help="Microdata file of the period.")],
-    identifier: Annotated[
-        list[str], typer.Option("--id", help="Identifier column or columns of the unit.")
-    ],
-    period: Annotated[str, typer.Option(help="Name of the period, such as 2026.")],
-    option: Annotated[
-        Literal["same", "period", "changed"],
-        typer.Option(
-            help=(
-                "Validity of a unit's key: same (permanent), period (new in each period) or "
-                "changed (new after a change)."
-            )
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")],
-    watch: Annotated[
-        list[str] | None, typer.Option(help="With --option changed: columns used in tables.")
-    ] = None,
-    previous: Annotated[
-        Path | None, typer.Option(help="Keyed microdata of the previous period.")
-    ] = None,
-    first: Annotated[
-        bool, typer.Option("--first", help="With --option changed: this is the first period.")
-    ] = False,
-    secret_file: SecretFile = None,
-    secret_env: SecretVariable = None,
-    column: Annotated[str, typer.Option(help="Name of the new column.")] = "record_key",
-    grid: Grid = "10^15",
-    read: Read = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    file: Path,
+    identifier: list[str],
+    period: str,
+    option: Literal["same", "period", "changed"],
+    out: Path,
+    watch: list[str] | None = None,
+    previous: Path | None = None,
+    first: bool = False,
+    secret_file: Path | None = None,
+    secret_env: str | None = None,
+    column: str = "record_key",
+    grid: str = "10^15",
+    read: list[str] | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Add the keys of a period of a yearly statistic to a file of records."""
     from discreet.microdata import read_microdata, with_period_keys
@@ -132,36 +102,22 @@ def period_keys(
     show(f"Records with keys of {period} are in {written}.", {"out": str(written)}, as_json=as_json)
 
 
-@command(
-    app,
-    "inherit",
-    example="discreet keys inherit persons.parquet --by household_id --unit household "
-    "--out households.parquet",
-)
+@command(app, "inherit")
 def inherit(
-    file: Annotated[Path, typer.Argument(help="File of the parts, with their keys.")],
-    by: Annotated[list[str], typer.Option(help="Column or columns that identify the unit.")],
-    out: Annotated[Path, typer.Option(help="File of units to write: .parquet or .csv.")],
-    record_key: Annotated[str, typer.Option(help="Column of keys.")] = "record_key",
-    grid: Grid = "10^15",
-    keep: Annotated[list[str] | None, typer.Option(help="Further columns of the unit.")] = None,
-    onto: Annotated[
-        Path | None, typer.Option(help="Existing file of units that receives the keys.")
-    ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Kind of unit for derived keys, such as household.")
-    ] = None,
-    inheritance: Annotated[
-        str | None,
-        typer.Option(
-            help='"plain": units have the sum of the keys of their parts, and the same noise.'
-        ),
-    ] = None,
-    secret_file: SecretFile = None,
-    secret_env: SecretVariable = None,
-    read: Read = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    file: Path,
+    by: list[str],
+    out: Path,
+    record_key: str = "record_key",
+    grid: str = "10^15",
+    keep: list[str] | None = None,
+    onto: Path | None = None,
+    unit: str | None = None,
+    inheritance: str | None = None,
+    secret_file: Path | None = None,
+    secret_env: str | None = None,
+    read: list[str] | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Give units the keys that they inherit from their parts.
 

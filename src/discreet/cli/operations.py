@@ -19,23 +19,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from discreet.cli.program import (
-    By,
-    Complete,
-    FoundCodes,
-    Grid,
-    Json,
-    KeyDigits,
-    Trees,
+    SINGLE,
     command,
-    group,
     names,
+    options_of,
     secret_from,
     show,
     trees_from,
     warn,
+    with_parameters,
 )
-from discreet.cli.records import Read, ShowValues, opened
-from discreet.cli.setting_options import option_of, stated_settings, with_parameters, word_of
+from discreet.cli.records import opened
+from discreet.cli.setting_options import option_of, stated_settings, word_of
 from discreet.errors import DiscreetError
 from discreet.operations import (
     OPERATIONS,
@@ -53,29 +48,22 @@ from discreet.operations import (
 if TYPE_CHECKING:
     from discreet.microdata import Secret
 
-app = group("Methods for cells from other tools.")
-
 # -- what goes in -----------------------------------------------------------------
-
-Cells = Annotated[Path, typer.Argument(help="File with one row per cell. CONFIDENTIAL.")]
-
-
-CountColumn = Annotated[str, typer.Option(help="Column with the number of records.")]
 
 
 def _counts(
     name: str,
-    cells: Cells,
-    by: By,
-    count: CountColumn,
-    cell_key: Annotated[str | None, typer.Option(help="Column with the cell keys.")] = None,
-    key_grid: Grid = "10^15",
-    key_digits: KeyDigits = "exact",
-    weight: Annotated[str | None, typer.Option(help="Column with the sum of weights.")] = None,
-    found_codes: FoundCodes = "list",
-    classification: Trees = None,
-    read: Read = None,
-    show_values: ShowValues = False,
+    cells: Path,
+    by: list[str],
+    count: str,
+    cell_key: str | None = None,
+    key_grid: str = "10^15",
+    key_digits: Literal["exact", "round"] = "exact",
+    weight: str | None = None,
+    found_codes: Literal["list", "hide"] = "list",
+    classification: list[str] | None = None,
+    read: list[str] | None = None,
+    show_values: bool = False,
     values: Any = None,
 ) -> CountSource:
     from discreet.protection.noise import check_found_codes
@@ -99,19 +87,11 @@ def _counts(
 
 def _magnitudes(
     name: str,
-    value: Annotated[str, typer.Option(help="Column with the sum of the values.")],
-    largest: Annotated[
-        list[str], typer.Option(help="Columns with the largest contributions, largest first.")
-    ],
-    smallest: Annotated[
-        str | None, typer.Option(help="Column with the smallest value, for --of range.")
-    ] = None,
-    value_count: Annotated[
-        str | None, typer.Option(help="Column with the number of records with a value.")
-    ] = None,
-    value_key: Annotated[
-        str | None, typer.Option(help="Column with the cell keys of those records.")
-    ] = None,
+    value: str,
+    largest: list[str],
+    smallest: str | None = None,
+    value_count: str | None = None,
+    value_key: str | None = None,
     **counts: Any,
 ) -> MagnitudeSource:
     from discreet.tables import ValueColumns
@@ -129,12 +109,12 @@ def _magnitudes(
 
 def _protected_counts(
     name: str,
-    cells: Annotated[Path, typer.Argument(help="File with one row per protected cell.")],
-    by: By,
-    value: Annotated[str, typer.Option(help="Column with the values.")] = "value",
-    classification: Trees = None,
-    read: Read = None,
-    show_values: ShowValues = False,
+    cells: Path,
+    by: list[str],
+    value: str = "value",
+    classification: list[str] | None = None,
+    read: list[str] | None = None,
+    show_values: bool = False,
 ) -> ProtectedSource:
     from discreet.release import cell_table
 
@@ -144,14 +124,14 @@ def _protected_counts(
 
 def _records(
     name: str,
-    file: Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")],
-    by: By,
-    value: Annotated[str, typer.Option(help="Column to sum.")],
-    where: Annotated[str | None, typer.Option(help="Filter, such as: size >= 10")] = None,
-    decimals: Annotated[int, typer.Option(help="Digits after the decimal point.")] = 0,
-    classification: Trees = None,
-    read: Read = None,
-    show_values: ShowValues = False,
+    file: Path,
+    by: list[str],
+    value: str,
+    where: str | None = None,
+    decimals: int = 0,
+    classification: list[str] | None = None,
+    read: list[str] | None = None,
+    show_values: bool = False,
 ) -> UnitSource:
     from discreet.microdata import read_microdata
     from discreet.release import spanning_of
@@ -165,23 +145,17 @@ def _records(
 
 def _sensitive(
     name: str,
-    file: Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")],
-    by: By,
-    rule: Annotated[
-        list[str] | None, typer.Option(help="Sensitivity rule: n=3, p=10, nk=2,85, …; repeatable.")
-    ] = None,
-    rules: Annotated[Path | None, typer.Option(help="TOML file of rules.")] = None,
-    value: Annotated[
-        str | None, typer.Option(help="Column to sum (default: count records).")
-    ] = None,
-    holding: Annotated[
-        str | None, typer.Option(help="Column of the holding, which groups records.")
-    ] = None,
-    where: Annotated[str | None, typer.Option(help="Filter, such as: size >= 10")] = None,
-    decimals: Annotated[int, typer.Option(help="Digits after the decimal point.")] = 0,
-    classification: Trees = None,
-    read: Read = None,
-    show_values: ShowValues = False,
+    file: Path,
+    by: list[str],
+    rule: list[str] | None = None,
+    rules: Path | None = None,
+    value: str | None = None,
+    holding: str | None = None,
+    where: str | None = None,
+    decimals: int = 0,
+    classification: list[str] | None = None,
+    read: list[str] | None = None,
+    show_values: bool = False,
 ) -> SensitiveSource:
     from discreet.release import RecordTable, rules_from, spanning_of
 
@@ -215,48 +189,31 @@ _READERS: Mapping[type[Source], Callable[..., Source]] = {
 
 
 def _protect(
-    out: Annotated[Path, typer.Option(help="File to write: csv, xlsx, html, parquet, json.")],
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the table.")] = "en",
-    complete: Complete = None,
-    internal: Annotated[
-        Path | None,
-        typer.Option(help="JSON file for the study of the effects. CONFIDENTIAL."),
-    ] = None,
-    as_json: Json = False,
+    out: Path,
+    language: Literal["en", "de"] = "en",
+    complete: bool | None = None,
+    internal: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """The options of every method."""
 
 
 def _draw(
-    secret: Annotated[
-        Path | None, typer.Option("--secret", "--seed-file", help="Secret file for random draws.")
-    ] = None,
-    secret_env: Annotated[
-        str | None,
-        typer.Option("--secret-env", "--seed-env", help="Environment variable with the secret."),
-    ] = None,
+    secret: Path | None = None,
+    secret_env: str | None = None,
 ) -> None:
     """The options of methods that draw random numbers."""
 
 
 def _follow(
-    programme: Annotated[
-        Path | None,
-        typer.Option(
-            help="TOML programme with sums, key figures and subtables, instead of the options."
-        ),
-    ] = None,
+    programme: Path | None = None,
 ) -> None:
     """The option of methods that a programme for cells may replace."""
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    return list(inspect.signature(function, eval_str=True).parameters.values())
-
-
 def _going_in(takes: type[Source]) -> list[inspect.Parameter]:
     """The options of what goes in: magnitudes have those of counts besides."""
-    own = _parameters(_READERS[takes])[1:]
+    own = options_of(_READERS[takes])[1:]
     if takes is MagnitudeSource:
         counts = [
             item.replace(default=inspect.Parameter.empty) if item.name == "cell_key" else item
@@ -277,11 +234,11 @@ def add_command(operation: Operation) -> None:
     fields = fields_of(operation.settings, operation.package)
     going_in = _going_in(operation.takes)
     parameters = [*going_in, *(option_of(field) for field in fields)]
-    parameters += [] if operation.draws is draws_nothing else _parameters(_draw)
+    parameters += [] if operation.draws is draws_nothing else options_of(_draw)
     if operation.programme:
         options = [option_of(field, needed=False) for field in fields]
-        parameters = [_optional(item) for item in going_in] + options + _parameters(_follow)
-    parameters += _parameters(_protect)
+        parameters = [_optional(item) for item in going_in] + options + options_of(_follow)
+    parameters += options_of(_protect)
     parameters.sort(key=lambda item: item.default is not inspect.Parameter.empty)
     usual = {item.name: item.default for item in parameters}
     needed = {item.name for item in going_in if item.default is inspect.Parameter.empty}
@@ -340,7 +297,7 @@ def add_command(operation: Operation) -> None:
 
     text = operation.words(operation.name)["command"]
     whole = with_parameters(run, parameters, text)
-    command(app, operation.command, example=operation.example)(whole)
+    command(SINGLE, operation.command, example=operation.example)(whole)
 
 
 def _optional(parameter: inspect.Parameter) -> inspect.Parameter:

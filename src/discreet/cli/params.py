@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from discreet.cli.program import Json, command, group, show, warn
+from discreet.cli.program import command, group, show, warn
 
 app = group("Pack all parameters of a protected result into one signed, encrypted file.")
 
-Package = Annotated[Path, typer.Argument(help="Package, NAME.dcparams.")]
-KeyFile = Annotated[Path | None, typer.Option(help="Key file of the package, mode 0600.")]
-PassphraseEnv = Annotated[
-    str | None, typer.Option(help="Environment variable with the passphrase of the package.")
-]
-PassphraseFile = Annotated[
-    Path | None, typer.Option(help="File with the passphrase of the package, mode 0600.")
-]
 
-
-@command(app, "keys", example="discreet params keys office")
+@command(app, "keys")
 def keys(
-    out: Annotated[Path, typer.Argument(help="Name of the key pair: NAME.key and NAME.pub.")],
-    as_json: Json = False,
+    out: Path,
+    as_json: bool = False,
 ) -> None:
     """Make a pair of keys that sign packages and verify them."""
     from discreet.release import write_key_pair
@@ -42,35 +32,20 @@ def keys(
     show(text, described, as_json=as_json)
 
 
-@command(
-    app,
-    "pack",
-    example="discreet params pack programme.toml --out census.dcparams --statistic census-2026 "
-    "--version 3 --sign-key office.key --key-file package.key",
-)
+@command(app, "pack")
 def pack(
-    programme: Annotated[
-        Path, typer.Argument(help="Programme, or TOML file with its parameter sections.")
-    ],
-    out: Annotated[Path, typer.Option(help="Package to write, NAME.dcparams.")],
-    statistic: Annotated[
-        str, typer.Option(help="Name of the statistic (readable without the key).")
-    ],
-    version: Annotated[str, typer.Option(help="Version (readable without the key).")],
-    sign_key: Annotated[Path | None, typer.Option(help="Signing key.")] = None,
-    unsigned: Annotated[
-        bool, typer.Option("--unsigned", help="Package without signature.")
-    ] = False,
-    key_file: KeyFile = None,
-    passphrase_env: PassphraseEnv = None,
-    passphrase_file: PassphraseFile = None,
-    with_secret: Annotated[
-        bool, typer.Option("--with-secret", help="Include the secret of the record keys.")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an existing package.")
-    ] = False,
-    as_json: Json = False,
+    programme: Path,
+    out: Path,
+    statistic: str,
+    version: str,
+    sign_key: Path | None = None,
+    unsigned: bool = False,
+    key_file: Path | None = None,
+    passphrase_env: str | None = None,
+    passphrase_file: Path | None = None,
+    with_secret: bool = False,
+    overwrite: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Put the parameters of a programme into one encrypted, signed file."""
     from discreet.protection.noise import noise_warnings
@@ -113,22 +88,16 @@ def pack(
     show(described.text(), described.described(), as_json=as_json)
 
 
-@command(app, "verify", example="discreet params verify census.dcparams --verify-key office.pub")
+@command(app, "verify")
 def verify(
-    file: Package,
-    verify_key: Annotated[
-        Path | None, typer.Option(help="Expected public key of the signature.")
-    ] = None,
-    key_file: KeyFile = None,
-    passphrase_env: PassphraseEnv = None,
-    passphrase_file: PassphraseFile = None,
-    signer: Annotated[
-        str | None, typer.Option(help="Expected short name of the signing key.")
-    ] = None,
-    allow_unsigned: Annotated[
-        bool, typer.Option("--allow-unsigned", help="Accept a package without signature.")
-    ] = False,
-    as_json: Json = False,
+    file: Path,
+    verify_key: Path | None = None,
+    key_file: Path | None = None,
+    passphrase_env: str | None = None,
+    passphrase_file: Path | None = None,
+    signer: str | None = None,
+    allow_unsigned: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Check a package: its signature, and with its key all that is in it."""
     from discreet.release import PackageKey, verify_package
@@ -144,8 +113,8 @@ def verify(
     show(verified.text(), verified.described(), as_json=as_json)
 
 
-@command(app, "show", example="discreet params show census.dcparams")
-def show_package(file: Package, as_json: Json = False) -> None:
+@command(app, "show")
+def show_package(file: Path, as_json: bool = False) -> None:
     """Say what a package is; needs no key and shows no parameter."""
     from discreet.release import describe_package
 

@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
-from discreet.cli.program import Json, command, group, pairs, show
-from discreet.cli.records import ShowValues
+from discreet.cli.program import command, group, pairs, show
 
 app = group("Tune the thresholds that decide which subtables are published.")
 
 
-@command(
-    app,
-    "tune",
-    example="discreet parts tune programme.toml --vary max_share_small=0.3,0.5,0.7 --target 0.98",
-)
+@command(app, "tune")
 def tune(
-    programme: Annotated[Path, typer.Argument(help="Table programme. CONFIDENTIAL.")],
-    vary: Annotated[
-        list[str], typer.Option(help="THRESHOLD=VALUES to try, separated by commas; repeatable.")
-    ],
-    target: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Target share of areas that are published completely."),
-    ] = 0.98,
-    reading: Annotated[
-        Literal["each-table", "all-tables"],
-        typer.Option(help="Scope of the target: each table, or all tables together."),
-    ] = "each-table",
-    level: Annotated[
-        str | None,
-        typer.Option(help="Level of the areas, by name or number (default: the finest)."),
-    ] = None,
-    table: Annotated[
-        list[str] | None, typer.Option(help="Table to examine; repeatable (default: all tables).")
-    ] = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    programme: Path,
+    vary: list[str],
+    target: float = 0.98,
+    reading: Literal["each-table", "all-tables"] = "each-table",
+    level: str | None = None,
+    table: list[str] | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Try thresholds on the tables of a programme, and print what each does. CONFIDENTIAL."""
     from discreet.release import tune_programme

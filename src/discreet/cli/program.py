@@ -15,12 +15,14 @@ import json
 import re
 import sys
 import threading
+import tomllib
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -173,39 +175,67 @@ def _print_object(described: dict[str, Any]) -> None:
     typer.echo(json.dumps({"error": whole}, ensure_ascii=False, indent=2))
 
 
-By = Annotated[list[str], typer.Option(help="Spanning variables, separated by commas or repeated.")]
-Decimals = Annotated[
-    int,
-    typer.Option(min=0, max=15, help="Decimals of weighted values (0: whole numbers)."),
-]
-Multiples = Annotated[int, typer.Option(min=1, max=1_000_000, help="Base of rounding, such as 10.")]
-FoundCodes = Annotated[
-    Literal["list", "hide"],
-    typer.Option(help='"hide" omits categories that occur only in the data and have no value.'),
-]
-Complete = Annotated[
-    bool | None,
-    typer.Option(
-        "--complete/--sparse",
-        help="Include empty cells (default: up to 100,000 cells).",
-    ),
-]
-Grid = Annotated[str, typer.Option(help="Key grid: 256, 4096, 2^32, 10^15, …")]
-KeyDigits = Annotated[
-    Literal["exact", "round"],
-    typer.Option(help='"round" for keys with more than 15 digits, such as sums of floats.'),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Totals = Annotated[
-    list[str] | None,
-    typer.Option(help="NAME=CODE of the total of a variable in --official that the cells lack."),
-]
-Trees = Annotated[
-    list[str] | None,
-    typer.Option("--classification", help="NAME=FILE with the hierarchy of a variable."),
-]
-
 _Function = TypeVar("_Function", bound=Callable[..., None])
+
+
+@functools.cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads(files("discreet.cli").joinpath("words.toml").read_text("utf-8"))
+
+
+def _words_of(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """The section of a command."""
+    own: dict[str, Any] = _words().get(function.__module__.rpartition(".")[2], {})
+    section: dict[str, Any] = own.get(function.__name__, {})
+    return section
+
+
+def _declared(name: str, usual: object, row: str | Mapping[str, Any], panel: str | None) -> Any:
+    """An option or argument, as its row says."""
+    stated = {"help": row} if isinstance(row, str) else dict(row)
+    if "argument" in stated:
+        return typer.Argument(help=stated.pop("argument"), **stated)
+    word = f"--{name.rstrip('_').replace('_', '-')}"
+    words = [word] if usual is False or name.endswith("_") else []
+    return typer.Option(*stated.pop("words", words), rich_help_panel=panel, **stated)
+
+
+def shared_option(name: str, usual: object = None) -> Any:
+    """An option that many commands have, with its usual value."""
+    return _declared(name, usual, _words()["options"][name], None)
+
+
+#: For all commands: results as JSON.
+Json = Annotated[bool, shared_option("as_json")]
+
+
+def options_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function as options and arguments: `words.toml` says what each is."""
+    every = inspect.signature(function, eval_str=True).parameters.values()
+    if not function.__module__.startswith(f"{__package__}."):
+        return list(every)
+    own = _words_of(function)
+    panels = own.get("panels", {})
+    rows = {**_words()["options"], **own}
+    parameters = []
+    for item in every:
+        panel = next((title for title, names in panels.items() if item.name in names), None)
+        if item.name in rows and not hasattr(item.annotation, "__metadata__"):
+            declared = _declared(item.name, item.default, rows[item.name], panel)
+            item = item.replace(annotation=Annotated[item.annotation, declared])
+        parameters.append(item)
+    return parameters
+
+
+def with_parameters(
+    run: Callable[..., None], parameters: Sequence[inspect.Parameter], text: str
+) -> Callable[..., None]:
+    """A function that the command line takes to have these parameters, and this help."""
+    named = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
+    run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    run.__annotations__ = {item.name: item.annotation for item in named}
+    run.__doc__ = text
+    return run
 
 
 #: Commands of the other packages: where each is, and what the help says of it.
@@ -232,10 +262,10 @@ ELSEWHERE = {
 
 #: Commands that stand in no group, as they are declared.
 SINGLE = typer.Typer()
-#: The commands that are made of settings.
-OPERATIONS = "operations"
-#: Modules of this package, each with its commands: loaded when one is called, or all are listed.
+#: Modules of this package, each with its commands: loaded when one is called, or all are listed;
+#: those of operations are made of settings.
 _MODULES: dict[str, tuple[str, ...]] = {
+    "commands": ("demo", "tabulate"),
     "records": ("detect",),
     "record_methods": ("structure-file", "assess-records"),
     "slivers": ("find-slivers",),
@@ -245,7 +275,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         *("new", "protect", "anonymise", "verify", "transmit"),
         *("attack", "attack-periods", "check-revision"),
     ),
-    OPERATIONS: (),
+    "operations": (),
 }
 #: The groups of this package, each with its module.
 _GROUPS = {
@@ -260,15 +290,9 @@ _GROUPS = {
 }
 
 
-@functools.cache
 def _loaded(module: str) -> Any:
     """A module of this package; its commands that stand in no group are in `SINGLE` then."""
-    commands = importlib.import_module(f"discreet.cli.{module}")
-    if module == OPERATIONS:
-        SINGLE.registered_commands += commands.app.registered_commands
-    elif module in _MODULES:
-        commands.register(SINGLE)
-    return commands
+    return importlib.import_module(f"{__package__}.{module}")
 
 
 def plain(text: str) -> str:
@@ -326,7 +350,9 @@ class CommandGroup(_Group):
         """Single commands first, then groups, those of other packages before the rest."""
         for module in _MODULES:
             _loaded(module)
-        return [*(str(single.name) for single in SINGLE.registered_commands), *ELSEWHERE, *_GROUPS]
+        known = [name for names in _MODULES.values() for name in names]
+        made = [str(single.name) for single in SINGLE.registered_commands]
+        return [*known, *(name for name in made if name not in known), *ELSEWHERE, *_GROUPS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command that is ready; of another no more than its line of help."""
@@ -413,19 +439,19 @@ def group(text: str, *, kind: type[TyperGroup] = _Group) -> typer.Typer:
 
 
 def command(
-    parent: typer.Typer, name: str, *, example: str
+    parent: typer.Typer, name: str, *, example: str | None = None
 ) -> Callable[[_Function], Callable[..., None]]:
-    """Add a function as a command, with an example in its help."""
+    """Add a function as a command of a group, or of none (`SINGLE`), with an example."""
 
     def add(function: _Function) -> Callable[..., None]:
-        epilog = f"Example: [bold]{plain(example)}[/bold]"
-        safe = guarded(function)
-        holder = SINGLE if parent.info.cls is CommandGroup else parent
-        holder.command(
+        line = _words_of(function)["example"] if example is None else example
+        text = inspect.getdoc(function) or ""
+        safe = guarded(with_parameters(function, options_of(function), text))
+        parent.command(
             name,
             cls=_Command,
-            help=plain(inspect.getdoc(function) or ""),
-            epilog=epilog,
+            help=plain(text),
+            epilog=f"Example: [bold]{plain(line)}[/bold]",
             no_args_is_help=name not in ("demo", "runners"),
         )(safe)
         return safe

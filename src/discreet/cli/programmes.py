@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from discreet.cli.program import FAILURE, Json, command, names, pairs, progress_bar, show, warn
-from discreet.cli.records import Read, ShowValues, programme_keys
+from discreet.cli.program import FAILURE, SINGLE, command, names, pairs, progress_bar, show, warn
+from discreet.cli.records import programme_keys
 from discreet.cli.setting_options import with_settings
 from discreet.errors import DiscreetError
 from discreet.files import TEMPORARY_SUFFIX
@@ -24,135 +24,45 @@ if TYPE_CHECKING:
     from discreet.release import Inputs, ReleaseSummary
 
 #: Headings of options in the help.
-_PANEL, _LONG = "One table from a microdata file", "Programmes"
 
 
-def _of_records(text: str, *words: str) -> Any:
-    """An option that goes with records."""
-    return typer.Option(*words, help=text, rich_help_panel=_PANEL)
-
-
-def _of_programmes(text: str, *words: str) -> Any:
-    """An option that goes with a programme."""
-    return typer.Option(*words, help=text, rich_help_panel=_LONG)
-
-
-File = Annotated[
-    Path, typer.Argument(help="Table programme (.toml), or microdata file with --by. CONFIDENTIAL.")
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(help="Folder of the release; for one table also a file: csv, xlsx, html, …"),
-]
-Check = Annotated[bool, typer.Option("--check", help="Check everything without writing.")]
-Resume = Annotated[bool, _of_programmes("Keep unchanged tables.", "--resume/--no-resume")]
-Internal = Annotated[
-    Path | None, _of_programmes("Folder of the internal quality report. CONFIDENTIAL.")
-]
-Accept = Annotated[
-    bool, _of_programmes("Rebuild tables that changed since they were signed.", "--accept-changes")
-]
-Master = Annotated[str | None, _of_programmes("Spark cluster, such as yarn.", "--master")]
-Memory = Annotated[str | None, _of_programmes("Memory limit, such as 4GB.", "--memory")]
-RecordsBy = Annotated[
-    list[str] | None, _of_records("Spanning variables, if FILE is a microdata file.")
-]
-Noise = Annotated[Path | None, _of_records("Perturbation table file. SECRET.", "--ptable")]
-Id = Annotated[list[str] | None, _of_records("Identifier column.", "--id")]
-SecretFile = Annotated[Path | None, _of_records("Secret file for record keys.", "--secret")]
-SecretEnv = Annotated[
-    str | None, _of_records("Environment variable with the secret, instead of --secret.")
-]
-RecordKey = Annotated[str | None, _of_records("Column of existing record keys, instead of --id.")]
-KeyGrid = Annotated[
-    str | None, _of_records("Key grid of the record keys: 256, 4096, 2^32 or 10^15 (default).")
-]
-Where = Annotated[str | None, _of_records("Filter, such as: age >= 18")]
-Weight = Annotated[str | None, _of_records("Column of weights.")]
-Trees = Annotated[
-    list[str] | None, _of_records("NAME=FILE with the hierarchy of a variable.", "--classification")
-]
-Prefixes = Annotated[
-    list[str] | None,
-    _of_records("NAME=2,5: levels by the number of leading characters of its codes."),
-]
-Intervals = Annotated[
-    list[str] | None, _of_records("NAME=0,18,65: lower bounds of the groups of a number.")
-]
-Codes = Annotated[list[str] | None, _of_records("NAME=m,w: all categories of a variable.")]
-Title = Annotated[str | None, _of_records("Heading of the table.")]
-Language = Annotated[Literal["en", "de"], _of_records("Language of the publication.")]
-Official = Annotated[
-    str | None, _of_records("Filter on categories: exempt cells, published unchanged.")
-]
-Zeros = Annotated[Literal["keep", "table"], _of_records('"table" for noise on zeros.')]
-FoundCodes = Annotated[
-    Literal["list", "hide"],
-    _of_records('"hide" omits categories that occur only in the data and have no value.'),
-]
-Below = Annotated[
-    int | None,
-    _of_records("Lower limit of published values; smaller perturbed values are suppressed."),
-]
-Multiples = Annotated[int, _of_records("Base of rounding, such as 10.")]
-Digits = Annotated[int, _of_records("Decimals of weighted values.")]
-Complete = Annotated[bool | None, _of_records("Include empty cells.", "--complete/--sparse")]
-Saved = Annotated[Path | None, _of_records("File for the programme that makes the same table.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the program."""
-    command(app, "new", example="discreet new persons.csv --out programme.toml")(new)
-    line = "discreet protect persons.csv --by region,age,sex --ptable ptable.json --id person_id"
-    command(app, "protect", example=f"{line} --secret secret.key --out table.xlsx")(protect)
-    line = "discreet anonymise persons.toml --out for-researchers --internal changes"
-    command(app, "anonymise", example=line)(anonymise)
-    command(app, "verify", example="discreet verify release --public-key office.pub")(verify)
-    line = "discreet transmit programme.toml --release release --out to-eurostat --confidential"
-    command(app, "transmit", example=line)(transmit)
-    command(app, ATTACK.command, example=ATTACK.example)(attack)
-    line = "discreet attack-periods 2025=release-2025 2026=release-2026 --ptable ptable.json"
-    command(app, "attack-periods", example=line)(attack_together)
-    line = "discreet check-revision programme.toml --first persons-first.parquet --id person_id"
-    command(app, "check-revision", example=line)(revision)
-
-
+@command(SINGLE, "protect")
 def protect(
     context: typer.Context,
-    file: File,
-    out: Out = None,
-    check: Check = False,
-    by: RecordsBy = None,
-    ptable: Noise = None,
-    id_: Id = None,
-    secret: SecretFile = None,
-    secret_env: SecretEnv = None,
-    record_key: RecordKey = None,
-    key_grid: KeyGrid = None,
-    where: Where = None,
-    weight: Weight = None,
-    classification: Trees = None,
-    prefixes: Prefixes = None,
-    intervals: Intervals = None,
-    codes: Codes = None,
-    found_codes: FoundCodes = "list",
-    title: Title = None,
-    language: Language = "en",
-    official: Official = None,
-    zeros: Zeros = "keep",
-    suppress_below: Below = None,
-    round_to: Multiples = 1,
-    decimals: Digits = 0,
-    complete: Complete = None,
-    save_programme: Saved = None,
-    resume: Resume = True,
-    internal: Internal = None,
-    accept_changes: Accept = False,
-    read: Read = None,
-    show_values: ShowValues = False,
-    master: Master = None,
-    memory: Memory = None,
-    as_json: Json = False,
+    file: Path,
+    out: Path | None = None,
+    check: bool = False,
+    by: list[str] | None = None,
+    ptable: Path | None = None,
+    id_: list[str] | None = None,
+    secret: Path | None = None,
+    secret_env: str | None = None,
+    record_key: str | None = None,
+    key_grid: str | None = None,
+    where: str | None = None,
+    weight: str | None = None,
+    classification: list[str] | None = None,
+    prefixes: list[str] | None = None,
+    intervals: list[str] | None = None,
+    codes: list[str] | None = None,
+    found_codes: Literal["list", "hide"] = "list",
+    title: str | None = None,
+    language: Literal["en", "de"] = "en",
+    official: str | None = None,
+    zeros: Literal["keep", "table"] = "keep",
+    suppress_below: int | None = None,
+    round_to: int = 1,
+    decimals: int = 0,
+    complete: bool | None = None,
+    save_programme: Path | None = None,
+    resume: bool = True,
+    internal: Path | None = None,
+    accept_changes: bool = False,
+    read: list[str] | None = None,
+    show_values: bool = False,
+    master: str | None = None,
+    memory: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Run a table programme, or protect one table from a microdata file."""
     given = context.params
@@ -161,24 +71,19 @@ def protect(
     show(*found, as_json=as_json)
 
 
+@command(SINGLE, "new")
 def new(
-    file: Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")],
-    out: Annotated[Path, typer.Option(help="Programme to write.")] = Path("programme.toml"),
-    by: Annotated[
-        list[str] | None, typer.Option(help="Spanning variables of the first table.")
-    ] = None,
-    id_: Annotated[str | None, typer.Option("--id", help="Identifier column.")] = None,
-    record_key: Annotated[
-        str | None, typer.Option(help="Column of existing record keys, instead of --id.")
-    ] = None,
-    secret: Annotated[Path, typer.Option(help="File of the secret.")] = Path("secret.key"),
-    ptable: Annotated[Path, typer.Option(help="Perturbation table.")] = Path("ptable.json"),
-    title: Annotated[str | None, typer.Option(help="Heading of the release.")] = None,
-    read: Read = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Accept all suggestions without questions.")
-    ] = False,
-    as_json: Json = False,
+    file: Path,
+    out: Path = Path("programme.toml"),
+    by: list[str] | None = None,
+    id_: str | None = None,
+    record_key: str | None = None,
+    secret: Path = Path("secret.key"),
+    ptable: Path = Path("ptable.json"),
+    title: str | None = None,
+    read: list[str] | None = None,
+    yes: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write a first programme for a microdata file; asks a few questions."""
     from discreet.release import check_saved, drafted, preparations, write_draft
@@ -470,17 +375,13 @@ def _in_order(inputs: Inputs, called: str) -> tuple[str, dict[str, Any]]:
     return f"{called} is valid: {number}." + "".join(said), described
 
 
+@command(SINGLE, "verify")
 def verify(
-    release: Annotated[Path, typer.Argument(help="Folder of the release.")],
-    public_key: Annotated[Path | None, typer.Option(help="Public key of the office.")] = None,
-    programme: Annotated[
-        Path | None,
-        typer.Option(
-            help="Programme with its data, for a check inside the office, instead of --public-key."
-        ),
-    ] = None,
-    seal: Annotated[str | None, typer.Option(help="Expected fingerprint of the release.")] = None,
-    as_json: Json = False,
+    release: Path,
+    public_key: Path | None = None,
+    programme: Path | None = None,
+    seal: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Verify that a release is unchanged since the office signed it."""
     from discreet.release import verify_release
@@ -493,21 +394,15 @@ def verify(
         raise typer.Exit(FAILURE)
 
 
+@command(SINGLE, "transmit")
 def transmit(
-    file: Annotated[Path, typer.Argument(help="Table programme (.toml). CONFIDENTIAL.")],
-    release: Annotated[Path, typer.Option(help="Folder of its release.")],
-    out: Annotated[Path, typer.Option(help="Output folder outside the release. CONFIDENTIAL.")],
-    confidential: Annotated[
-        bool, typer.Option("--confidential", help="Confirms that true values are written.")
-    ] = False,
-    names_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--names", help="TOML file with the SDMX names of tables, variables and codes."
-        ),
-    ] = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of remarks.")] = "en",
-    as_json: Json = False,
+    file: Path,
+    release: Path,
+    out: Path,
+    confidential: bool = False,
+    names_file: Path | None = None,
+    language: Literal["en", "de"] = "en",
+    as_json: bool = False,
 ) -> None:
     """Write a release as SDMX for another office, with confidential values and their status."""
     from discreet.publication import SdmxNames
@@ -522,18 +417,15 @@ def transmit(
     show(done.text(), done.described(), as_json=as_json)
 
 
+@command(SINGLE, "anonymise")
 def anonymise(
-    file: Annotated[Path, typer.Argument(help="Programme for microdata (.toml).")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the anonymised file.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Run all steps without writing.")] = False,
-    internal: Annotated[
-        Path | None, typer.Option(help="Folder for the changes of each step. CONFIDENTIAL.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume/--no-resume", help="Keep the steps of an interrupted run.")
-    ] = True,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    file: Path,
+    out: Path | None = None,
+    check: bool = False,
+    internal: Path | None = None,
+    resume: bool = True,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Anonymise a microdata file by a programme: recode, swap, perturb."""
     from discreet.release import anonymise as anonymised
@@ -550,34 +442,18 @@ def anonymise(
     show("\n".join(said), found.described(), as_json=as_json)
 
 
+@command(SINGLE, ATTACK.command, example=ATTACK.example)
 @with_settings(ATTACK)
 def attack(
-    release: Annotated[Path, typer.Argument(help="Folder of the release.")],
+    release: Path,
     settings: Any,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            help="Programme of the release; attacks are compared with the data. CONFIDENTIAL."
-        ),
-    ] = None,
-    beside: Annotated[
-        list[Path] | None, typer.Option(help="Other published release to include; repeatable.")
-    ] = None,
-    fail_over: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=(
-                "RATE=LIMIT above which the command fails, such as average=0.6 or twins=0; "
-                "repeatable."
-            )
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Report file: .json, .txt or .html. SECRET.")
-    ] = None,
-    public: Annotated[Path | None, typer.Option(help="Public page with rates only: .html.")] = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of pages.")] = "en",
-    as_json: Json = False,
+    truth: Path | None = None,
+    beside: list[Path] | None = None,
+    fail_over: list[str] | None = None,
+    out: Path | None = None,
+    public: Path | None = None,
+    language: Literal["en", "de"] = "en",
+    as_json: bool = False,
 ) -> None:
     """Attack a release and measure what it discloses."""
     from discreet.files import write_text
@@ -598,26 +474,14 @@ def attack(
     _end_attack(found, found.exceeded(), as_json=as_json)
 
 
+@command(SINGLE, "attack-periods")
 def attack_together(
-    periods: Annotated[
-        list[str],
-        typer.Argument(
-            help="PERIOD=DIR of two or more releases, in order, such as 2026=release-2026."
-        ),
-    ],
-    ptable: Annotated[Path, typer.Option(help="Perturbation table. SECRET.")],
-    keys: Annotated[
-        Literal["same", "period", "changed"] | None,
-        typer.Option(help="Validity of record keys across periods (default: detected)."),
-    ] = None,
-    fail_over: Annotated[
-        list[str] | None,
-        typer.Option(help="RATE=LIMIT above which the command fails, such as told=0; repeatable."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Report file: .json, .txt or .html. SECRET.")
-    ] = None,
-    as_json: Json = False,
+    periods: list[str],
+    ptable: Path,
+    keys: Literal["same", "period", "changed"] | None = None,
+    fail_over: list[str] | None = None,
+    out: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Attack the releases of several periods together."""
     from discreet.protection.noise import PerturbationTable
@@ -633,21 +497,15 @@ def attack_together(
     _end_attack(found, found.exceeded(limits), as_json=as_json)
 
 
+@command(SINGLE, "check-revision")
 def revision(
-    programme: Annotated[Path, typer.Argument(help="Programme with the corrected microdata.")],
-    first: Annotated[Path, typer.Option(help="Microdata of the first publication. CONFIDENTIAL.")],
-    identifier: Annotated[str, typer.Option("--id", help="Identifier column of the unit.")],
-    source: Annotated[
-        str | None, typer.Option(help="Corrected source (default: the main source).")
-    ] = None,
-    least: Annotated[
-        int,
-        typer.Option(
-            min=2, help="Smallest number of changed units per cell; fewer make the command fail."
-        ),
-    ] = 3,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    programme: Path,
+    first: Path,
+    identifier: str,
+    source: str | None = None,
+    least: int = 3,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Find cells of a revision that differ by few units from the first publication."""
     from discreet.release import check_revision

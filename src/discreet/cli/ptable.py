@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from discreet.cli.program import FAILURE, Json, command, group, names, secret_from, show, warn
+from discreet.cli.program import FAILURE, command, group, names, secret_from, show, warn
 from discreet.errors import PerturbationError
 
 if TYPE_CHECKING:
@@ -20,30 +20,16 @@ if TYPE_CHECKING:
 
 app = group("Design, check, convert and show perturbation tables. They are secret.")
 
-File = Annotated[Path, typer.Argument(help="Perturbation table.")]
-Format = Annotated[
-    str | None,
-    typer.Option(help="intervals, argus, ons, cumulative or json (default: detected)."),
-]
 
-
-@command(app, "check", example="discreet ptable check ptable.csv")
+@command(app, "check")
 def check(
-    file: File,
-    file_format: Format = None,
-    programme: Annotated[
-        Path | None,
-        typer.Option("--for", help="Programme whose averaging risk is computed."),
-    ] = None,
-    average: Annotated[
-        float | None,
-        typer.Option(help="With --for: highest accepted averaging risk, such as 0.6."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="With --for: page with charts, .html. SECRET.")
-    ] = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
-    as_json: Json = False,
+    file: Path,
+    file_format: str | None = None,
+    programme: Path | None = None,
+    average: float | None = None,
+    out: Path | None = None,
+    language: Literal["en", "de"] = "en",
+    as_json: bool = False,
 ) -> None:
     """Check that a perturbation table is valid; and, with --for, what a programme exposes."""
     from discreet.protection.noise import PerturbationTable
@@ -100,12 +86,12 @@ def _exposed(each: PlannedExposure) -> list[str]:
     return lines
 
 
-@command(app, "show", example="discreet ptable show ptable.csv")
+@command(app, "show")
 def show_parameters(
-    file: File,
-    file_format: Format = None,
-    language: Annotated[str, typer.Option(help="Language of the words: en or de.")] = "en",
-    as_json: Json = False,
+    file: Path,
+    file_format: str | None = None,
+    language: str = "en",
+    as_json: bool = False,
 ) -> None:
     """Say in words what a table does, draw it, and print its parameters. SECRET."""
     from discreet.assessment import describe, draw
@@ -129,13 +115,13 @@ def show_parameters(
     show(text, {"file": str(file), "rows": rows, "words": words}, as_json=as_json)
 
 
-@command(app, "convert", example="discreet ptable convert ptable.csv ptable.json")
+@command(app, "convert")
 def convert(
-    source: File,
-    target: Annotated[Path, typer.Argument(help="File to write, mode 0600.")],
-    file_format: Format = None,
-    to: Annotated[str | None, typer.Option(help="Output format (default: by suffix).")] = None,
-    as_json: Json = False,
+    source: Path,
+    target: Path,
+    file_format: str | None = None,
+    to: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Write a perturbation table in another format; every key keeps its noise."""
     from discreet.protection.problems import warnings_about
@@ -154,70 +140,27 @@ def convert(
     show(text, {"out": str(written), "closed_changed_to": moved}, as_json=as_json)
 
 
-Out = Annotated[Path, typer.Argument(help="File to write, mode 0600: .csv, .json, .txt.")]
-MaxNoise = Annotated[int | None, typer.Option(help="Largest noise, such as 5.")]
-Variance = Annotated[float | None, typer.Option(help="Largest variance, such as 3.")]
-Forbidden = Annotated[
-    list[str] | None, typer.Option(help="Values that are never published, such as 1,2.")
-]
-Stay = Annotated[float | None, typer.Option(help="Share of allowed counts that stay unchanged.")]
-Monotone = Annotated[
-    bool,
-    typer.Option(
-        "--monotone/--any-shape", help="Unimodal noise: larger changes are never more likely."
-    ),
-]
-RelaxOption = Annotated[
-    str | None,
-    typer.Option(
-        "--relax", help="Property to relax in a conflict: variance (default), stay or unimodality."
-    ),
-]
-Preset = Annotated[str | None, typer.Option(help="Name of a ready-made design.")]
-Keys = Annotated[
-    int | None, typer.Option(help="Number of keys to round to, 256 or 4096; prints the errors.")
-]
-SeedFile = Annotated[
-    Path | None, typer.Option(help="Secret file, mode 0600, for permuted intervals.")
-]
-SeedVariable = Annotated[
-    str | None, typer.Option(help="Environment variable with the secret for permuted intervals.")
-]
-Split = Annotated[
-    float | None,
-    typer.Option(help="Largest width of an interval before the permutation; wider ones are split."),
-]
-OutFormat = Annotated[
-    str | None, typer.Option("--format", help="Output format (default: by suffix).")
-]
-Language = Annotated[str, typer.Option(help="Language of the description: en or de.")]
-Format_design = Annotated[str | None, typer.Option(help="Input format (default: detected).")]
-
 _SEED = "permuted intervals"  # what the secret is used for; part of the construction
 
 
-@command(
-    app,
-    "design",
-    example="discreet ptable design ptable.csv --max-noise 5 --variance 3 --forbidden 1,2",
-)
+@command(app, "design")
 def design(
-    out: Out,
-    max_noise: MaxNoise = None,
-    variance: Variance = None,
-    forbidden: Forbidden = None,
-    stay: Stay = None,
-    monotone: Monotone = True,
-    relax: RelaxOption = None,
-    preset: Preset = None,
-    keys: Keys = None,
-    seed_file: SeedFile = None,
-    seed_env: SeedVariable = None,
-    split: Split = None,
-    file_format: OutFormat = None,
-    language: Language = "en",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    as_json: Json = False,
+    out: Path,
+    max_noise: int | None = None,
+    variance: float | None = None,
+    forbidden: list[str] | None = None,
+    stay: float | None = None,
+    monotone: bool = True,
+    relax: str | None = None,
+    preset: str | None = None,
+    keys: int | None = None,
+    seed_file: Path | None = None,
+    seed_env: str | None = None,
+    split: float | None = None,
+    file_format: str | None = None,
+    language: str = "en",
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Design a perturbation table with the most random noise its promises allow."""
     from discreet.assessment import describe, evaluate
@@ -267,14 +210,14 @@ def design(
     show(text, described, as_json=as_json)
 
 
-@command(app, "compare", example="discreet ptable compare old.csv new.csv")
+@command(app, "compare")
 def compare(
-    first: Annotated[Path, typer.Argument(help="Perturbation table.")],
-    second: Annotated[Path, typer.Argument(help="Second perturbation table.")],
-    first_format: Format_design = None,
-    second_format: Format_design = None,
-    language: Language = "en",
-    as_json: Json = False,
+    first: Path,
+    second: Path,
+    first_format: str | None = None,
+    second_format: str | None = None,
+    language: str = "en",
+    as_json: bool = False,
 ) -> None:
     """Say how two perturbation tables differ. SECRET."""
     from discreet.assessment import compare as compare_tables
@@ -290,15 +233,13 @@ def compare(
     show(comparison.text(language), comparison.described(), as_json=as_json)
 
 
-@command(app, "privacy", example="discreet ptable privacy ptable.csv --for programme.toml")
+@command(app, "privacy")
 def privacy(
-    file: File,
-    file_format: Format = None,
-    programme: Annotated[
-        Path | None, typer.Option("--for", help="A programme: its cells that count one record.")
-    ] = None,
-    language: Language = "en",
-    as_json: Json = False,
+    file: Path,
+    file_format: str | None = None,
+    programme: Path | None = None,
+    language: str = "en",
+    as_json: bool = False,
 ) -> None:
     """Compare a perturbation table with mechanisms of differential privacy. SECRET."""
     from discreet.assessment import privacy_view

@@ -7,12 +7,12 @@ report (CONFIDENTIAL). Options of a method are those of its settings; none is wr
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
-from discreet.cli.program import Json, command, group, names, secret_from, show, warn
-from discreet.cli.records import Read, stated
+from discreet.cli.program import SINGLE, command, group, names, secret_from, show, warn
+from discreet.cli.records import stated
 from discreet.cli.setting_options import with_settings
 from discreet.operations import (
     OPERATIONS,
@@ -24,35 +24,21 @@ from discreet.operations import (
 
 app = group("Apply one microdata method to a file (several: discreet anonymise).")
 
-File = Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")]
-Out = Annotated[Path, typer.Option(help="File to write: .dta, .sav, .csv or .parquet.")]
-Identifier = Annotated[list[str] | None, typer.Option("--id", help="Identifier columns.")]
-SecretFile = Annotated[Path | None, typer.Option(help="Secret file for random draws.")]
-SecretEnv = Annotated[str | None, typer.Option(help="Environment variable with the secret.")]
-
-
-def register(to: typer.Typer) -> None:
-    """Add the commands that stand in no group."""
-    line = "discreet structure-file survey.dta --id pid --secret-file secret.key --out dummy.dta"
-    command(to, "structure-file", example=line)(structure)
-    line = "discreet assess-records persons.csv --keys region,age,sex --out risk.html"
-    command(to, "assess-records", example=line)(assess)
-
 
 def add_method(operation: Operation) -> None:
     """Add the command of a method on records."""
 
     def run(
-        file: File,
-        out: Out,
+        file: Path,
+        out: Path,
         settings: Any,
-        identifier: Identifier = None,
-        drop: Annotated[list[str] | None, typer.Option(help="Columns to drop.")] = None,
-        keep: Annotated[list[str] | None, typer.Option(help="Identifying columns to keep.")] = None,
-        secret_file: SecretFile = None,
-        secret_env: SecretEnv = None,
-        read: Read = None,
-        as_json: Json = False,
+        identifier: list[str] | None = None,
+        drop: list[str] | None = None,
+        keep: list[str] | None = None,
+        secret_file: Path | None = None,
+        secret_env: str | None = None,
+        read: list[str] | None = None,
+        as_json: bool = False,
     ) -> None:
         from discreet.microdata import described_records, format_of, write_described
 
@@ -101,19 +87,18 @@ for _operation in OPERATIONS.values():
         add_method(_operation)
 
 
+@command(SINGLE, "structure-file")
 @with_settings(OPERATIONS["structure_file"])
 def structure(
-    file: File,
-    out: Out,
+    file: Path,
+    out: Path,
     settings: Any,
-    identifier: Identifier = None,
-    secret_file: SecretFile = None,
-    secret_env: SecretEnv = None,
-    findings: Annotated[
-        Path | None, typer.Option(help="JSON file with the omitted features. CONFIDENTIAL.")
-    ] = None,
-    read: Read = None,
-    as_json: Json = False,
+    identifier: list[str] | None = None,
+    secret_file: Path | None = None,
+    secret_env: str | None = None,
+    findings: Path | None = None,
+    read: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Create a dummy file: synthetic records with the structure of a file, for writing programs."""
     from discreet.microdata import described_records, format_of
@@ -130,22 +115,19 @@ def structure(
     show(made.statement["en"], {"out": str(out), **made.statement}, as_json=as_json)
 
 
+@command(SINGLE, "assess-records")
 @with_settings(OPERATIONS["assess_records"])
 def assess(
-    file: File,
+    file: Path,
     settings: Any,
-    original: Annotated[Path | None, typer.Option(help="Original file to compare with.")] = None,
-    identifier: Annotated[
-        list[str] | None, typer.Option("--id", help="Identifier columns in both files.")
-    ] = None,
-    numbers: Annotated[list[str] | None, typer.Option(help="Numeric columns to compare.")] = None,
-    codes: Annotated[list[str] | None, typer.Option(help="Categorical columns to compare.")] = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the report.")] = "en",
-    out: Annotated[
-        Path | None, typer.Option(help="Report file: .html, .txt or .json. CONFIDENTIAL.")
-    ] = None,
-    read: Read = None,
-    as_json: Json = False,
+    original: Path | None = None,
+    identifier: list[str] | None = None,
+    numbers: list[str] | None = None,
+    codes: list[str] | None = None,
+    language: Literal["en", "de"] = "en",
+    out: Path | None = None,
+    read: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Say how easily those in a file are found, and what changing it did. CONFIDENTIAL."""
     from discreet.assessment import assess_records, compare_records

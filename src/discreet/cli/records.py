@@ -14,20 +14,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.program import FAILURE, Json, command, show
+from discreet.cli.program import FAILURE, SINGLE, command, shared_option, show
 
-Read = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--read",
-        help="Read option, KEY=VALUE with the keys of [data], such as decimal=, or "
-        "types.income=number; a TOML file with these keys; or auto. Repeatable.",
-    ),
-]
-ShowValues = Annotated[
-    bool,
-    typer.Option("--show-values", help="Quote the first wrong value in errors. CONFIDENTIAL."),
-]
+Read = Annotated[list[str] | None, shared_option("read")]
+ShowValues = Annotated[bool, shared_option("show_values", usual=False)]
 
 #: Keys of sources that say where records are, and nothing on how they are read.
 _PLACES = ("source", "database", "database_env", "name", "version")
@@ -36,15 +26,11 @@ _LISTS = ("null_values", "text", "columns")
 _TABLES = ("types", "rename", "recode", "null_values")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    command(app, "detect", example="discreet detect persons.csv > reading.toml")(detect)
-
-
+@command(SINGLE, "detect")
 def detect(
-    file: Annotated[Path, typer.Argument(help="Microdata file.")],
-    read: Read = None,
-    as_json: Json = False,
+    file: Path,
+    read: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Detect how to read a microdata file, and print a [data] section without values."""
     from discreet.microdata import detect_reading

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import typer
 from pydantic import ValidationError
 
-from discreet.cli.program import warn
+from discreet.cli.program import options_of, warn, with_parameters
 from discreet.errors import DiscreetError, Problem, raise_all
 from discreet.operations import BY_LINE, Operation, SettingField, fields_of, value_of
 from discreet.settings import setting_problems
@@ -51,24 +51,13 @@ def with_settings(
             options = {field.name: given.pop(field.name) for field in fields}
             function(**given, settings=stated_settings(operation, fields, options))
 
-        own = inspect.signature(function, eval_str=True).parameters
-        at = list(own).index("settings")
-        parameters = list(own.values())
+        run.__module__, run.__name__ = function.__module__, function.__name__
+        parameters = options_of(function)
+        at = [item.name for item in parameters].index("settings")
         parameters[at : at + 1] = [option_of(field) for field in fields]
         return with_parameters(run, parameters, inspect.getdoc(function) or "")
 
     return added
-
-
-def with_parameters(
-    run: Callable[..., None], parameters: Sequence[inspect.Parameter], text: str
-) -> Callable[..., None]:
-    """A function that the command line takes to have these parameters, and this help."""
-    named = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
-    run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    run.__annotations__ = {item.name: item.annotation for item in named}
-    run.__doc__ = text
-    return run
 
 
 def stated_settings(

@@ -9,48 +9,31 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.cli.program import FAILURE, Json, command, names, show
-from discreet.cli.records import Read, ShowValues, opened
+from discreet.cli.program import FAILURE, SINGLE, command, names, show
+from discreet.cli.records import opened
 
 if TYPE_CHECKING:
     from discreet.assessment import SliverReport
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    line = "discreet find-slivers persons.parquet --areas municipality,square --least 10"
-    command(app, "find-slivers", example=line)(find)
-
-
+@command(SINGLE, "find-slivers")
 def find(
-    file: Annotated[Path, typer.Argument(help="Microdata file, or file of counts. CONFIDENTIAL.")],
-    areas: Annotated[list[str], typer.Option(help="One column of areas per geography.")],
-    least: Annotated[int, typer.Option(min=2, help="Fewest records in a difference of unions.")],
-    count: Annotated[
-        str | None, typer.Option(help="Column with the number of records, in a file of counts.")
-    ] = None,
-    effort: Annotated[int, typer.Option(min=1, help="Effort of the search.")] = 1000,
-    merge: Annotated[
-        str | None, typer.Option(help="Geography whose areas are merged.")
-    ] = None,
-    groups: Annotated[
-        Path | None, typer.Option(help="With --merge: file of the areas to merge, .csv.")
-    ] = None,
-    merged: Annotated[
-        Path | None,
-        typer.Option(help="With --merge: microdata with a column of merged areas, .parquet or "
-                          ".csv. CONFIDENTIAL."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Report file: .txt or .json. CONFIDENTIAL.")
-    ] = None,
-    read: Read = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    file: Path,
+    areas: list[str],
+    least: int,
+    count: str | None = None,
+    effort: int = 1000,
+    merge: str | None = None,
+    groups: Path | None = None,
+    merged: Path | None = None,
+    out: Path | None = None,
+    read: list[str] | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:  # fmt: skip
     """Find small differences between unions of areas (geographic differencing).
 

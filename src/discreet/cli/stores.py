@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from discreet.cli.program import By, Json, Trees, command, group, names, pairs, show, trees_from
-from discreet.cli.records import ShowValues
+from discreet.cli.program import command, group, names, pairs, show, trees_from
 
 if TYPE_CHECKING:
     from discreet.protection.noise import MagnitudeNoise
 
 app = group("Build and query stores: sorted microdata for fast tables.")
 
-Folder = Annotated[Path, typer.Argument(help="Store folder. CONFIDENTIAL.")]
 
-
-@command(app, "build", example="discreet store build programme.toml --out census.store")
+@command(app, "build")
 def build(
-    programme: Annotated[Path, typer.Argument(help="Programme of the tables.")],
-    out: Annotated[Path, typer.Option(help="Folder of the store, mode 0700. CONFIDENTIAL.")],
-    sort: Annotated[
-        str | None, typer.Option(help="Variable of areas (default: the longest hierarchy).")
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option(help="Source of the microdata (default: the main source).")
-    ] = None,
-    data: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE: microdata of a source.")
-    ] = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    programme: Path,
+    out: Path,
+    sort: str | None = None,
+    source: str | None = None,
+    data: list[str] | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Build a store, or a new version of it, with all that the tables of a programme need."""
     from discreet.release import build_store
@@ -42,13 +33,11 @@ def build(
     show(f"The store is in {out}.", {"out": str(out)}, as_json=as_json)
 
 
-@command(app, "info", example="discreet store info census.store")
+@command(app, "info")
 def info(
-    folder: Folder,
-    check: Annotated[
-        bool, typer.Option("--check", help="Compare every file with its fingerprint.")
-    ] = False,
-    as_json: Json = False,
+    folder: Path,
+    check: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Say what is in a store. CONFIDENTIAL: the number of its records is."""
     from discreet.store import Store
@@ -62,33 +51,20 @@ def info(
     show("\n".join(lines), found, as_json=as_json)
 
 
-@command(
-    app,
-    "query",
-    example="discreet store query census.store --by state,sex --ptable ptable.csv --out t.csv",
-)
+@command(app, "query")
 def query(
-    folder: Folder,
-    by: By,
-    ptable: Annotated[Path, typer.Option(help="Perturbation table.")],
-    out: Annotated[Path, typer.Option(help="File to write: csv, xlsx, html, parquet, json.")],
-    where: Annotated[str | None, typer.Option(help="Filter of records.")] = None,
-    value: Annotated[
-        str | None, typer.Option(help="Value column for sums or means, instead of counts.")
-    ] = None,
-    figure: Annotated[
-        Literal["sum", "mean"], typer.Option(help="With --value: sums or means.")
-    ] = "sum",
-    value_ptable: Annotated[
-        Path | None, typer.Option(help="With --value: perturbation table of the values. SECRET.")
-    ] = None,
-    share: Annotated[
-        float | None,
-        typer.Option(help="With --value: noise as a share of the largest contribution."),
-    ] = None,
-    classification: Trees = None,
-    language: Annotated[str, typer.Option(help="en or de")] = "en",
-    as_json: Json = False,
+    folder: Path,
+    by: list[str],
+    ptable: Path,
+    out: Path,
+    where: str | None = None,
+    value: str | None = None,
+    figure: Literal["sum", "mean"] = "sum",
+    value_ptable: Path | None = None,
+    share: float | None = None,
+    classification: list[str] | None = None,
+    language: str = "en",
+    as_json: bool = False,
 ) -> None:
     """Make one table and protect its counts, or its sums; only the protected table is written."""
     from discreet.protection.noise import PerturbationTable, perturb

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from discreet.cli.program import (
     FAILURE,
-    Json,
-    Trees,
+    SINGLE,
     command,
     names,
     pairs,
@@ -20,7 +19,7 @@ from discreet.cli.program import (
     trees_from,
     warn,
 )
-from discreet.cli.records import Read, ShowValues, opened
+from discreet.cli.records import opened
 from discreet.cli.setting_options import with_settings, word_of
 from discreet.operations import AUDIT, SUPPRESSION
 from discreet.plugins import plugin, suffix_of
@@ -31,191 +30,57 @@ if TYPE_CHECKING:
     from discreet.release import MarkedTable, RecordTable
     from discreet.tables import ProtectedTable
 
-Metadata = Annotated[Path | None, typer.Option(help="Metadata file (.rda) of a .tab file.")]
-Source = Annotated[
-    Path,
-    typer.Argument(
-        help="Suppression problem (.jj), cells with status (.tab), batch (.arb), or microdata "
-        "with --by. CONFIDENTIAL."
-    ),
-]
-Target = Annotated[
-    Path | None,
-    typer.Option("--out", help="Suppression pattern (.jj, CONFIDENTIAL), or table: csv, xlsx, …"),
-]
-Drawn = Annotated[
-    Path | None,
-    typer.Option(help="Picture of the published table: png, svg or html."),
-]
-View = Annotated[
-    Literal["cells", "codes", "parts"] | None,
-    typer.Option(help="Content of the picture: cells, or shares by category or subtable."),
-]
-Repair = Annotated[bool, typer.Option("--repair", help="Recalculate non-additive totals.")]
-Listed = Annotated[
-    Path | None,
-    typer.Option(help="CSV file of non-additive totals. CONFIDENTIAL."),
-]
-Anew = Annotated[
-    bool, typer.Option("--anew", help="Discard existing secondary suppressions of a .jj file.")
-]
-Languages = Annotated[Literal["en", "de"], typer.Option(help="Language of the publication.")]
 
 #: Headings of the options that go with records, and with cells with a status, in the help.
-_PANEL, _CELLS = "From a microdata file", "Cells with a status (with --by)"
 
 
-def _of_records(text: str, *words: str) -> Any:
-    """An option that goes with records."""
-    return typer.Option(*words, help=text, rich_help_panel=_PANEL)
-
-
-RecordsBy = Annotated[
-    list[str] | None, _of_records("Spanning variables, if FILE is a microdata file.")
-]
-Values = Annotated[
-    list[str] | None,
-    _of_records("Value columns with one suppression pattern (default: count records)."),
-]
-Rules = Annotated[
-    list[str] | None,
-    _of_records("Sensitivity rule: n=3, p=10, nk=2,85, pq=10,50, …; repeatable.", "--rule"),
-]
-RulesFile = Annotated[
-    Path | None,
-    _of_records("TOML file of secret rules, with the keys of programmes.", "--rules"),
-]
-Holding = Annotated[
-    str | None, _of_records("Column of the holding; rules apply to records and holdings.")
-]
-Weight = Annotated[str | None, _of_records("Column of weights.")]
-Where = Annotated[str | None, _of_records("Filter, such as: size >= 10")]
-Shadow = Annotated[
-    str | None, _of_records("Value column to which the rules apply, instead of --value.")
-]
-RecordTrees = Annotated[
-    list[str] | None, _of_records("NAME=FILE with the hierarchy of a variable.", "--classification")
-]
-Prefixes = Annotated[
-    list[str] | None,
-    _of_records("NAME=1,3: levels by the number of leading characters of its codes."),
-]
-MissingSafe = Annotated[
-    bool, _of_records("Exempt cells of missing categories from the rules.", "--missing-safe")
-]
-Waived = Annotated[str | None, _of_records("Filter of records whose units have signed a waiver.")]
-Less = Annotated[
-    bool,
-    _of_records("List merges of categories or levels that need fewer suppressions.", "--hide-less"),
-]
-StatusOf = Annotated[
-    str | None,
-    typer.Option("--status", help="Column of statuses from another tool.", rich_help_panel=_CELLS),
-]
-CountOf = Annotated[
-    str | None,
-    typer.Option("--count", help="Column of the number of contributors.", rich_help_panel=_CELLS),
-]
-Meaning = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="STATUS=unsafe, safe, protected or secondary; empty=… for a missing status.",
-        rich_help_panel=_CELLS,
-    ),
-]
-LevelsOf = Annotated[
-    str | None,
-    typer.Option(help="Columns of protection levels: lower,upper.", rich_help_panel=_CELLS),
-]
-Out = Annotated[
-    str | None,
-    typer.Option(
-        "--published",
-        help="Filter on categories: cells that are published already.",
-        rich_help_panel=_CELLS,
-    ),
-]
-TotalOf = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--total", help="NAME=CODE of the total (default: Total).", rich_help_panel=_CELLS
-    ),
-]
-Known = Annotated[
-    Path | None,
-    _of_records("CSV file of a-priori bounds: codes, low, high. CONFIDENTIAL."),
-]
-AddedUp = Annotated[
-    list[str] | None,
-    _of_records("Additive relation, such as 'total = home + foreign'; repeatable.", "--relation"),
-]
-Between = Annotated[
-    Literal["beside", "instead"] | None,
-    _of_records("Feasibility intervals of suppressed cells: beside the sign or instead of it."),
-]
 #: The old name of --insiders.
-OldInsiders = Annotated[Literal["no", "yes"] | None, typer.Option(hidden=True)]
-Digits = Annotated[int, typer.Option(min=0, max=9, help="Published decimals.")]
-CostOf = Annotated[
-    str, _of_records("Cost of a suppression: value, count, unity, distance or a column.")
-]
-Internal = Annotated[
-    Path | None, _of_records("Report with costs and proofs: .json or .txt. CONFIDENTIAL.")
-]
-Check = Annotated[bool, _of_records("Count the sensitive cells only.", "--check")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the program."""
-    records = "discreet suppress firms.csv --by region,branch --value turnover --rule p=10"
-    hide = with_settings(SUPPRESSION, but=("cost", "intervals"))(suppress)
-    command(app, "suppress", example=f"{records} --rule n=3 --out table.xlsx")(hide)
-    look = with_settings(AUDIT, but=("bounds",))(audit)
-    command(app, "audit", example="discreet audit safe.jj")(look)
-
-
+@command(SINGLE, "suppress")
+@with_settings(SUPPRESSION, but=("cost", "intervals"))
 def suppress(
     context: typer.Context,
-    table: Source,
+    table: Path,
     settings: Any,
-    singletons: OldInsiders = None,
-    out: Target = None,
-    metadata: Metadata = None,
-    repair: Repair = False,
-    differences: Listed = None,
-    anew: Anew = False,
-    picture: Drawn = None,
-    view: View = None,
-    language: Languages = "en",
-    by: RecordsBy = None,
-    value: Values = None,
-    rule: Rules = None,
-    rules_file: RulesFile = None,
-    holding: Holding = None,
-    weight: Weight = None,
-    where: Where = None,
-    shadow: Shadow = None,
-    classification: RecordTrees = None,
-    prefixes: Prefixes = None,
-    missing_safe: MissingSafe = False,
-    waivers: Waived = None,
-    status: StatusOf = None,
-    count: CountOf = None,
-    meaning: Meaning = None,
-    levels: LevelsOf = None,
-    published: Out = None,
-    total: TotalOf = None,
-    known: Known = None,
-    relation: AddedUp = None,
-    intervals: Between = None,
-    decimals: Digits = 0,
-    cost: CostOf = "value",
-    internal: Internal = None,
-    check: Check = False,
-    hide_less: Less = False,
-    read: Read = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
+    singletons: Literal["no", "yes"] | None = None,
+    out: Path | None = None,
+    metadata: Path | None = None,
+    repair: bool = False,
+    differences: Path | None = None,
+    anew: bool = False,
+    picture: Path | None = None,
+    view: Literal["cells", "codes", "parts"] | None = None,
+    language: Literal["en", "de"] = "en",
+    by: list[str] | None = None,
+    value: list[str] | None = None,
+    rule: list[str] | None = None,
+    rules_file: Path | None = None,
+    holding: str | None = None,
+    weight: str | None = None,
+    where: str | None = None,
+    shadow: str | None = None,
+    classification: list[str] | None = None,
+    prefixes: list[str] | None = None,
+    missing_safe: bool = False,
+    waivers: str | None = None,
+    status: str | None = None,
+    count: str | None = None,
+    meaning: list[str] | None = None,
+    levels: str | None = None,
+    published: str | None = None,
+    total: list[str] | None = None,
+    known: Path | None = None,
+    relation: list[str] | None = None,
+    intervals: Literal["beside", "instead"] | None = None,
+    decimals: int = 0,
+    cost: str = "value",
+    internal: Path | None = None,
+    check: bool = False,
+    hide_less: bool = False,
+    read: list[str] | None = None,
+    show_values: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Suppress cells until every sensitive cell is provably protected."""
     given = context.params
@@ -428,40 +293,21 @@ def _draw(safe: ProtectedTable, picture: Path, view: str, language: str) -> None
     ways[view](safe, language=language).save(picture)
 
 
+@command(SINGLE, "audit")
+@with_settings(AUDIT, but=("bounds",))
 def audit(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            help=(
-                "Suppression pattern (.jj), cells with status (.tab), published cells, or "
-                "programme."
-            )
-        ),
-    ],
+    table: Path,
     settings: Any,
-    release: Annotated[Path | None, typer.Option(help="Finished release of the programme.")] = None,
-    beside: Annotated[
-        list[Path] | None,
-        typer.Option(help="Other published release of the same data to include; repeatable."),
-    ] = None,
-    metadata: Metadata = None,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Spanning variables of published cells.")
-    ] = None,
-    value: Annotated[str, typer.Option(help="Column of the published values.")] = "value",
-    decimals: Annotated[int, typer.Option(min=0, max=9, help="Published decimals.")] = 0,
-    rounding: Annotated[
-        float,
-        typer.Option(min=0, help="Rounding error of values, in units of the last digit."),
-    ] = 0.0,
-    classification: Trees = None,
-    intervals: Annotated[
-        bool,
-        typer.Option(
-            "--intervals", help="Compute the feasibility interval of each suppressed cell."
-        ),
-    ] = False,
-    as_json: Json = False,
+    release: Path | None = None,
+    beside: list[Path] | None = None,
+    metadata: Path | None = None,
+    by: list[str] | None = None,
+    value: str = "value",
+    decimals: int = 0,
+    rounding: float = 0.0,
+    classification: list[str] | None = None,
+    intervals: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Audit suppressed cells: compute what an intruder can learn."""
     published: dict[str, object] = {"by": by, "classification": classification}
