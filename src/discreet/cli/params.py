@@ -77,14 +77,8 @@ def pack(
     described = describe_package(written)
     warn([*warnings_about_parameters(programme), *noise_warnings(parameters)])
     if with_secret:
-        warn(
-            [
-                (
-                    "the package contains the secret of the record keys: anyone who can open it "
-                    "can create record keys"
-                )
-            ]
-        )
+        who = "anyone who can open it can create record keys"
+        warn([f"the package contains the secret of the record keys: {who}"])
     show(described.text(), described.described(), as_json=as_json)
 
 

@@ -21,9 +21,7 @@ from discreet.operations import ATTACK
 
 if TYPE_CHECKING:
     from discreet.assessment import AttackReport, PeriodReport
-    from discreet.release import Inputs, ReleaseSummary
-
-#: Headings of options in the help.
+    from discreet.release import Inputs
 
 
 @command(SINGLE, "protect")
@@ -122,6 +120,7 @@ def _asked(question: str, found: str, asks: bool) -> str:
     return str(typer.prompt(question, default=found or None)) if asks else found
 
 
+#: Options with another value than none, and this value.
 _DEFAULTS = {
     "language": "en",
     "zeros": "keep",
@@ -129,6 +128,20 @@ _DEFAULTS = {
     "round_to": 1,
     "decimals": 0,
     "resume": True,
+}
+#: Options of a line → section and key of the programme that they stand for.
+_KEYS = {
+    "record_key": ("keys", "column"),
+    "id_": ("keys", "id"),
+    "secret": ("keys", "secret_file"),
+    "secret_env": ("keys", "secret_env"),
+    "key_grid": ("keys", "grid"),
+    "ptable": ("perturbation", "table"),
+    **{n: ("perturbation", n) for n in ("suppress_below", "zeros", "decimals", "found_codes")},
+    **{
+        name: ("table", name)
+        for name in ("by", "title", "where", "weight", "official", "complete", "round_to")
+    },
 }
 _PROGRAMMES_ONLY = ("resume", "internal", "accept_changes", "master", "memory")
 _ALWAYS = ("file", "out", "check", "by", "show_values", "as_json", *_PROGRAMMES_ONLY)
@@ -208,34 +221,19 @@ def _line_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def _line(given: Mapping[str, Any]) -> dict[str, Any]:
     """What the words of the line ask for: a programme, but for the name of its table."""
-    keys = {
-        "column": given["record_key"],
-        "id": names(given["id_"]) or None,
-        "secret_file": given["secret"],
-        "secret_env": given["secret_env"],
-        "grid": given["key_grid"],
-    }
-    noise = {"table": str(given["ptable"]), "suppress_below": given["suppress_below"]}
-    noise |= {
-        name: given[name]
-        for name in ("zeros", "decimals", "found_codes")
-        if given[name] != _DEFAULTS[name]
-    }
-    table: dict[str, Any] = {"by": names(given["by"])}
-    table |= {name: given[name] for name in ("title", "where", "weight", "official", "complete")}
-    table["round_to"] = None if given["round_to"] == 1 else given["round_to"]
-    return {
+    line: dict[str, Any] = {
         "languages": [given["language"]],
         "data": programme_keys(given["file"], given["read"]),
-        "keys": {name: str(one) if isinstance(one, Path) else one for name, one in _stated(keys)},
-        "perturbation": dict(_stated(noise)),
+        "keys": {},
+        "perturbation": {},
         "variables": _variables(given),
-        "table": dict(_stated(table)),
+        "table": {},
     }
-
-
-def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    return ((name, entry) for name, entry in entries.items() if entry is not None)
+    for name, (section, key) in _KEYS.items():
+        value = names(given[name]) or None if name in ("by", "id_") else given[name]
+        if value is not None and value != _DEFAULTS.get(name):
+            line[section][key] = str(value) if isinstance(value, Path) else value
+    return line
 
 
 def _variables(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -313,14 +311,6 @@ def _option_at(key: tuple[str | int, ...], where: str) -> str:
     match key:
         case ("data", *_):
             return "the file"
-        case ("keys", "column"):
-            return "--record-key"
-        case ("keys", "grid"):
-            return "--key-grid"
-        case ("keys", "secret_file"):
-            return "--secret"
-        case ("perturbation", "table"):
-            return "--ptable"
         case ("languages", *_):
             return "--language"
         case ("variables", name, "hierarchy", *_):
@@ -331,8 +321,9 @@ def _option_at(key: tuple[str | int, ...], where: str) -> str:
             return f"--by {name}"
         case ("tables", _):
             return "--out"
-        case ("keys" | "perturbation", name, *_) | ("tables", _, name, *_):
-            return _word(str(name))
+        case ("keys" | "perturbation" as section, name, *_) | ("tables" as section, _, name, *_):
+            places = {(own.removesuffix("s"), entry): word for word, (own, entry) in _KEYS.items()}
+            return _word(places.get((section.removesuffix("s"), str(name)), str(name)))
     return where
 
 
@@ -343,24 +334,14 @@ def _programme_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
     """A programme carried out, or checked."""
     from discreet import release
 
+    options = {name: given[name] for name in ("show_values", "master")}
     if given["check"]:
-        inputs = release.checked_inputs(
-            given["file"], show_values=given["show_values"], master=given["master"]
-        )
+        inputs = release.checked_inputs(given["file"], **options)
         warn(inputs.warnings)
         return _in_order(inputs, str(given["file"]))
+    options |= {name: given[name] for name in _PROGRAMMES_ONLY}
     with progress_bar("Protecting") as report:
-        summary: ReleaseSummary = release.protect(
-            given["file"],
-            given["out"],
-            resume=given["resume"],
-            internal=given["internal"],
-            progress=report,
-            accept_changes=given["accept_changes"],
-            show_values=given["show_values"],
-            master=given["master"],
-            memory=given["memory"],
-        )
+        summary = release.protect(given["file"], given["out"], progress=report, **options)
     warn(summary.warnings)
     return summary.text(), summary.described()
 

@@ -31,19 +31,13 @@ if TYPE_CHECKING:
     from discreet.tables import ProtectedTable
 
 
-#: Headings of the options that go with records, and with cells with a status, in the help.
-
-
-#: The old name of --insiders.
-
-
 @command(SINGLE, "suppress")
 @with_settings(SUPPRESSION, but=("cost", "intervals"))
 def suppress(
     context: typer.Context,
     table: Path,
     settings: Any,
-    singletons: Literal["no", "yes"] | None = None,
+    singletons: Literal["no", "yes"] | None = None,  # the old name of --insiders
     out: Path | None = None,
     metadata: Path | None = None,
     repair: bool = False,
@@ -218,17 +212,11 @@ def _record_table(given: Mapping[str, Any]) -> RecordTable:
     from discreet.protection.problems import warnings_about
     from discreet.release import RecordTable, rules_from, spanning_of
 
-    if given["rules_file"] is not None and warnings_about(given["rules_file"]):
-        warn(
-            [
-                (
-                    "other users of this computer can read the rules; run: chmod 600 "
-                    f"{given['rules_file']}"
-                )
-            ]
-        )
+    file = given["rules_file"]
+    if file is not None and warnings_about(file):
+        warn([f"other users of this computer can read the rules; run: chmod 600 {file}"])
     judging = {name: given[name] for name in ("missing_safe", "waivers")}
-    rules = rules_from(given["rule"] or (), given["rules_file"], **judging)
+    rules = rules_from(given["rule"] or (), file, **judging)
     lengths = pairs(given["prefixes"], "NAME=1,3")
     trees = trees_from(given["classification"])
     records = opened(given["table"], given["read"], given["show_values"])
