@@ -11,7 +11,7 @@ import pytest
 
 from discreet.demo import write_census, write_programme
 from discreet.microdata import Secret
-from discreet.release.stores import build_store
+from discreet.release.cubes import build_store
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.release.stores import build_store
+from discreet.release.cubes import build_store
 from discreet_service.policies import sign_policy
 from tests.helpers.running_service import RunningDemo
 from tests.helpers.service_attacks import (

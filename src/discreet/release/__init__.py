@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from .attacks.page import planned_page as planned_page
     from .cell_programme import CellProgramme as CellProgramme
     from .cell_programme import protect_by_programme as protect_by_programme
-    from .cell_totals import with_missing_totals as with_missing_totals
     from .confidential_files import check_target as check_target
     from .confidential_files import convert_perturbation_table as convert_perturbation_table
     from .confidential_files import inherit_keys_in_file as inherit_keys_in_file
     from .confidential_files import tabulate_file as tabulate_file
     from .confidential_files import write_confidential as write_confidential
+    from .cubes import build_store as build_store
     from .cubes import describe_cubes as describe_cubes
     from .cubes import join_cube_files as join_cube_files
     from .cubes import make_cubes as make_cubes
@@ -59,12 +59,12 @@ if TYPE_CHECKING:
     from .packages.package import verify_package as verify_package
     from .packages.parameters import Magnitude as Magnitude
     from .packages.parameters import Parameters as Parameters
+    from .packages.parameters import is_older as is_older
     from .packages.parameters import parameters_of as parameters_of
     from .packages.programme_parameters import read_parameters as read_parameters
     from .packages.programme_parameters import (
         warnings_about_parameters as warnings_about_parameters,
     )
-    from .packages.versions import is_older as is_older
     from .programme.file import UNIVERSE as UNIVERSE
     from .programme.file import Programme as Programme
     from .programme.file import ProgrammeFile as ProgrammeFile
@@ -93,12 +93,13 @@ if TYPE_CHECKING:
     from .record_tables import rules_from as rules_from
     from .record_tables import spanning_of as spanning_of
     from .record_tables import spanning_of_cells as spanning_of_cells
+    from .record_tables import with_missing_totals as with_missing_totals
     from .report.summary import MANIFEST as MANIFEST
     from .report.summary import ReleasedTable as ReleasedTable
     from .report.summary import ReleaseSummary as ReleaseSummary
     from .revision import check_revision as check_revision
-    from .run.context import release_context as release_context
     from .run.counts import KeyedRecords as KeyedRecords
+    from .run.counts import release_context as release_context
     from .run.data_checks import check_release as check_release
     from .run.data_checks import checked_inputs as checked_inputs
     from .run.inputs import open_inputs as open_inputs
@@ -119,7 +120,6 @@ if TYPE_CHECKING:
     from .state.seal import differences as differences
     from .state.seal import is_plain as is_plain
     from .state.seal import read_seal as read_seal
-    from .stores import build_store as build_store
     from .structure_programmes import StructureDraft as StructureDraft
     from .structure_programmes import write_structure_programme as write_structure_programme
     from .transmission import Transmission as Transmission

@@ -1,6 +1,6 @@
-"""Files of cubes on their way between offices: made, signed, encrypted, joined.
+"""Files of cubes on their way between offices: made, signed, encrypted, joined; and stores.
 
-In: a programme and some of its records; or such files and keys. Out: a file of cubes
+In: a programme and some of its records; or such files and keys. Out: a store, or a file of cubes
 (confidential), which only its owner can read, and which may be signed by whoever made it and
 encrypted for whoever joins it:
 
@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.confidential import without_values
-from discreet.errors import PackageError
+from discreet.errors import PackageError, ProgrammeError
 from discreet.microdata import MAGIC, SIGNATURE, SIGNED, CubeFile, write_cube_bytes
 from discreet.release.run.counts import KeyedRecords, cube_queries
 from discreet.release.run.data_checks import checked_inputs
+from discreet.store import Store
 
 if TYPE_CHECKING:
     from discreet.release.packages.keys import PackageKey, WorkingKeys
@@ -33,7 +34,7 @@ ENCRYPTED = b"DCCUBESX"
 _LENGTH, _BLOCK, _TAG, _LARGEST_HEADER = 8, 2**26, 16, 2**16
 _PURPOSE = b"discreet cubes: signature 1|"
 
-__all__ = ["describe_cubes", "join_cube_files", "make_cubes"]
+__all__ = ["build_store", "describe_cubes", "join_cube_files", "make_cubes"]
 
 AnyPath = str | os.PathLike[str]
 
@@ -262,3 +263,50 @@ def _opened(path: Path, temporary: Path, key: PackageKey | None) -> Path:
     if not plain[0].startswith(MAGIC):
         raise _refused(path, "cube-file", "not a file of partial aggregates", "")
     return write_cube_bytes(temporary, b"".join(plain))
+
+
+@without_values
+def build_store(
+    programme: AnyPath,
+    out: AnyPath,
+    *,
+    source: str | None = None,
+    sort: str | None = None,
+    data: Mapping[str, AnyPath] | None = None,
+    show_values: bool = False,
+) -> Store:
+    """Build the store of what the tables of a programme need.
+
+    >>> build_store("no-such-programme.toml", "census.store")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
+    """
+    from discreet.release.run.counts import KeyedRecords, cube_queries
+    from discreet.release.run.data_checks import checked_inputs
+
+    inputs = checked_inputs(programme, show_values=show_values, data=data)
+    name = inputs.programme.known_source(source)
+    records, record_key = KeyedRecords(inputs).of(name)
+    queries = cube_queries(inputs, name)
+    spanning = {part.name: part.trees or part.name for query in queries for part in query.variables}
+    sizes = {
+        part.name: max(len(tree.leaves) for tree in part.trees)
+        for query in queries
+        for part in query.variables
+        if part.trees and all(tree.bounds is None for tree in part.trees)
+    }
+    first = sort or max(sizes or list(spanning), key=lambda each: sizes.get(each, 0))
+    if first not in spanning:
+        what, hint = f"{first!r} is not used in tables", f"variables: {', '.join(spanning)}"
+        raise ProgrammeError(what, code="variable", where=str(programme), hint=hint)
+    columns = dict.fromkeys(column for query in queries for column in query.columns)
+    return Store.create(
+        out,
+        records,
+        variables=[spanning.pop(first), *spanning.values()],
+        values=[column for column in columns if column != record_key],
+        record_key=record_key,
+        key_grid=inputs.grid,
+        allow_unsuitable_keys=inputs.programme.sources[name].keys.allow_unsuitable,
+    )

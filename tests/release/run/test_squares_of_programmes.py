@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.assessment.slivers import merge_slivers
 from discreet.errors import ProgrammeError
 from discreet.release.run.data_checks import check_release
-from discreet.release.stores import build_store
+from discreet.release.cubes import build_store
 
 PROGRAMME = """
 title = "Squares"

@@ -30,12 +30,12 @@ from discreet.release.programme.file import (
     RecordSource,
     key_line,
 )
-from discreet.release.programme.relations import check_relations
 from discreet.release.programme.schema import FROM_PACKAGE, PartsEntry
 from discreet.release.programme.sources import KEYS_HINT
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.values import Key, ProgrammeEntry
 from discreet.release.programme.variables import used_variables
+from discreet.tables import ValueRelation
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 #: What files call their columns; no variable is called so.
@@ -427,3 +427,31 @@ def _mixtures(programme: Programme) -> Found:
                     "all tables of the same records and values"
                 )
                 yield programme.at(programme.setting(name, "protect"), message, hint)
+
+
+def check_relations(programme: Programme) -> Found:
+    """Relations that cannot be read."""
+    for key, text in programme.document.relations.items():
+        try:
+            ValueRelation.stated(key, text)
+        except DiscreetError as error:
+            hint = 'total = "home + foreign", or any name with "assets = debts + equity"'
+            yield programme.at(("relations", key), error.what, hint)
+    yield from related_mixtures(programme)
+
+
+def related_mixtures(programme: Programme) -> Found:
+    """Values that add up and are published by two methods: each is worked out from the others."""
+    methods = [method for method in protections() if programme.protected[method.name]]
+    if len(methods) < 2:
+        return
+    for each, names in programme.linked_by_relations(list(programme.tables)):
+        values = {value for name in names for value in programme.tells(name)}
+        first = programme.method(names[0]).name
+        other = next((n for n in names if programme.method(n).name != first), None)
+        if other is None or not set(each.values) <= values:
+            continue
+        second = programme.method(other).name
+        message = f"{each.text}: additive values would be published by {first} and by {second}"
+        hint = f"{clash(first, second)[0]}: use the same protection for all of them"
+        yield programme.at(programme.setting(other, "protect"), message, hint)

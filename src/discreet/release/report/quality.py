@@ -28,9 +28,9 @@ from discreet.assessment import (
 from discreet.errors import PublicationError
 from discreet.files import check_writable, make_folder, write_text
 from discreet.publication import LANGUAGES, facts_html, page_head, page_tail
-from discreet.release.report.labels import LevelLabels
 from discreet.release.report.sections import (
     Document,
+    LevelLabels,
     QualitySections,
     heading,
     paragraphs,

@@ -10,7 +10,7 @@ their parts are added up once and not in every pass.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
 from discreet.microdata import KeyedBefore, distant_records
 from discreet.protection.problems import problems_of
-from discreet.protection.protocol import Counts
+from discreet.protection.protocol import Counts, ReleaseContext
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import UNIVERSE, RecordSource, key_column, key_line
@@ -292,3 +292,34 @@ def counts_of(inputs: Inputs, name: str) -> list[TableCount]:
         )
         for where, columns in needs.items()
     ]
+
+
+def release_context(
+    spanning: Mapping[str, Mapping[str, Any]],
+    *,
+    digests: Mapping[str, str] | None = None,
+    printed: Mapping[str, Mapping[str, str]] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> ReleaseContext:
+    """The context of a release, or of a part of one."""
+    return ReleaseContext(
+        spanning=spanning,
+        digests=digests or {},
+        printed=printed or {},
+        tell=tell,
+        round_shown=_round_shown,
+        hide_less=_hide_less,
+    )
+
+
+def _round_shown(*arguments: Any, **options: Any) -> Any:
+    from discreet.protection.rounding import round_shown
+
+    return round_shown(*arguments, **options)
+
+
+def _hide_less(*, knowledge: Any, **table: Any) -> Any:
+    from discreet.release.coarser_tables import hide_less
+    from discreet.release.record_tables import RecordTable
+
+    return hide_less(RecordTable(**table, stated=True), method="fast", knowledge=knowledge)

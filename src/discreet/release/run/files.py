@@ -15,7 +15,7 @@ from discreet._version import __version__
 from discreet.errors import PublicationError
 from discreet.files import check_writable, file_digest, write_text
 from discreet.release.inputs import Inputs
-from discreet.release.packages.versions import package_line
+from discreet.release.packages.parameters import package_line
 from discreet.release.report.summary import MANIFEST, ReleasedTable
 from discreet.release.run.area_files import AreaFiles, area_files, area_listing, described_areas
 from discreet.release.run.identities import write_identity

@@ -30,19 +30,17 @@ from discreet.protection.protocol import (
     ReleasedOutcome,
 )
 from discreet.release.inputs import Inputs
-from discreet.release.packages.versions import check_succession
+from discreet.release.packages.parameters import check_succession
 from discreet.release.programme.file import UNIVERSE, Programme
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.variables import codes_at
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.area_files import check_area_files, check_area_levels
-from discreet.release.run.attack_limits import averaged_away, given_away
-from discreet.release.run.context import release_context
-from discreet.release.run.counts import counted_tables
+from discreet.release.run.counts import counted_tables, release_context
+from discreet.release.run.data_checks import check_slivers
 from discreet.release.run.files import Writer, check_internal, last_package
 from discreet.release.run.grids import check_formats, check_grids, check_maps
-from discreet.release.run.inputs import open_inputs
-from discreet.release.run.periods import check_same_period
+from discreet.release.run.inputs import check_same_period, open_inputs
 from discreet.release.run.plan import (
     RELEASE,
     full_count,
@@ -50,7 +48,6 @@ from discreet.release.run.plan import (
     report_files,
     table_digests,
 )
-from discreet.release.run.slivers import check_slivers
 from discreet.release.state.memory import ReleaseState, table_statement
 from discreet.release.state.seal import SEAL, read_seal
 from discreet.release.state.sealed_quality import sealed_quality
@@ -58,6 +55,9 @@ from discreet.tables import CellNote, Dimension, Note, ProtectedTable, Table, no
 
 if TYPE_CHECKING:
     from discreet.protection.parts import PartDecisions, PartTies
+    from discreet.protection.protocol import Protection
+    from discreet.release.inputs import Inputs
+    from discreet.tables import ProtectedTable
 
 #: Called with the steps done, the steps to do, and what has just been done.
 Progress = Callable[[int, int, str], None]
@@ -596,3 +596,66 @@ class _Release:
                 f"missing values of {', '.join(sorted(missing))} are listed because they occur; "
                 'add their code to [variables], or set found_codes = "hide"'
             )
+
+
+def given_away(
+    inputs: Inputs, method: Protection, tables: Mapping[str, ProtectedTable]
+) -> list[Problem]:
+    """What is found above the limits: by attacks, or by averages that additivity makes."""
+    from discreet.assessment import attacked, exceeded_limits
+
+    programme, stated = inputs.programme, inputs.programme.document.attacks
+    assert stated is not None
+    lines, problems = list[str](), list[Problem]()
+    if method.attacked == "table":
+        assert inputs.parameters is not None
+        universes: dict[str, list[ProtectedTable]] = {}
+        for name, table in tables.items():
+            about = f"{programme.source_of(name).name} where {programme.tables[name].where or ''}"
+            universes.setdefault(about, []).append(table)
+        ptable = inputs.parameters.perturbation_table
+        lines += attacked(universes, knows=stated.knows, ptable=ptable).exceeded(stated.limits)
+    limits = {n: limit for n, limit in stated.limits.items() if n in ("exposure", "average")}
+    for about, rates in _additive_rates(inputs, method, tables).items() if limits else ():
+        if "average" in limits and not {"average", "exposure"} & (limits.keys() & rates.keys()):
+            hint = (
+                "add exposure to [attacks], the highest number of values that may estimate "
+                "one value"
+            )
+            problems.append(Problem(f"{about}: average cannot be computed", method.name, hint))
+        known = {name: limit for name, limit in limits.items() if name in rates}
+        lines += [f"{about}: {line}" for line in exceeded_limits(rates, known)]
+    return [*(Problem(line, method.name) for line in lines), *problems]
+
+
+def averaged_away(
+    inputs: Inputs, method: Protection, tables: Mapping[str, ProtectedTable]
+) -> list[str]:
+    """Warnings about noise that additivity averages away; they say nothing of the noise."""
+    return [
+        f"{about}: on average, {rates['exposure']:.1f} independent values estimate each value, "
+        "so more counts are true than without additivity; discreet attack computes how "
+        "many; add limits to [attacks], or remove additive"
+        for about, rates in _additive_rates(inputs, method, tables).items()
+    ]
+
+
+def _additive_rates(
+    inputs: Inputs, method: Protection, tables: Mapping[str, ProtectedTable]
+) -> dict[str, dict[str, float]]:
+    """Per group of tables that are made additive, its exposure; with noise, how much is true.
+
+    Every figure of an additive table is the average, not the best of them only.
+    """
+    rates: dict[str, dict[str, float]] = {}
+    for group in filter(None, dict.fromkeys(map(inputs.programme.additive_with, tables))):
+        from discreet.assessment import NoiseOdds
+        from discreet.protection.rounding import fitted_exposure
+
+        exposure = fitted_exposure([tables[name] for name in group])
+        own = rates[f"{', '.join(group)}, made additive"] = {"exposure": exposure}
+        if method.attacked == "table":
+            assert inputs.parameters is not None
+            odds = NoiseOdds.of(inputs.parameters.perturbation_table)
+            own["average"] = max(odds.averaged(exposure), odds.staying)
+    return rates

@@ -20,8 +20,7 @@ from discreet.files import file_digest
 from discreet.protection.protocol import AuditVerdict, Counts, ReleaseContext
 from discreet.protection.registry import protections
 from discreet.release.inputs import Inputs
-from discreet.release.run.context import release_context
-from discreet.release.run.counts import counted_tables
+from discreet.release.run.counts import counted_tables, release_context
 from discreet.release.run.inputs import open_inputs, with_found_relations
 from discreet.release.run.plan import table_digests
 from discreet.release.state.memory import (
