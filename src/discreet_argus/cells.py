@@ -33,7 +33,7 @@ from discreet_argus.texts import (
 )
 
 
-def with_missing_totals(
+def _with_all_totals(
     dimensions: Sequence[Dimension],
     index: Sequence[PositionArray],
     numbers: dict[str, FloatArray],
@@ -41,94 +41,50 @@ def with_missing_totals(
     metadata: ArgusMetadata,
 ) -> tuple[list[PositionArray], dict[str, FloatArray], SmallIntArray | None]:
     """All cells above the finest ones given; totals given keep their status, not their numbers."""
-    inner = np.ones(len(index[0]), dtype=np.bool_)
+    import polars as pl
+
+    from discreet.release import with_missing_totals
+
+    finest = np.ones(len(index[0]), dtype=np.bool_)
     for dimension, part in zip(dimensions, index, strict=True):
-        inner &= dimension.is_leaf[part]
-    parts = [part[inner] for part in index]
-    source = np.flatnonzero(inner)
-    for at, dimension in enumerate(dimensions):
-        parts, source = _with_ancestors(parts, source, at, dimension)
-    places, _ = CellIndex.of(dimensions).joined(parts)
-    _, first, group = np.unique(places, return_index=True, return_inverse=True)
-    cells = [part[first].astype(np.int32) for part in parts]
-    summed = _summed(numbers, metadata, source, group.reshape(-1), len(first))
-    found = CellIndex.of(dimensions).find(index, cells)
-    place = np.flatnonzero(found >= 0)
-    given = found[place]
-    if len(place) < len(index[0]):
-        message = f"{len(index[0]) - len(place):,} totals lack interior cells"
+        finest &= dimension.is_leaf[part]
+    roles = {variable.name: variable.role for variable in metadata.variables}
+    tops = [name for name in numbers if roles[name] == "top"]
+    units = {
+        name: 10.0 ** metadata.variable(name).decimals
+        for name in numbers
+        if roles[name] not in ("lower", "upper", "top")
+    }
+    columns: dict[str, Any] = {
+        dimension.name: pl.Series(dimension.codes).gather(part[finest])
+        for dimension, part in zip(dimensions, index, strict=True)
+    }
+    columns |= {
+        name: np.rint(numbers[name][finest] * unit).astype(np.int64) for name, unit in units.items()
+    }
+    columns |= {name: numbers[name][finest] for name in tops}
+    trees = [dimension.classifications[0] for dimension in dimensions]
+    whole = with_missing_totals(pl.DataFrame(columns), trees, sums=list(units), largest=tops)
+    parts = [
+        np.array([dimension.index[code] for code in whole[dimension.name]], dtype=np.int32)
+        for dimension in dimensions
+    ]
+    order = sort_cells(dimensions, parts)
+    cells = [part[order] for part in parts]
+    summed = {name: whole[name].to_numpy()[order] / unit for name, unit in units.items()}
+    summed |= {name: whole[name].fill_null(0.0).to_numpy()[order] for name in tops}
+    given = CellIndex.of(dimensions).find(cells, index)
+    if lost := int((given < 0).sum()):
         hint = 'add their parts, or use totals="given"'
-        raise SuppressionError(message, code="additivity", hint=hint)
+        raise SuppressionError(f"{lost:,} totals lack interior cells", code="additivity", hint=hint)
     for level in (*metadata.role("lower"), *metadata.role("upper")):
-        summed[level.name] = np.zeros(len(first))
-        summed[level.name][place] = numbers[level.name][given]
+        summed[level.name] = np.zeros(len(order))
+        summed[level.name][given] = numbers[level.name]
     if status is None:
         return cells, summed, None
-    kept = np.zeros(len(first), dtype=np.int8)
-    kept[place] = status[given]
+    kept = np.zeros(len(order), dtype=np.int8)
+    kept[given] = status
     return cells, summed, kept
-
-
-def _with_ancestors(
-    parts: Sequence[PositionArray], source: IntArray, at: int, dimension: Dimension
-) -> tuple[list[PositionArray], IntArray]:
-    """Each cell once more for every code above its own in one variable."""
-    result = [[part] for part in parts]
-    sources = [source]
-    code = parts[at]
-    rows = np.arange(len(code))
-    while True:
-        above = dimension.parents[code]
-        rows, code = rows[above >= 0], above[above >= 0]
-        if not rows.size:
-            break
-        for column, part in zip(result, parts, strict=True):
-            column.append(part[rows])
-        result[at][-1] = code
-        sources.append(source[rows])
-    return [np.concatenate(column) for column in result], np.concatenate(sources)
-
-
-def _summed(
-    numbers: dict[str, FloatArray],
-    metadata: ArgusMetadata,
-    source: IntArray,
-    group: IntArray,
-    size: int,
-) -> dict[str, FloatArray]:
-    result = {}
-    tops = [variable.name for variable in metadata.role("top")]
-    for variable in metadata.variables:
-        if variable.name not in numbers or variable.role in ("lower", "upper", "top"):
-            continue
-        units = 10.0**variable.decimals
-        whole = np.zeros(size, dtype=np.int64)
-        np.add.at(whole, group, np.rint(numbers[variable.name][source] * units).astype(np.int64))
-        result[variable.name] = whole / units
-    if tops:
-        result.update(_largest([numbers[name] for name in tops], tops, source, group, size))
-    return result
-
-
-def _largest(
-    columns: Sequence[FloatArray],
-    names: Sequence[str],
-    source: IntArray,
-    group: IntArray,
-    size: int,
-) -> dict[str, FloatArray]:
-    """The largest of the largest contributions of all cells below."""
-    value = np.concatenate([column[source] for column in columns])
-    cell = np.concatenate([group] * len(columns))
-    order = np.lexsort((-np.abs(value), cell))
-    cell, value = cell[order], value[order]
-    start = np.searchsorted(cell, np.arange(size))
-    rank = np.arange(len(cell)) - start[cell]
-    result = {}
-    for at, name in enumerate(names):
-        result[name] = np.zeros(size)
-        result[name][cell[rank == at]] = value[rank == at]
-    return result
 
 
 #: Letters of empty cells and of secondary suppressions.
@@ -185,7 +141,7 @@ def read_tab(
     numbers = {name: column[order] for name, column in numbers.items()}
     status = None if status is None else status[order]
     if totals == "add":
-        index, numbers, status = with_missing_totals(dimensions, index, numbers, status, metadata)
+        index, numbers, status = _with_all_totals(dimensions, index, numbers, status, metadata)
     return _cell_file(metadata, response, dimensions, index, numbers, status, text)
 
 
