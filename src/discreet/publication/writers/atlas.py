@@ -136,12 +136,16 @@ def _pieces(
     yield head.replace(
         '<meta charset="utf-8">\n', f'<meta charset="utf-8">\n{_policy(whole_style, script)}', 1
     )
-    if len(tables) > 1:
-        yield f'<p class="meta">{html.escape(title)}</p>\n'
-    yield f'<h1 id="title">{html.escape(str(drawn_tables[0]["title"]))}</h1>\n'
-    yield f'<p class="lead" id="about">{html.escape(str(drawn_tables[0]["about"]))}</p>\n'
-    yield _body(language)
-    yield _plain(drawn_tables[0], data, language)
+    text = {name: html.escape(word) for name, word in vars(words(language)).items()}
+    yield page_part("atlas.html").format(
+        **text
+        | {
+            "heading": f'<p class="meta">{html.escape(title)}</p>\n' if len(tables) > 1 else "",
+            "title": html.escape(str(drawn_tables[0]["title"])),
+            "about": html.escape(str(drawn_tables[0]["about"])),
+            "plain": _plain(drawn_tables[0], data, language),
+        }
+    )
     for number, table in enumerate(tables):
         yield f'<div id="notes-{number}"{" hidden" if number else ""}>\n'
         yield page.legend_html(legend(table, language), language)
@@ -167,30 +171,6 @@ def _policy(style: str, script: str) -> str:
         f"script-src 'sha256-{digest(script)}'; base-uri 'none'; form-action 'none'"
     )
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-
-
-def _body(language: str) -> str:
-    text = words(language)
-    word = {name: html.escape(getattr(text, name)) for name in vars(text)}
-    return (
-        '<div class="atlas" id="atlas" hidden>\n<div class="choices" id="choices"></div>\n'
-        '<div>\n<div class="map">\n'
-        f'<canvas id="map" tabindex="0" role="application" aria-roledescription="{word["map_of"]}" '
-        'aria-labelledby="title" aria-describedby="help"></canvas>\n'
-        f'<div class="zoom"><button type="button" id="nearer" aria-label="{word["map_nearer"]}">+'
-        f'</button><button type="button" id="farther" aria-label="{word["map_farther"]}">\u2212'
-        f'</button><button type="button" id="whole" aria-label="{word["map_whole"]}">\u2922'
-        f'</button></div>\n</div>\n<p class="help" id="help">{word["map_keys"]}</p>\n</div>\n'
-        '<div>\n<output class="said" id="said" aria-live="polite"></output>\n'
-        f'<h2 class="vh">{word["legend"]}</h2>\n<ul class="keys" id="keys"></ul>\n'
-        f'<label>{word["map_search"]}<input type="search" id="search" autocomplete="off"></label>\n'
-        f"</div>\n<details>\n<summary>{word['map_table']}</summary>\n"
-        '<p class="meta" id="listed"></p>\n'
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{word["map_table"]}">\n'
-        f'<table>\n<thead><tr><th class="stub" scope="col">{word["map_area"]}</th>'
-        f'<th scope="col">{word["code"]}</th><th scope="col">{word["value"]}</th></tr></thead>\n'
-        '<tbody id="rows"></tbody>\n</table>\n</div>\n</details>\n</div>\n'
-    )
 
 
 def _plain(drawn_table: Mapping[str, Any], data: _AtlasData, language: str) -> str:

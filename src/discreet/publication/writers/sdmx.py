@@ -7,8 +7,9 @@ say what a cell is; the dimension MEASURE tells several figures apart.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from discreet.publication.data_structures import (
 )
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
+from discreet.publication.vocabulary import page_part
 from discreet.publication.writers.csv import listed, values_column, write_frames
 from discreet.tables import CellStatus, ProtectedTable
 
@@ -37,58 +39,16 @@ class StatedAttribute:
     """What is said beside values: its title, and code → labels where it has a code list."""
 
     titles: Mapping[str, str]
-    codes: Mapping[str, Mapping[str, str]]
+    codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     whole: bool = False
 
 
-#: The codes of CL_CONF_STATUS, with what they mean.
-CONF_STATUS: Mapping[str, Mapping[str, str]] = {
-    "F": {"en": "Free for publication", "de": "Frei"},
-    "C": {"en": "Confidential, primary", "de": "Geheim, primär"},
-    "A": {"en": "Confidential, primary: small counts", "de": "Geheim, primär: zu wenige"},
-    "O": {
-        "en": "Confidential, primary: dominance by one unit",
-        "de": "Geheim, primär: Dominanz einer Einheit",
-    },
-    "T": {
-        "en": "Confidential, primary: dominance by two units",
-        "de": "Geheim, primär: Dominanz zweier Einheiten",
-    },
-    "G": {
-        "en": "Confidential, primary: dominance by one or two units",
-        "de": "Geheim, primär: Dominanz von einer oder zwei Einheiten",
-    },
-    "M": {
-        "en": "Confidential, primary: other measures of concentration",
-        "de": "Geheim, primär: andere Maße der Konzentration",
-    },
-    "D": {
-        "en": "Confidential, secondary, set by the sender",
-        "de": "Geheim, sekundär, vom Absender gesetzt",
-    },
-}
-_OBS_STATUS: Mapping[str, Mapping[str, str]] = {
-    "A": {"en": "Normal value", "de": "Normaler Wert"},
-    "Q": {"en": "Missing value; suppressed", "de": "Fehlender Wert; unterdrückt"},
-    "U": {"en": "Low reliability", "de": "Eingeschränkter Aussagewert"},
-    "M": {"en": "Missing value; data cannot exist", "de": "Fehlender Wert; nicht möglich"},
-}
-
 #: What lines say beside the value; those about the whole table once.
 ATTRIBUTES: Mapping[str, StatedAttribute] = {
-    "OBS_STATUS": StatedAttribute(
-        titles={"en": "Observation status", "de": "Beobachtungsstatus"}, codes=_OBS_STATUS
-    ),
-    "CONF_STATUS": StatedAttribute(
-        titles={"en": "Confidentiality status", "de": "Geheimhaltungsstatus"}, codes=CONF_STATUS
-    ),
-    "DECIMALS": StatedAttribute(titles={"en": "Decimals", "de": "Nachkommastellen"}, codes={}),
-    "UNIT_MEASURE": StatedAttribute(titles={"en": "Unit", "de": "Einheit"}, codes={}),
-    "COMMENT_OBS": StatedAttribute(titles={"en": "Comment", "de": "Bemerkung"}, codes={}),
-    "COMMENT_DSET": StatedAttribute(
-        titles={"en": "Comment on all", "de": "Bemerkung zu allem"}, codes={}, whole=True
-    ),
+    name: StatedAttribute(**row) for name, row in tomllib.loads(page_part("sdmx.toml")).items()
 }
+#: The codes of CL_CONF_STATUS, with what they mean.
+CONF_STATUS = ATTRIBUTES["CONF_STATUS"].codes
 
 
 def write_sdmx(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
@@ -155,36 +115,32 @@ def data_message(
     """
     flow = f"{_URN}.datastructure.Dataflow={structure.reference}"
     own = f"{flow}:ObsLevelDim:AllDimensions"
+    dimensioned = {"structureID": "S1", "namespace": own, "dimensionAtObservation": "AllDimensions"}
+    used = _element("common:StructureUsage", {}, _reference(structure, structure.name, "Dataflow"))
     yield _opening(
         "StructureSpecificData",
         {"ss": f"{_SCHEMAS}/data/structurespecific", "own": own},
         prepared,
         structure.agency,
-        f'<message:Structure structureID="S1" namespace={_quoted(own)} '
-        'dimensionAtObservation="AllDimensions">'
-        f"<common:StructureUsage>{_reference(structure, structure.name, 'Dataflow')}"
-        "</common:StructureUsage></message:Structure>",
+        _element("message:Structure", dimensioned, used),
     )
     about = [dimension.name for dimension in structure.dimensions]
     about += ["OBS_VALUE", *(name for name, one in ATTRIBUTES.items() if not one.whole)]
     for number, lines in enumerate(chunks):
         if not number:
-            whole = [
-                name for name, one in ATTRIBUTES.items() if one.whole and name in lines.columns
-            ]
-            stated = (f" {name}={_quoted(lines[name][0])}" for name in whole if lines.height)
-            yield (
-                '<message:DataSet ss:structureRef="S1" xsi:type="own:DataSetType" '
-                f'ss:dataScope="DataStructure" action="Information"{"".join(stated)}>\n'
-            )
+            stated = {
+                "ss:structureRef": "S1",
+                "xsi:type": "own:DataSetType",
+                "ss:dataScope": "DataStructure",
+                "action": "Information",
+            }
+            whole = [n for n, one in ATTRIBUTES.items() if one.whole and n in lines.columns]
+            stated |= {name: str(lines[name][0]) for name in whole if lines.height}
+            yield f"<message:DataSet{_attributes(stated)}>\n"
         names = [name for name in about if name in lines.columns]
-        for row in lines.select(names).iter_rows():
-            texts = (
-                f" {name}={_quoted(str(value))}"
-                for name, value in zip(names, row, strict=True)
-                if value is not None
-            )
-            yield f"<Obs{''.join(texts)}/>\n"
+        for row in lines.select(names).iter_rows(named=True):
+            texts = {name: str(value) for name, value in row.items() if value is not None}
+            yield f"<Obs{_attributes(texts)}/>\n"
     yield "</message:DataSet>\n</message:StructureSpecificData>\n"
 
 
@@ -192,15 +148,13 @@ def structure_message(*structures: DataStructure, prepared: str = "") -> str:
     """Structures as a message, with their dataflows, concepts and code lists."""
     lists: dict[tuple[str, str], str] = {}
     for one in structures:
-        for dimension in one.dimensions:
-            if dimension.codelist:
-                text = _code_list(one, dimension.codelist, dimension.titles, dimension.codes)
-                lists.setdefault((one.agency, dimension.codelist), text)
+        listed = [(item.codelist, item.titles, item.codes) for item in one.dimensions]
         for name, attribute in ATTRIBUTES.items():
-            if attribute.codes:
-                codes = [ListedCode(code, "", labels) for code, labels in attribute.codes.items()]
-                text = _code_list(one, f"CL_{name}", attribute.titles, codes)
-                lists.setdefault((one.agency, f"CL_{name}"), text)
+            codes = [ListedCode(code, "", labels) for code, labels in attribute.codes.items()]
+            listed.append((f"CL_{name}" if codes else "", attribute.titles, tuple(codes)))
+        for name, titles, items in listed:
+            if name:
+                lists.setdefault((one.agency, name), _code_list(one, name, titles, items))
     parts = {
         "Dataflows": map(_flow, structures),
         "Codelists": lists.values(),
@@ -208,13 +162,11 @@ def structure_message(*structures: DataStructure, prepared: str = "") -> str:
         "DataStructures": map(_data_structure, structures),
     }
     spaces = {"str": f"{_SCHEMAS}/structure"}
-    return "".join(
-        [
-            _opening("Structure", spaces, prepared, structures[0].agency),
-            "<message:Structures>\n",
-            *(f"<str:{name}>\n{''.join(texts)}</str:{name}>\n" for name, texts in parts.items()),
-            "</message:Structures>\n</message:Structure>\n",
-        ]
+    texts = [_element(f"str:{name}", {}, "\n", *inner) + "\n" for name, inner in parts.items()]
+    return (
+        _opening("Structure", spaces, prepared, structures[0].agency)
+        + _element("message:Structures", {}, "\n", *texts)
+        + "\n</message:Structure>\n"
     )
 
 
@@ -228,26 +180,34 @@ def _opening(
         "xsi": "http://www.w3.org/2001/XMLSchema-instance",
         **namespaces,
     }
-    declared = " ".join(f"xmlns:{short}={_quoted(long)}" for short, long in spaces.items())
+    declared = _attributes({f"xmlns:{short}": long for short, long in spaces.items()})
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<message:{kind} {declared}>\n<message:Header>'
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<message:{kind}{declared}>\n<message:Header>'
         "<message:ID>discreet</message:ID><message:Test>false</message:Test>"
         f"<message:Prepared>{prepared or _UNDATED}</message:Prepared>"
-        f"<message:Sender id={_quoted(sender)}/>{structure}</message:Header>\n"
+        f"{_element('message:Sender', {'id': sender})}{structure}</message:Header>\n"
     )
 
 
-def _maintained(structure: DataStructure, kind: str, name: str) -> str:
-    return (
-        f"<str:{kind} id={_quoted(name)} agencyID={_quoted(structure.agency)} "
-        f'version={_quoted(structure.version)} isExternalReference="false">'
-    )
+def _attributes(attributes: Mapping[str, str]) -> str:
+    return "".join(f' {name}="{escape(text)}"' for name, text in attributes.items())
+
+
+def _element(name: str, attributes: Mapping[str, str], *inner: str) -> str:
+    """An element; one without content is closed at once."""
+    opened = f"<{name}{_attributes(attributes)}"
+    return f"{opened}>{''.join(inner)}</{name}>" if inner else f"{opened}/>"
+
+
+def _maintained(structure: DataStructure, kind: str, name: str, *inner: str) -> str:
+    about = {"id": name, "agencyID": structure.agency, "version": structure.version}
+    return _element(f"str:{kind}", {**about, "isExternalReference": "false"}, *inner) + "\n"
 
 
 def _names(titles: Mapping[str, str], else_: str) -> str:
     known = {language: text for language, text in titles.items() if text} or {"en": else_}
     return "".join(
-        f"<common:Name xml:lang={_quoted(language)}>{escape(text)}</common:Name>"
+        _element("common:Name", {"xml:lang": language}, escape(text))
         for language, text in known.items()
     )
 
@@ -255,14 +215,13 @@ def _names(titles: Mapping[str, str], else_: str) -> str:
 def _code_list(
     structure: DataStructure, name: str, titles: Mapping[str, str], codes: Sequence[ListedCode]
 ) -> str:
-    lines = [
-        f"<str:Code id={_quoted(code.code)}>{_names(code.labels, code.code)}"
-        + (f"<str:Parent><Ref id={_quoted(code.above)}/></str:Parent>" if code.above else "")
-        + "</str:Code>\n"
-        for code in codes
-    ]
-    head = _maintained(structure, "Codelist", name)
-    return f"{head}{_names(titles, name)}\n{''.join(lines)}</str:Codelist>\n"
+    lines = []
+    for code in codes:
+        above = [_element("str:Parent", {}, _element("Ref", {"id": code.above}))]
+        names = _names(code.labels, code.code)
+        line = _element("str:Code", {"id": code.code}, names, *(above if code.above else ()))
+        lines.append(f"{line}\n")
+    return _maintained(structure, "Codelist", name, _names(titles, name), "\n", *lines)
 
 
 def _concepts(structure: DataStructure) -> str:
@@ -270,43 +229,38 @@ def _concepts(structure: DataStructure) -> str:
     titles["OBS_VALUE"] = {"en": "Value", "de": "Wert"}
     titles |= {name: one.titles for name, one in ATTRIBUTES.items()}
     lines = [
-        f"<str:Concept id={_quoted(name)}>{_names(texts, name)}</str:Concept>\n"
+        _element("str:Concept", {"id": name}, _names(texts, name)) + "\n"
         for name, texts in titles.items()
     ]
-    head = _maintained(structure, "ConceptScheme", f"CS_{structure.name}")
-    return (
-        f"{head}{_names(structure.titles, structure.name)}\n{''.join(lines)}</str:ConceptScheme>\n"
-    )
+    names = _names(structure.titles, structure.name)
+    return _maintained(structure, "ConceptScheme", f"CS_{structure.name}", names, "\n", *lines)
 
 
 def _reference(structure: DataStructure, name: str, kind: str, inside: str = "") -> str:
     """A reference to something that the same agency maintains, or to an item in it."""
-    agency, version = _quoted(structure.agency), _quoted(structure.version)
+    about = {"agencyID": structure.agency, "id": name}
     if inside:
-        parent = f"maintainableParentID={_quoted(inside)} maintainableParentVersion={version}"
-        return f'<Ref {parent} agencyID={agency} id={_quoted(name)} class="{kind}"/>'
-    return f'<Ref agencyID={agency} id={_quoted(name)} version={version} class="{kind}"/>'
+        parent = {"maintainableParentID": inside, "maintainableParentVersion": structure.version}
+        about = parent | about
+    else:
+        about["version"] = structure.version
+    return _element("Ref", {**about, "class": kind})
 
 
 def _flow(structure: DataStructure) -> str:
-    used = _reference(structure, structure.name, "DataStructure")
-    return (
-        f"{_maintained(structure, 'Dataflow', structure.name)}"
-        f"{_names(structure.titles, structure.name)}"
-        f"<str:Structure>{used}</str:Structure></str:Dataflow>\n"
-    )
+    used = _element("str:Structure", {}, _reference(structure, structure.name, "DataStructure"))
+    names = _names(structure.titles, structure.name)
+    return _maintained(structure, "Dataflow", structure.name, names, used)
 
 
 def _component(structure: DataStructure, name: str, codelist: str, kind: str) -> str:
     """The concept of a dimension, an attribute or the measure, and its code list or kind."""
     concept = _reference(structure, name, "Concept", f"CS_{structure.name}")
-    inner = f'<str:TextFormat textType="{kind}"/>'
+    inner = _element("str:TextFormat", {"textType": kind})
     if codelist:
-        listed = _reference(structure, codelist, "Codelist")
-        inner = f"<str:Enumeration>{listed}</str:Enumeration>"
-    return (
-        f"<str:ConceptIdentity>{concept}</str:ConceptIdentity>"
-        f"<str:LocalRepresentation>{inner}</str:LocalRepresentation>"
+        inner = _element("str:Enumeration", {}, _reference(structure, codelist, "Codelist"))
+    return _element("str:ConceptIdentity", {}, concept) + _element(
+        "str:LocalRepresentation", {}, inner
     )
 
 
@@ -316,34 +270,24 @@ def _data_structure(structure: DataStructure) -> str:
     for place, dimension in enumerate(last, 1):
         time, name = dimension.name == structure.period, dimension.name
         kind = "ObservationalTimePeriod" if time else "String"
-        element = "TimeDimension" if time else "Dimension"
-        dimensions.append(
-            f'<str:{element} id={_quoted(name)} position="{place}">'
-            f"{_component(structure, name, dimension.codelist, kind)}</str:{element}>\n"
-        )
+        own = _component(structure, name, dimension.codelist, kind)
+        element = "str:TimeDimension" if time else "str:Dimension"
+        dimensions.append(_element(element, {"id": name, "position": str(place)}, own) + "\n")
+    measured = _element("str:PrimaryMeasure", {}, _element("Ref", {"id": "OBS_VALUE"}))
     for name, one in ATTRIBUTES.items():
         kind = "Integer" if name == "DECIMALS" else "String"
-        about = '<str:PrimaryMeasure><Ref id="OBS_VALUE"/></str:PrimaryMeasure>'
-        attributes.append(
-            f'<str:Attribute id="{name}" assignmentStatus="Conditional">'
-            f"{_component(structure, name, f'CL_{name}' if one.codes else '', kind)}"
-            f"<str:AttributeRelationship>{'<str:None/>' if one.whole else about}"
-            "</str:AttributeRelationship></str:Attribute>\n"
-        )
-    measure = (
-        f'<str:PrimaryMeasure id="OBS_VALUE">{_component(structure, "OBS_VALUE", "", "Double")}'
-        "</str:PrimaryMeasure>\n"
-    )
-    return (
-        f"{_maintained(structure, 'DataStructure', structure.name)}"
-        f"{_names(structure.titles, structure.name)}\n<str:DataStructureComponents>\n"
-        f'<str:DimensionList id="DimensionDescriptor">\n{"".join(dimensions)}</str:DimensionList>\n'
-        f'<str:AttributeList id="AttributeDescriptor">\n{"".join(attributes)}</str:AttributeList>\n'
-        f'<str:MeasureList id="MeasureDescriptor">\n{measure}</str:MeasureList>\n'
-        "</str:DataStructureComponents></str:DataStructure>\n"
-    )
-
-
-def _quoted(text: str) -> str:
-    """A text as the value of an attribute."""
-    return f'"{escape(text)}"'
+        own = _component(structure, name, f"CL_{name}" if one.codes else "", kind)
+        about = _element("str:None", {}) if one.whole else measured
+        related = _element("str:AttributeRelationship", {}, about)
+        stated = {"id": name, "assignmentStatus": "Conditional"}
+        attributes.append(_element("str:Attribute", stated, own, related) + "\n")
+    value = _component(structure, "OBS_VALUE", "", "Double")
+    measure = _element("str:PrimaryMeasure", {"id": "OBS_VALUE"}, value) + "\n"
+    lists = {"Dimension": dimensions, "Attribute": attributes, "Measure": [measure]}
+    components = [
+        _element(f"str:{kind}List", {"id": f"{kind}Descriptor"}, "\n", *items) + "\n"
+        for kind, items in lists.items()
+    ]
+    names = _names(structure.titles, structure.name)
+    listed = _element("str:DataStructureComponents", {}, "\n", *components)
+    return _maintained(structure, "DataStructure", structure.name, names, "\n", listed)
