@@ -66,25 +66,6 @@ def beside_programme(programme: ProgrammeFile, url: str) -> str:
     return f"{kind}:///{programme.file(name)}"
 
 
-def _places(programme: Programme, source: RecordSource) -> list[Path]:
-    """The file of the records, or several; then what says which column of them stands where."""
-    records = source.records
-    if records.cubes is not None:
-        return sorted(place for each in records.cubes for place in matching(programme.file(each)))
-    return [programme.file(records.address or ""), *_descriptions(programme, source)]
-
-
-def _descriptions(programme: Programme, source: RecordSource) -> list[Path]:
-    """The file that says which column of the records stands where, if one does."""
-    records = source.records
-    if records.metadata is not None:
-        return [programme.file(records.metadata)]
-    place = programme.file(records.source or "")
-    if not place.is_file() or format_of(place, records.format) != "fixed":
-        return []
-    return [plugin("records", "fixed").description_of(place, ReadingOptions())]
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Inputs:
     """What a release is made from. CONFIDENTIAL."""
@@ -228,11 +209,24 @@ class Inputs:
                 if is_url(address) or source.records.spark is not None:
                     keys[name] = ReleaseKey.of_records(self.records[name], secret, parts)
                     continue
-                held = distant_records(self.records[name])
-                stored = [held.manifest_file] if isinstance(held, StoredRecords) else None
-                place, *also = stored or _places(programme, source)
+                place, *also = self._files(source)
                 keys[name] = ReleaseKey.of_data(place, secret, parts, also=also)
         return keys
+
+    def _files(self, source: RecordSource) -> list[Path]:
+        """The file of the records, or several; then what says which column stands where."""
+        records, programme = source.records, self.programme
+        held = distant_records(self.records[source.name])
+        if isinstance(held, StoredRecords):
+            return [held.manifest_file]
+        if records.cubes is not None:
+            return sorted(one for each in records.cubes for one in matching(programme.file(each)))
+        place, files = programme.file(records.source or ""), [programme.file(records.address or "")]
+        if records.metadata is not None:
+            files.append(programme.file(records.metadata))
+        elif place.is_file() and format_of(place, records.format) == "fixed":
+            files.append(plugin("records", "fixed").description_of(place, ReadingOptions()))
+        return files
 
     def record_identity(self, source: str) -> RecordIdentity | None:
         """How records are told apart in every release; None without a secret, or far away.
@@ -250,19 +244,15 @@ class Inputs:
             secret = Secret.from_file(self._secret_place)
         if secret is None:
             return None
-        columns = tuple(keys.id or ([keys.column] if keys.column else []))
-        return RecordIdentity(columns or self._code_columns(source), secret)
-
-    def _code_columns(self, source: str) -> tuple[str, ...]:
-        """The columns of a source that decide in which cells a record is."""
-        programme = self.programme
-        columns = set[str]()
+        if stated := keys.id or ([keys.column] if keys.column else []):
+            return RecordIdentity(tuple(stated), secret)
+        programme, columns = self.programme, set[str]()
         for variable in programme.spanning(source):
             columns |= programme.columns_behind(variable)
         for name, entry in programme.tables.items():
             if entry.where and programme.source_of(name).name == source:
                 columns |= set(parse_filter(entry.where).columns)
-        return tuple(sorted(columns))
+        return RecordIdentity(tuple(sorted(columns)), secret)
 
     def source_before(self, before: EarlierTable) -> str | None:
         """The source whose records an earlier table counted; None if there is none."""

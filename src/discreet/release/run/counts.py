@@ -302,24 +302,23 @@ def release_context(
     tell: Callable[[str], None] = lambda _: None,
 ) -> ReleaseContext:
     """The context of a release, or of a part of one."""
+
+    def round_shown(*arguments: Any, **options: Any) -> Any:
+        from discreet.protection.rounding import round_shown
+
+        return round_shown(*arguments, **options)
+
+    def hide_less(*, knowledge: Any, **table: Any) -> Any:
+        from discreet.release.coarser_tables import hide_less
+        from discreet.release.record_tables import RecordTable
+
+        return hide_less(RecordTable(**table, stated=True), method="fast", knowledge=knowledge)
+
     return ReleaseContext(
         spanning=spanning,
         digests=digests or {},
         printed=printed or {},
         tell=tell,
-        round_shown=_round_shown,
-        hide_less=_hide_less,
+        round_shown=round_shown,
+        hide_less=hide_less,
     )
-
-
-def _round_shown(*arguments: Any, **options: Any) -> Any:
-    from discreet.protection.rounding import round_shown
-
-    return round_shown(*arguments, **options)
-
-
-def _hide_less(*, knowledge: Any, **table: Any) -> Any:
-    from discreet.release.coarser_tables import hide_less
-    from discreet.release.record_tables import RecordTable
-
-    return hide_less(RecordTable(**table, stated=True), method="fast", knowledge=knowledge)

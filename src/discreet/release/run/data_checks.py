@@ -199,8 +199,14 @@ class _SourceChecks:
         column: str,
         where: str,
     ) -> list[Problem]:
-        if column not in held:
-            held[column] = self._counted(column, where)
+        import narwhals as nw
+
+        from discreet.tabulation import refusals
+
+        if column not in held:  # how often each value occurs
+            with refusals(filtered=bool(where)):
+                plan = self.filtered(where).select(column).group_by(column)
+                held[column] = collected(plan.agg(nw.len().alias("n")))
         found = held[column]
         if tree is not None and tree.bounds is not None:
             return self._outside(tree, column, found)
@@ -209,16 +215,6 @@ class _SourceChecks:
         texts = code_texts(found.get_column(column), column)
         numbers = dict(zip(texts.to_list(), found["n"].to_list(), strict=True))
         return list(_unknown(tree, column, numbers))
-
-    def _counted(self, column: str, where: str) -> pl.DataFrame:
-        """How often each value of a column occurs."""
-        import narwhals as nw
-
-        from discreet.tabulation import refusals
-
-        with refusals(filtered=bool(where)):
-            plan = self.filtered(where).select(column).group_by(column).agg(nw.len().alias("n"))
-            return collected(plan)
 
     def _outside(self, tree: Classification, column: str, found: pl.DataFrame) -> list[Problem]:
         """Numbers that no interval holds, named on request: they may be incomes."""
@@ -256,14 +252,11 @@ class _SourceChecks:
                 weight = count.weight
                 if weight and not checked(self.programme.setting(name, "weight"), weight=weight):
                     weight = None
+                figures = reversed(self.programme.tables[name].figures.items())
+                places = {entry.of: ("figures", figure, "of") for figure, entry in figures}
                 for column, _ in count.values:
-                    checked(self._place_of_value(name, column), value=column, weight=weight)
-
-    def _place_of_value(self, table: str, column: str) -> KeyPath:
-        for figure, entry in self.programme.tables[table].figures.items():
-            if entry.of == column:
-                return ("tables", table, "figures", figure, "of")
-        return ("tables", table, "value")
+                    place = places.get(column, ("value",))
+                    checked(("tables", name, *place), value=column, weight=weight)
 
     def _summable(
         self,

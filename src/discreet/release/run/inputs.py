@@ -190,19 +190,19 @@ def open_programme(
         boundaries=boundaries,
         secret=office,
     )
-    raise_problems(place, list(_identity_problems(inputs)))
+    lost = [  # fingerprints of earlier tables that cannot be compared with records of now
+        programme.problem(
+            ("suppression", "earlier_identity"),
+            f"the records of {before.name} cannot be identified as in the earlier release",
+            "use the same secret in [release], and keep these columns: "
+            + ", ".join(before.identity.columns),
+        )
+        for before in earlier
+        if before.identity is not None and inputs.identity_before(before) is None
+    ]
+    raise_problems(place, lost)
     inputs = with_earlier_columns(inputs) if any(item.identity for item in earlier) else inputs
     return replace(inputs, warnings=tuple(_warnings(inputs)))
-
-
-def _identity_problems(inputs: Inputs) -> Iterator[Problem]:
-    """Fingerprints of earlier tables that cannot be compared with records of now."""
-    for before in inputs.earlier:
-        if before.identity is not None and inputs.identity_before(before) is None:
-            message = f"the records of {before.name} cannot be identified as in the earlier release"
-            columns = ", ".join(before.identity.columns)
-            hint = f"use the same secret in [release], and keep these columns: {columns}"
-            yield inputs.programme.problem(("suppression", "earlier_identity"), message, hint)
 
 
 def _read_boundaries(
@@ -255,6 +255,8 @@ def _checked_keys(
     opener: Opener[Programme], records: Mapping[str, Any], schemas: Mapping[str, Any], grid: KeyGrid
 ) -> dict[str, KeyCheck]:
     """Per source with keys in its data, a test of them; of none that cannot be read."""
+    from discreet.tabulation import checked_keys, first_records, lowest_of_all, refusals
+
     keys = dict[str, KeyCheck]()
     for name, source in opener.programme.sources.items():
         column = source.keys.column
@@ -266,28 +268,22 @@ def _checked_keys(
                 for behind in opener.programme.columns_behind(variable)
                 if behind in schemas[name] and behind != column
             }
+            check: KeyCheck | None = None
+            allowed = source.keys.allow_unsuitable
             with opener.placed(*place):
-                check = _tested_keys(records[name], source, grid, sorted(spanning))
+                held = distant_records(records[name])
+                if isinstance(held, DistantCubes):
+                    check = checked_keys(held, grid, allowed=allowed)
+                    check.raise_faults(column)
+                elif isinstance(held, StoredRecords):
+                    check = held.key_check(column, grid, allowed=allowed)
+                else:
+                    with refusals(filtered=False):
+                        some = first_records(records[name], [column, *sorted(spanning)])
+                        low = lowest_of_all(records[name], column, grid)
+                    check = check_records(some, low, grid, column=column, allowed=allowed)
                 keys |= {} if check is None else {name: check}
     return keys
-
-
-def _tested_keys(
-    records: Any, source: RecordSource, grid: KeyGrid, spanning: Sequence[str]
-) -> KeyCheck | None:
-    from discreet.tabulation import checked_keys, first_records, lowest_of_all, refusals
-
-    column, cubes = source.keys.column or "", distant_records(records)
-    if isinstance(cubes, DistantCubes):
-        keys = checked_keys(cubes, grid, allowed=source.keys.allow_unsuitable)
-        keys.raise_faults(column)
-        return keys
-    if isinstance(cubes, StoredRecords):
-        return cubes.key_check(column, grid, allowed=source.keys.allow_unsuitable)
-    with refusals(filtered=False):
-        some = first_records(records, [column, *spanning])
-        low = lowest_of_all(records, column, grid)
-    return check_records(some, low, grid, column=column, allowed=source.keys.allow_unsuitable)
 
 
 def _warnings(inputs: Inputs) -> Iterator[str]:

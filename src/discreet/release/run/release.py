@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -130,23 +130,14 @@ def carry_out(
     inside = inside if internal is None else Path(internal)
     check_internal(inside, Path(out))
     check_slivers(inputs)
-    name, seals = inputs.programme.name, inputs.seals
-    shelf = ReleaseState(Path(out), name, seals, accept=accept_changes)
-    run = partial(_Release, inputs, shelf, resume=resume, internal=inside, progress=progress)
-    return _carried_out(run, inputs, shelf, inside)
-
-
-def _carried_out(
-    run: Callable[[], _Release], inputs: Inputs, shelf: ReleaseState, inside: Path | None
-) -> ReleaseSummary:
-    """The release, made and published; its folder stays as it was if anything fails."""
+    shelf = ReleaseState(Path(out), inputs.programme.name, inputs.seals, accept=accept_changes)
     with told_if_full(shelf.out), inputs.secret_kept(), shelf.opened():
         try:
             entry = inputs.programme.document.parameters
             check_succession(inputs.package, last_package(shelf), entry)
             check_same_period(inputs.programme, shelf)
             shelf.check_free(release_files(inputs))
-            release = run()
+            release = _Release(inputs, shelf, resume=resume, internal=inside, progress=progress)
             release.tabulate_and_protect()
             check_formats(inputs.programme, shelf)
             check_maps(inputs, shelf)
@@ -229,32 +220,24 @@ def annotated(
         provenance=provenance,
         imprint=programme.document.publication.imprint,
     )
-    return _with_remarks(entry, titled)
 
+    def meant(cells: Mapping[str, str], dimension: Dimension) -> list[str | None]:
+        """The codes of a variable that a remark is about: one, all of a level, or any."""
+        name = dimension.name
+        if name in cells:
+            # A remark on a code that is not listed would tell that it occurs: it is left out.
+            return [cells[name]] if cells[name] in dimension.index else []
+        level = cells.get(f"{name}.level")
+        return [None] if level is None else [*codes_at(dimension, level)]
 
-def _with_remarks(entry: TableEntry, protected: ProtectedTable) -> ProtectedTable:
-    """The table with the remarks that the programme makes about its cells.
-
-    A remark on a code that is not listed would tell that it occurs: it is left out.
-    """
-    if not entry.notes:
-        return protected
     remarks = tuple(
         # In place of other languages stands English, which is never missing.
         CellNote(codes, Note("cells", {"en": next(iter(remark.text.values())), **remark.text}))
         for remark in entry.notes
-        for codes in product(*(_codes_meant(remark.cells, d) for d in protected.dimensions))
+        for codes in product(*(meant(remark.cells, d) for d in titled.dimensions))
     )
-    return protected.described_as(cell_notes=(*protected.cell_notes, *remarks))
-
-
-def _codes_meant(cells: Mapping[str, str], dimension: Dimension) -> list[str | None]:
-    """The codes of a variable that a remark is about: one, all of a level, or any."""
-    name = dimension.name
-    if name in cells:
-        return [cells[name]] if cells[name] in dimension.index else []
-    level = cells.get(f"{name}.level")
-    return [None] if level is None else [*codes_at(dimension, level)]
+    notes_of_cells = (*titled.cell_notes, *remarks)
+    return titled.described_as(cell_notes=notes_of_cells) if remarks else titled
 
 
 def _of_filter(entry: TableEntry, counts: Counts) -> Table:
@@ -334,12 +317,15 @@ class _Release:
         spanning = inputs.spanning(self.pending)
         check_grids(programme, self.pending, spanning)
         check_area_levels(programme, self.pending, spanning)
-        context = release_context(
-            spanning,
-            digests=self.digests,
-            printed=self._printed(list(spanning)),
-            tell=self.tell,
-        )
+        # None that could be found by trial.
+        keys = {name: inputs.release_keys[name] for name in spanning if inputs.prints_digests(name)}
+        data = {name: key.digest("data") for name, key in keys.items()}
+        printed: dict[str, dict[str, str]] = {}
+        for name in self.pending:
+            source = programme.source_of(name).name
+            digests = {"programme": self.digests[name], "data": data.get(source, "")}
+            printed[name] = digests if source in data else {}
+        context = release_context(spanning, digests=self.digests, printed=printed, tell=self.tell)
         waiting: dict[str, Counts] = {}
         groups = [
             (method, tuple(group))
@@ -349,24 +335,18 @@ class _Release:
         for name, counts in counted_tables(inputs, self.pending, spanning):
             waiting[name] = counts
             for method, group in groups:
-                if set(group) <= set(waiting) and not self._awaited(method, group):
-                    own = {name: waiting.pop(name) for name in group}
-                    self._protect(method, own, context)
+                followed = {each for own in group for each in method.follows(programme, own)}
+                if set(group) <= set(waiting) and not followed & set(self.pending) - self.kept:
+                    self._protect(method, {own: waiting.pop(own) for own in group}, context)
         for method, group in groups:  # what had to wait for tables of other records
             if set(group) <= set(waiting):
-                own = {name: waiting.pop(name) for name in group}
-                self._protect(method, own, context)
+                self._protect(method, {own: waiting.pop(own) for own in group}, context)
         if left := [name for name in self.pending if name not in self.kept]:
             message = f"no method protected {', '.join(left)}"
             raise PublicationError(message, code="protection", where="protect")
         for method in programme.methods:
             names = [name for name in programme.protected[method.name] if name in self.pending]
             self.later += method.concluded(inputs, names)
-
-    def _awaited(self, method: Protection, group: Sequence[str]) -> bool:
-        """Whether tables are still to be made that some follow."""
-        followed = {other for name in group for other in method.follows(self.programme, name)}
-        return bool(followed & set(self.pending) - self.kept)
 
     def withhold(self) -> None:
         """Refuse the release if attacks on it find more than the programme allows."""
@@ -393,21 +373,6 @@ class _Release:
         self.writer.attacked = bool(attacked)
         if left := [name for name in programme.tables if name not in attacked]:
             self.later.append(f"no attack was carried out on {', '.join(left)}")
-
-    def _printed(self, sources: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Per table, the digests to print: none that could be found by trial."""
-        inputs = self.inputs
-        data = {
-            name: inputs.release_keys[name].digest("data")
-            for name in sources
-            if inputs.prints_digests(name)
-        }
-        found: dict[str, dict[str, str]] = {}
-        for name in self.pending:
-            source = self.programme.source_of(name).name
-            known = source in data
-            found[name] = {"programme": self.digests[name], "data": data[source]} if known else {}
-        return found
 
     def _protect(
         self,
@@ -567,6 +532,18 @@ class _Release:
             self.writer.released(name, fresh=name in self.pending) for name in self.programme.tables
         ]
         seal = None if self.inputs.seals is None else read_seal(self.shelf.out / SEAL)
+        listed = []
+        if every := self.found["all"]:
+            listed.append(
+                f"the codes of {', '.join(sorted(every))} come from the data, so each listed "
+                "code discloses that it occurs; add them to [variables], or set found_codes = "
+                '"hide"'
+            )
+        if missing := self.found["missing"] - every:
+            listed.append(
+                f"missing values of {', '.join(sorted(missing))} are listed because they occur; "
+                'add their code to [variables], or set found_codes = "hide"'
+            )
         return ReleaseSummary(
             out=self.shelf.out,
             tables=tuple(tables),
@@ -576,26 +553,12 @@ class _Release:
             warnings=(
                 *self.inputs.warnings,
                 *dict.fromkeys(self.later),
-                *self._listed_codes(),
+                *listed,
                 *(f"rebuilt: {item.where}: {item.what}" for item in self.shelf.accepted),
             ),
             seal="" if seal is None else seal.identity,
             signer="" if seal is None else seal.signer_id or "",
         )
-
-    def _listed_codes(self) -> Iterator[str]:
-        """Warnings about code lists that come from the data."""
-        if every := self.found["all"]:
-            yield (
-                f"the codes of {', '.join(sorted(every))} come from the data, so each listed "
-                "code discloses that it occurs; add them to [variables], or set found_codes = "
-                '"hide"'
-            )
-        if missing := self.found["missing"] - every:
-            yield (
-                f"missing values of {', '.join(sorted(missing))} are listed because they occur; "
-                'add their code to [variables], or set found_codes = "hide"'
-            )
 
 
 def given_away(
