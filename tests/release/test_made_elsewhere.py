@@ -17,7 +17,7 @@ from discreet.release.confidential_files import (
     inherit_keys_in_file,
     write_confidential,
 )
-from discreet.release.lookup import protect_cells
+from discreet.release.confidential_files import protect_cells
 
 
 def test_codes_in_text_files_keep_their_leading_zeros(folder: Path, tmp_path: Path) -> None:

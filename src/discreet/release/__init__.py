@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from .attacks.page import planned_page as planned_page
     from .cell_programme import CellProgramme as CellProgramme
     from .cell_programme import protect_by_programme as protect_by_programme
+    from .confidential_files import cell_table as cell_table
     from .confidential_files import check_target as check_target
     from .confidential_files import convert_perturbation_table as convert_perturbation_table
     from .confidential_files import inherit_keys_in_file as inherit_keys_in_file
+    from .confidential_files import protect_cells as protect_cells
     from .confidential_files import tabulate_file as tabulate_file
     from .confidential_files import write_confidential as write_confidential
     from .cubes import build_store as build_store
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
     from .first_programmes import protect_line as protect_line
     from .first_programmes import save_programme as save_programme
     from .inputs import Inputs as Inputs
-    from .lookup import cell_table as cell_table
-    from .lookup import protect_cells as protect_cells
     from .packages.container import LARGEST as LARGEST
     from .packages.keys import PackageKey as PackageKey
     from .packages.keys import key_id as key_id
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from .programme.variables import found_codes as found_codes
     from .programme.variables import rule_where_known as rule_where_known
     from .programme.variables import spanning_variables as spanning_variables
-    from .published_cells import audit_published_file as audit_published_file
+    from .record_files import audit_published_file as audit_published_file
     from .record_files import checked_table as checked_table
     from .record_files import suppress_table as suppress_table
     from .record_tables import MarkedTable as MarkedTable
@@ -97,10 +97,10 @@ if TYPE_CHECKING:
     from .report.summary import MANIFEST as MANIFEST
     from .report.summary import ReleasedTable as ReleasedTable
     from .report.summary import ReleaseSummary as ReleaseSummary
-    from .revision import check_revision as check_revision
     from .run.counts import KeyedRecords as KeyedRecords
     from .run.counts import release_context as release_context
     from .run.data_checks import check_release as check_release
+    from .run.data_checks import check_revision as check_revision
     from .run.data_checks import checked_inputs as checked_inputs
     from .run.inputs import open_inputs as open_inputs
     from .run.inputs import open_programme as open_programme

@@ -230,7 +230,7 @@ def protect_by_programme(
     Raises:
         ProgrammeError: Lists what is wrong with the programme.
     """
-    from discreet.release.lookup import read_cells
+    from discreet.release.confidential_files import read_cells
 
     plan = programme if isinstance(programme, CellProgramme) else CellProgramme.read(programme)
     entry = plan.cells

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.release.cell_programme import CellProgramme, protect_by_programme
-from discreet.release.lookup import protect_cells
+from discreet.release.confidential_files import protect_cells
 from tests.helpers.package_parameters import PTABLE
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_cells import homes, parameters, some_cells

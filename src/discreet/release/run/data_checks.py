@@ -4,14 +4,15 @@ In: the opened `Inputs`, of which columns and types are known to fit. Out: probl
 of the programme: codes and numbers that a classification lacks, identifiers and keys that are
 missing, repeated or off their grid, weights and values that cannot be summed, units without
 parts, tables that a format cannot hold. Each says how many records are concerned. Codes of
-declared classifications are named, numbers on request only, other contents never. CONFIDENTIAL
-records are read.
+declared classifications are named, numbers on request only, other contents never. And whether
+geographies, or the figures of a revision, differ by few records. CONFIDENTIAL records are read.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -28,13 +29,14 @@ from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.variables import check_codes, spanning_variables, used_variables
 from discreet.release.run.area_files import area_level_problems
 from discreet.release.run.counts import KeyedRecords, counts_of
-from discreet.release.run.grids import check_grids
 from discreet.release.run.inputs import OtherData, open_inputs
+from discreet.release.run.plan import check_grids
 
 if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
 
+    from discreet.assessment import RevisedCells
     from discreet.classifications import Classification
 
 _SHOWN = 5
@@ -392,3 +394,80 @@ def _counts(inputs: Inputs, source: str, where: str, areas: dict[str, str]) -> A
     parts = [nw.col(column).cast(nw.String).alias(area) for area, column in areas.items()]
     grouped = records.select(parts).group_by(list(areas), drop_null_keys=False)
     return collected(grouped.agg(nw.len().alias(_RECORDS)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RevisionCheck:
+    """What a revision of a release would tell by its differences."""
+
+    tables: list[RevisedCells]  # per table of the source
+    left_out: list[str]  # tables of other sources, which were not looked at
+
+    @property
+    def few(self) -> int:
+        """Number of cells that differ by few units."""
+        return sum(table.few for table in self.tables)
+
+    def text(self) -> str:
+        """What was found, and what to do about it; no cell is named."""
+        lines = [table.text() for table in self.tables]
+        if self.left_out:
+            lines.append(f"Not examined, because of other records: {', '.join(self.left_out)}.")
+        if self.few:
+            lines.append(
+                "The values of both publications disclose these few units. Collect more "
+                "corrections, correct the next period only, or omit these tables."
+            )
+        return "\n".join(lines)
+
+    def described(self) -> dict[str, Any]:
+        """The same as plain values."""
+        tables = [table.described() for table in self.tables]
+        return {"few": self.few, "tables": tables, "left_out": self.left_out}
+
+
+def check_revision(
+    programme: str | os.PathLike[str],
+    first: str | os.PathLike[str],
+    *,
+    id: str,  # noqa: A002 - the word users know
+    source: str | None = None,
+    least: int = 3,
+    show_values: bool = False,
+) -> RevisionCheck:
+    """Hold the corrected records of a programme against those that were first published.
+
+    A revision keeps record keys, so figures of cells without corrections stay as they are. Where
+    few units were corrected, the two figures of a cell tell of them.
+
+    Args:
+        programme: The programme, with the corrected records.
+        first: The file of the records of the first publication.
+        id: The column that identifies a unit.
+        source: The source that was corrected; the main one if None.
+        least: By how many units a cell must differ, if it does.
+        show_values: Whether errors may quote the first wrong value of a column.
+    """
+    from discreet.assessment import revised_cells
+
+    inputs = open_inputs(programme, show_values=show_values)
+    name = inputs.programme.known_source(source)
+    before = open_inputs(programme, show_values=show_values, data={name: first})
+    records, found, left_out = inputs.records[name], [], []
+    for table, entry in inputs.programme.tables.items():
+        if inputs.programme.source_of(table).name != name:
+            left_out.append(table)
+            continue
+        spanning = spanning_variables(inputs.programme, entry.by or [], inputs.trees, records)
+        found.append(
+            revised_cells(
+                before.records[name],
+                records,
+                list(spanning.values()),
+                id=id,
+                least=least,
+                where=entry.where or None,
+                name=table,
+            )
+        )
+    return RevisionCheck(tables=found, left_out=left_out)

@@ -123,9 +123,7 @@ class Writer:
         digest = self._key(None).digest(about)
         files = [*about_files(self.inputs), MANIFEST]
         if not (self.resume and self.shelf.complete(RELEASE, digest, files)):
-            self._pages()
-            self._workbooks()
-            self._atlas()
+            self._in_languages()
             self._decisions()
             self._quality(internal)
             self._catalogue(released)
@@ -163,57 +161,36 @@ class Writer:
         """The heading of the release."""
         return self.programme.document.title or {"en": self.programme.path.stem}
 
-    def _pages(self) -> None:
-        from discreet.publication import write_report
+    def _in_languages(self) -> None:
+        """Pages about the release, workbooks and atlases: one of each per language."""
+        from discreet.publication import (
+            WriteOptions,
+            title_in,
+            write_many,
+            write_report,
+            write_workbook,
+        )
 
-        names = list(self.programme.tables)
-        pages = report_files(self.programme)
-        for file, language in zip(pages, self.programme.languages, strict=True):
-            write_report(
-                (self.shelf.table(name) for name in names),
-                self.shelf.stage / file,
-                title=self.title,
-                language=language,
-                files=self._links(language),
-                provenance=package_line(self.inputs.package, language),
-            )
-
-    def _workbooks(self) -> None:
-        """Many tables in one workbook per language, with an index sheet."""
-        from discreet.publication import write_workbook
-
-        files = workbook_files(self.programme)
-        for file, language in zip(files, self.programme.languages, strict=False):
-            write_workbook(
-                (self.shelf.table(name) for name in workbook_tables(self.programme)),
-                self.shelf.stage / file,
-                title=self.title,
-                language=language,
-            )
-
-    def _atlas(self) -> None:
-        """One page per language with maps of all tables that have areas."""
-        names = atlas_tables(self.inputs)
-        pages = zip(atlas_files(self.programme), self.programme.languages, strict=False)
-        for file, language in pages:
-            from discreet.publication import WriteOptions, title_in, write_many
-
-            write_many(
-                [self.shelf.table(name) for name in names],
-                self.shelf.stage / file,
-                title_in(self.title, language),
-                [WriteOptions(language=language, **self._maps(name)) for name in names],
-            )
+        programme, table, stage = self.programme, self.shelf.table, self.shelf.stage
+        drawn = atlas_tables(self.inputs)
+        for at, language in enumerate(programme.languages):
+            spoken: dict[str, Any] = {"title": self.title, "language": language}
+            for file in report_files(programme)[at : at + 1]:
+                links, package = self._links(language), package_line(self.inputs.package, language)
+                tables = map(table, list(programme.tables))
+                write_report(tables, stage / file, files=links, provenance=package, **spoken)
+            for file in workbook_files(programme)[at : at + 1]:
+                write_workbook(map(table, workbook_tables(programme)), stage / file, **spoken)
+            for file in atlas_files(programme)[at : at + 1]:
+                maps = [WriteOptions(language=language, **self._maps(name)) for name in drawn]
+                title = title_in(self.title, language)
+                write_many(list(map(table, drawn)), stage / file, title, maps)
 
     def _decisions(self) -> None:
         """What was decided about table parts, without a single true value."""
         if not decision_files(self.inputs):
             return
-        content: dict[str, Any] = {
-            "format": "discreet-part-decisions",
-            "format_version": 1,
-            "tables": {},
-        }
+        tables = {}
         for name in self.programme.tables:
             if self.programme.method(name).parts:
                 log, shares = (
@@ -221,12 +198,15 @@ class Writer:
                     described_areas(self.shelf, name),
                 )
                 # How many areas are shown completely.
-                content["tables"][name] = {**log, "area_shares": shares} if shares else log
-        text = json.dumps(content, ensure_ascii=False, indent=2)
-        write_text(self.shelf.stage / DECISIONS, text + "\n")
+                tables[name] = {**log, "area_shares": shares} if shares else log
+        self._write_json(
+            DECISIONS, {"format": "discreet-part-decisions", "format_version": 1, "tables": tables}
+        )
 
     def _quality(self, internal: Path | None) -> None:
+        from discreet.publication import LANGUAGES
         from discreet.release.report.quality import write_quality
+        from discreet.release.report.sections import words
 
         if not quality_files(self.programme):
             return
@@ -241,7 +221,12 @@ class Writer:
             title=self.title,
             languages=self.programme.languages,
             internal=internal,
-            remarks=self._remarks(),
+            # Units with the noise of their parts.
+            remarks=[
+                {item: words(item)["shared noise"].format(name, parts) for item in LANGUAGES}
+                for name, source in self.programme.sources.items()
+                if (parts := source.plain_parts) is not None
+            ],
             tables=[self.shelf.outline(name) for name in every],
             attacked=self.attacked,
             areas={name: described_areas(self.shelf, name) for name in every},
@@ -267,30 +252,15 @@ class Writer:
         for file, text in zip(files, (json_ld(entry), rdf_xml(entry)), strict=True):
             write_text(self.shelf.stage / file, text)
 
-    def _inherited_keys(self) -> dict[str, dict[str, str]]:
-        """How units get their keys from those of their parts."""
-        return {
+    def _manifest(self, released: list[ReleasedTable]) -> None:
+        """The list of everything: the same release always gives the same text."""
+        document, stage, versions = self.programme.document, self.shelf.stage, self._versions()
+        inherited = {  # how units get their keys from those of their parts
             name: {"inherit": source.keys.inherit}
             | ({"unit": source.keys.unit} if source.keys.unit else {"inheritance": "plain"})
             for name, source in self.programme.sources.items()
             if source.keys.inherit
         }
-
-    def _remarks(self) -> list[dict[str, str]]:
-        """What the internal report on quality says besides: units with the noise of their parts."""
-        from discreet.publication import LANGUAGES
-        from discreet.release.report.sections import words
-
-        found = [(name, each.plain_parts) for name, each in self.programme.sources.items()]
-        return [
-            {item: words(item)["shared noise"].format(name, parts) for item in LANGUAGES}
-            for name, parts in found
-            if parts is not None
-        ]
-
-    def _manifest(self, released: list[ReleasedTable]) -> None:
-        """The list of everything: the same release always gives the same text."""
-        document, stage, versions = self.programme.document, self.shelf.stage, self._versions()
         used = self.inputs.package
         package: dict[str, Any] = dict(used or {})
         if package:
@@ -305,13 +275,17 @@ class Writer:
             "data_version": self.programme.data.version,
             **({"data_versions": versions} if versions else {}),
             **({"parameters": package} if package else {}),
-            **({"inherited_keys": keys} if (keys := self._inherited_keys()) else {}),
+            **({"inherited_keys": inherited} if inherited else {}),
             "languages": list(self.programme.languages),
             **({"unsuitable_record_keys": unsuitable} if unsuitable else {}),
             "reports": {file: file_digest(stage / file) for file in about_files(self.inputs)},
             "tables": [table.described() for table in released],
         }
-        write_text(stage / MANIFEST, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+        self._write_json(MANIFEST, content)
+
+    def _write_json(self, file: str, content: Mapping[str, Any]) -> None:
+        text = json.dumps(content, ensure_ascii=False, indent=2)
+        write_text(self.shelf.stage / file, text + "\n")
 
     def _links(self, language: str) -> dict[str, list[Path]]:
         """Per table, its files in one language, as they will stand beside the page."""

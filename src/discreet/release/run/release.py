@@ -39,10 +39,12 @@ from discreet.release.run.area_files import check_area_files, check_area_levels
 from discreet.release.run.counts import counted_tables, release_context
 from discreet.release.run.data_checks import check_slivers
 from discreet.release.run.files import Writer, check_internal, last_package
-from discreet.release.run.grids import check_formats, check_grids, check_maps
 from discreet.release.run.inputs import check_same_period, open_inputs
 from discreet.release.run.plan import (
     RELEASE,
+    check_formats,
+    check_grids,
+    check_maps,
     full_count,
     release_files,
     report_files,
