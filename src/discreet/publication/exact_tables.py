@@ -12,13 +12,13 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication.formats import WriteOptions
 from discreet.tables import (
@@ -27,7 +27,6 @@ from discreet.tables import (
     Figure,
     Imprint,
     Note,
-    Parts,
     ProtectedTable,
     Provenance,
     Withheld,
@@ -144,41 +143,27 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+@cache
+def _forms() -> Mapping[str, Any]:
+    from pydantic import TypeAdapter
+
+    parts = frozenset[tuple[int, ...]]
+    kinds: dict[str, Any] = {
+        **{"dimensions": tuple[Dimension, ...], "provenance": Provenance, "imprint": Imprint},
+        **{"notes": tuple[Note, ...], "cell_notes": tuple[CellNote, ...]},
+        **{"figures": tuple[Figure, ...], "withheld": tuple[Note, ...] | None},
+        **{"parts": parts | None, "suppressed_parts": parts, "margin": int},
+        **{"name": str, "titles": dict[str, str], "universe": dict[str, str], "decimals": int},
+    }
+    return {name: TypeAdapter(kind) for name, kind in kinds.items()}
+
+
 def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
     """The table that was described, still without its cells."""
-
-    def tree(fields: Mapping[str, Any]) -> Classification:
-        own: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in fields.items()
-        }
-        return Classification(**own)
-
-    def parts(listed: Sequence[Sequence[int]]) -> Parts:
-        return frozenset(tuple(part) for part in listed)
-
-    dimensions = tuple(
-        Dimension(classifications=tuple(map(tree, entry["classifications"])), name=entry["name"])
-        for entry in memory["dimensions"]
-    )
-    reasons = memory.get("withheld")
-    notes = None if reasons is None else [Note(**note) for note in reasons]
-    return ProtectedTable(
-        **_no_cells(len(dimensions), notes, memory.get("intervals_instead", False)),
-        dimensions=dimensions,
-        provenance=Provenance(**memory["provenance"]),
-        imprint=Imprint(**memory["imprint"]) if "imprint" in memory else None,
-        margin=memory.get("margin"),
-        notes=tuple(Note(**note) for note in memory["notes"]),
-        cell_notes=tuple(
-            CellNote(tuple(remark["codes"]), Note(**remark["note"]))
-            for remark in memory["cell_notes"]
-        ),
-        figures=tuple(Figure(**figure) for figure in memory["figures"]),
-        parts=None if memory["parts"] is None else parts(memory["parts"]),
-        suppressed_parts=parts(memory["suppressed_parts"]),
-        name=memory["name"],
-        titles=memory["titles"],
-        universe=memory["universe"],
-        decimals=memory["decimals"],
-    )
+    fields = {
+        name: form.validate_python(memory[name])
+        for name, form in _forms().items()
+        if name in memory
+    }
+    reasons, instead = fields.pop("withheld", None), memory.get("intervals_instead", False)
+    return ProtectedTable(**fields | _no_cells(len(fields["dimensions"]), reasons, instead))

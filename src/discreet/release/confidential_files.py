@@ -2,8 +2,8 @@
 
 In: records, cells made elsewhere, or a perturbation table in any format. Out: Parquet or CSV
 files, or the perturbation table in another format with every key keeping its noise, that only
-their owner can read; cells with noise. CONFIDENTIAL on both sides, perturbation tables SECRET: nothing but
-`protect_cells` gives what may be published.
+their owner can read; cells with noise. CONFIDENTIAL on both sides, perturbation tables SECRET:
+nothing may be published but what `protect_cells` gives.
 """
 
 from __future__ import annotations
