@@ -10,6 +10,7 @@ import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,6 @@ from discreet.tables import ProtectedTable, Table, ValueColumns
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
-    from discreet.derived import KeyFigure
     from discreet.protection.noise import MagnitudePerturbationTable
     from discreet.protection.parts import PartDecisions
     from discreet.tables import Ingredient
@@ -307,9 +307,15 @@ class _FileOfCells:
 
         entries = self.entry.figures
         counted = {name: self._ingredient(name) for name in entries if entries[name].counted}
+        key_figures = []
+        for name, figure in entries.items():
+            limit = figure.bracket_above
+            if limit is None and figure.of in self.parameters.magnitudes:
+                limit = self.parameters.magnitudes[str(figure.of)].entry.bracket_above
+            key_figures.append(figure.key_figure(name, limit))
         return derive(
             counted,
-            [self._key_figure(name) for name in entries],
+            key_figures,
             bracket_above=self.parameters.figures.bracket_above,
             found_codes=self.parameters.rules.found_codes,
             name=self.name,
@@ -341,13 +347,6 @@ class _FileOfCells:
             **self._options,
         )
 
-    def _key_figure(self, name: str) -> KeyFigure:
-        figure = self.entry.figures[name]
-        limit = figure.bracket_above
-        if limit is None and figure.of in self.parameters.magnitudes:
-            limit = self.parameters.magnitudes[str(figure.of)].entry.bracket_above
-        return figure.key_figure(name, limit)
-
     def decisions(self) -> PartDecisions | None:
         """What the thresholds say of the parts of all counts together; None without any."""
         parts = self.parameters.parts
@@ -357,13 +356,9 @@ class _FileOfCells:
         from discreet.protection.parts import PartRules, check_parts, joint_decisions
 
         rules, content = PartRules(**parts.thresholds), self.parameters.perturbation_table.content
-
-        def deviation(counts: Any) -> Any:
-            return count_deviations(content, counts)
-
         used = {figure.of for figure in self.entry.figures.values() if figure.kind == "count"}
         spanning = {dimension.name for dimension in self.table.dimensions}
-        options: dict[str, Any] = {"deviation": deviation}
+        options: dict[str, Any] = {"deviation": partial(count_deviations, content)}
         options["areas"] = parts.per if parts.per in spanning else None
         decided = [check_parts(self.table, rules, **options)]
         decided += [

@@ -158,12 +158,11 @@ def spanning_of_cells(
     hint = f"spanning variables: {', '.join(names)}; a hierarchy has its own total"
     problems = [Problem("the option does not apply to this variable", name, hint) for name in wrong]
     raise_all(SuppressionError, problems, code="by")
-    classifications: dict[str, Classification] = dict(trees)
-    codes = _found_codes(read_columns(cells, list(names)), list(totals))
-    for name, total in totals.items():
-        others = [code for code in codes[name] if code != total]
-        classifications[name] = Classification.flat(name, others, total=total).replace(found="all")
-    return [classifications.get(name, name) for name in names]
+    made = {}
+    for name, codes in _found_codes(cells, list(totals)).items():
+        others = [code for code in codes if code != totals[name]]
+        made[name] = Classification.flat(name, others, total=totals[name]).replace(found="all")
+    return [({**trees, **made}).get(name, name) for name in names]
 
 
 def spanning_of(
@@ -173,28 +172,23 @@ def spanning_of(
     prefixes: Mapping[str, str],
 ) -> list[Spanning]:
     """The spanning variables, with the trees that files or leading signs of codes give them."""
+    lengths = {name: text.split(",") for name, text in prefixes.items()}
     problems = [
         Problem("not a spanning variable of the table", name, f"by: {', '.join(names)}")
         for name in (*trees, *prefixes)
         if name not in names
     ]
-    problems += [
-        Problem("two hierarchies given", name, "use a file or prefixes")
-        for name in prefixes
-        if name in trees
-    ]
-    lengths = {name: text.split(",") for name, text in prefixes.items()}
-    wrong = [name for name, parts in lengths.items() if not all(p.strip().isdigit() for p in parts)]
-    problems += [Problem("prefix lengths must be whole numbers", name, "1,3") for name in wrong]
-    raise_all(SuppressionError, problems, code="by", many="{} variables are wrong")
-    classifications: dict[str, Classification] = dict(trees)
-    codes = _found_codes(read_columns(records, list(lengths)), list(lengths))
     for name, parts in lengths.items():
-        found = [int(part) for part in parts]
-        classifications[name] = Classification.from_prefixes(name, codes[name], found).replace(
-            found="all"
-        )
-    return [classifications.get(name, name) for name in names]
+        if name in trees:
+            problems.append(Problem("two hierarchies given", name, "use a file or prefixes"))
+        if not all(part.strip().isdigit() for part in parts):
+            problems.append(Problem("prefix lengths must be whole numbers", name, "1,3"))
+    raise_all(SuppressionError, problems, code="by", many="{} variables are wrong")
+    made = {
+        name: Classification.from_prefixes(name, codes, list(map(int, lengths[name])), found="all")
+        for name, codes in _found_codes(records, list(lengths)).items()
+    }
+    return [({**trees, **made}).get(name, name) for name in names]
 
 
 def _found_codes(records: Any, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
@@ -202,7 +196,7 @@ def _found_codes(records: Any, names: Sequence[str]) -> Mapping[str, Sequence[st
         return {}
     from discreet.release.programme.variables import found_codes
 
-    return found_codes(records, names)
+    return found_codes(read_columns(records, names), names)
 
 
 def read_columns(records: Any, wanted: Sequence[str]) -> Any:

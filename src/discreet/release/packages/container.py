@@ -47,7 +47,7 @@ from discreet.release.packages.keys import PackageKey, WorkingKeys, key_id, publ
 from discreet.release.packages.parameters import Parameters, parameters_of
 
 if TYPE_CHECKING:
-    from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
+    pass
 
 MAGIC = b"DCPARAMS"
 FORMAT_VERSION = 1
@@ -294,7 +294,18 @@ def to_bytes(parameters: Parameters) -> bytes:
     magnitudes = {
         column: {
             "name": magnitude.table.name,
-            "parts": [_part_values(part) for part in magnitude.table.parts],
+            "parts": [
+                {
+                    "kind": part.kind,
+                    "classes": list(part.classes),
+                    "step": part.step,
+                    "closed": part.content.closed,
+                    "rows": [
+                        {"upper": upper, "noise": noise} for _, upper, noise in part.content.rows()
+                    ],
+                }
+                for part in magnitude.table.parts
+            ],
         }
         for column, magnitude in parameters.magnitudes.items()
     }
@@ -318,12 +329,18 @@ def from_bytes(content: bytes, *, where: str, statistic: str, version: str) -> P
         raise _other_form(where) from None
     if not isinstance(data, dict) or set(data) != _FIELDS:
         raise _other_form(where)
+    from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
+
     secret = data["secret"]
     try:
+        counts = read_json(PerturbationFile(where, json.dumps(data["tables"]).encode()))
         return parameters_of(
             data["sections"],
-            _counts(data["tables"], where),
-            {column: _magnitudes(table) for column, table in data["magnitude_tables"].items()},
+            PerturbationTable(*counts),
+            {
+                column: MagnitudePerturbationTable(tuple(map(_part, table["parts"])), table["name"])
+                for column, table in data["magnitude_tables"].items()
+            },
             secret=None if secret is None else Secret(bytes.fromhex(secret)),
             statistic=statistic,
             version=version,
@@ -338,30 +355,6 @@ def from_bytes(content: bytes, *, where: str, statistic: str, version: str) -> P
         ) from None
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
         raise _other_form(where) from None  # values of other kinds than were written
-
-
-def _counts(data: Any, where: str) -> PerturbationTable:
-    from discreet.protection.noise import PerturbationTable
-
-    content, name, version = read_json(PerturbationFile(where, json.dumps(data).encode()))
-    return PerturbationTable(content, name, version)
-
-
-def _part_values(part: MagnitudePart) -> dict[str, Any]:
-    rows = [{"upper": upper, "noise": noise} for _, upper, noise in part.content.rows()]
-    return {
-        "kind": part.kind,
-        "classes": list(part.classes),
-        "step": part.step,
-        "closed": part.content.closed,
-        "rows": rows,
-    }
-
-
-def _magnitudes(data: Mapping[str, Any]) -> MagnitudePerturbationTable:
-    from discreet.protection.noise import MagnitudePerturbationTable
-
-    return MagnitudePerturbationTable(tuple(_part(part) for part in data["parts"]), data["name"])
 
 
 def _part(data: Mapping[str, Any]) -> MagnitudePart:

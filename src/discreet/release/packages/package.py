@@ -80,6 +80,8 @@ class PackageDescription:
     def text(self) -> str:
         """The same for people."""
         header, key = self.header, self.header.encryption.key.replace("-", " ")
+        who = "the expected key" if self.trusted else "not compared with a known key"
+        signature = f"valid, key {header.signer_id} ({who})" if header.signer else "none"
         stretched = " (scrypt)" if header.encryption.scrypt is not None else ""
         rows = {
             "statistic": header.statistic,
@@ -88,17 +90,11 @@ class PackageDescription:
             "key grid": str(KeyGrid.of(header.grid)),
             "digest": header.digest,
             "encryption": f"{header.encryption.cipher}, opened with a {key}{stretched}",
-            "signature": self._signature(),
+            "signature": signature,
             "content": "opened and checked" if self.opened else "not opened",
             "made with": f"discreet {header.made_with}, format {FORMAT_VERSION}",
         }
         return "\n".join([str(self.path), *(f"  {name:<11} {row}" for name, row in rows.items())])
-
-    def _signature(self) -> str:
-        if self.header.signer_id is None:
-            return "none"
-        who = "the expected key" if self.trusted else "not compared with a known key"
-        return f"{self.signature}, key {self.header.signer_id} ({who})"
 
 
 @without_values

@@ -7,8 +7,10 @@ variables, files with their digests, and the notes on how figures were protected
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from importlib import resources
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -16,31 +18,15 @@ from discreet._version import __version__
 from discreet.publication import LANGUAGES
 from discreet.tables import Imprint, ProtectedTable
 
+_TABLES = tomllib.loads(
+    resources.files("discreet.release.report").joinpath("catalogue.toml").read_text("utf-8")
+)
 #: The vocabularies, as both texts name them.
-PREFIXES = {
-    "dcat": "http://www.w3.org/ns/dcat#",
-    "dct": "http://purl.org/dc/terms/",
-    "foaf": "http://xmlns.com/foaf/0.1/",
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "spdx": "http://spdx.org/rdf/terms#",
-    "stat": "http://data.europa.eu/m8g/",
-    "vcard": "http://www.w3.org/2006/vcard/ns#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-}
-_TYPES = {
-    "csv": "text/csv",
-    "html": "text/html",
-    "json": "application/json",
-    "geojson": "application/geo+json",
-    "parquet": "application/vnd.apache.parquet",
-    "px": "text/x-pc-axis",
-    "svg": "image/svg+xml",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
+PREFIXES: Mapping[str, str] = _TABLES["prefixes"]
+_TYPES: Mapping[str, str] = _TABLES["types"]
+_AUTHORITY: Mapping[str, str] = _TABLES["languages"]
 _MEDIA = "http://www.iana.org/assignments/media-types/"
 _LANGUAGE = "http://publications.europa.eu/resource/authority/language/"
-_AUTHORITY = {"en": "ENG", "de": "DEU"}
 
 Node = dict[str, Any]
 
