@@ -411,7 +411,7 @@ def checked_entry(form: type[_Form], where: str, given: Any, problems: list[Prob
     except ValidationError as error:
         for details in error.errors(include_url=False, include_input=False):
             place = ".".join(str(part) for part in (where, *details["loc"]))
-            unknown = details["type"] == "extra_forbidden"
+            unknown = details["type"] == "unknown_key"
             message = "unknown key" if unknown else "the value cannot be used"
             hint = f"known: {', '.join(form.names())}" if unknown else ""
             problems.append(Problem(message, place, hint))

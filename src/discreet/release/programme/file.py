@@ -17,12 +17,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import ValidationError
 
-from discreet.errors import DiscreetError, Problem, ProgrammeError, nearest
+from discreet.errors import DiscreetError, Problem, ProgrammeError
 from discreet.microdata import is_url, shown_url
 from discreet.protection.protocol import Protection
 from discreet.protection.registry import DEFAULT, protection, protections
@@ -586,7 +585,11 @@ def _validated(
         except ValidationError as error:
             for details in error.errors(include_url=False, include_input=False):
                 path = tuple(part for part in details["loc"] if part != "[key]")
-                problems.append(replace(_problem(path, details, index, form), key=path))
+                of_method = path[0] == "protection" and len(path) > 2
+                keys = method_settings().get(str(path[1])) if of_method else None
+                known = [] if keys is None else list(keys.model_fields)
+                problem = plain_problem(details, str(path[-1]), index.place(path), known)
+                problems.append(replace(problem, key=path))
                 skipped.append(_drop(raw, path))
         else:
             return (
@@ -613,34 +616,6 @@ def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
         return _drop(raw, path[:named])
     place.pop(path[named], None)
     return path[: named + 1]
-
-
-def _problem(
-    path: KeyPath, details: ErrorDetails, index: LineIndex, root: type[ProgrammeEntry]
-) -> Problem:
-    """One problem that pydantic found."""
-    place, name = index.place(path), str(path[-1])
-    known = _keys_at(root, path[:-1]) if details["type"] == "extra_forbidden" else ()
-    if known and issubclass(root, Document) and path[:-1] == ("protection",):
-        message = "unknown method, or a method without settings"
-        return Problem(message, place, nearest(name, known))
-    return plain_problem(details, name, place, known)
-
-
-def _keys_at(form: Any, path: KeyPath) -> Sequence[str]:
-    """The keys of the section at a place, as the annotations of the schema have it."""
-    if isinstance(form, type) and issubclass(form, BaseModel):
-        fields = {field.alias or name: field for name, field in form.model_fields.items()}
-        if not path:
-            return form.names() if issubclass(form, ProgrammeEntry) else list(fields)
-        if issubclass(form, Document) and path[0] == "protection":
-            forms = method_settings()
-            return _keys_at(forms.get(str(path[1])), path[2:]) if path[1:] else list(forms)
-        return _keys_at(fields[path[0]].annotation, path[1:]) if path[0] in fields else ()
-    inner = get_args(form)
-    if get_origin(form) in (dict, list):
-        return _keys_at(inner[-1], path[1:]) if path else ()
-    return next(filter(None, (_keys_at(item, path) for item in inner)), ())
 
 
 def raise_problems(place: str, problems: Sequence[Problem]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from discreet.release.programme.values import ProgrammeEntry, refuse_keys
+from discreet.release.programme.values import ProgrammeEntry, refuse_keys, refuse_unknown
 from discreet.rules import known_rules
 from discreet.settings import NameList, Positive
 
@@ -27,16 +27,15 @@ class RulesEntry(ProgrammeEntry):
         """Every rule that there is, None where it is not stated; unknown keys are mistakes."""
         if not isinstance(value, dict):
             return value
-        wrong: dict[str, str | PydanticCustomError] = {}
-        for key, stated in value.items():
-            if key not in cls.names():
-                wrong[key] = "extra_forbidden"
-            elif key in known_rules() and (
-                isinstance(stated, bool) or not isinstance(stated, int | float | list | dict)
-            ):
-                hint = {"hint": "write a number, a list of numbers, or a table of keys"}
-                wrong[key] = PydanticCustomError("rule", "not a rule", hint)
-        refuse_keys(cls, wrong)
+        refuse_unknown(cls, value)
+        hint = {"hint": "write a number, a list of numbers, or a table of keys"}
+        wrong = [
+            key
+            for key, stated in value.items()
+            if key in known_rules()
+            and (isinstance(stated, bool) or not isinstance(stated, int | float | list | dict))
+        ]
+        refuse_keys(cls, dict.fromkeys(wrong, PydanticCustomError("rule", "not a rule", hint)))
         return {**dict.fromkeys(known_rules()), **value}
 
     @classmethod

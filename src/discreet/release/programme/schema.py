@@ -53,7 +53,7 @@ from discreet.release.programme.values import (
     Variable,
     both_secrets,
     one_of,
-    refuse_keys,
+    refuse_unknown,
 )
 from discreet.settings import Count, Limit, NameList, Number, Positive, Text
 from discreet.tables import FIGURE, FigureKind, Imprint
@@ -202,10 +202,7 @@ class PartsEntry(ProgrammeEntry):
     @classmethod
     def _of_rules(cls, value: Any) -> Any:
         """Unknown keys are mistakes."""
-        unknown = (
-            [key for key in value if key not in cls.names()] if isinstance(value, dict) else ()
-        )
-        refuse_keys(cls, dict.fromkeys(unknown, "extra_forbidden"))
+        refuse_unknown(cls, value)
         return value
 
     @classmethod
@@ -627,7 +624,9 @@ def method_settings() -> dict[str, Any]:
 def _sections_of_methods(value: Any) -> Any:
     """[protection.NAME] in the form of each method."""
     forms: dict[str, Any] = {name: (form | None, None) for name, form in method_settings().items()}
-    sections = create_model("Sections", __base__=ProgrammeEntry, **forms).model_validate(value)
+    model = create_model("Sections", __base__=ProgrammeEntry, **forms)
+    refuse_unknown(model, value, "unknown method, or a method without settings")
+    sections = model.model_validate(value)
     return {name: getattr(sections, name) for name in sections.model_fields_set}
 
 

@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, LiteralString, NamedTuple, get_args
 
 from pydantic import (
     AfterValidator,
@@ -20,10 +20,11 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationError,
+    model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, nearest
 from discreet.keygrid import KeyGrid
 from discreet.microdata import form_of
 from discreet.publication import NAMED_BREAKS
@@ -193,6 +194,13 @@ class ProgrammeEntry(Settings):
     # Most commands use few sections: each is made ready when it is used first.
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, value: Any) -> Any:
+        if cls.model_config.get("extra") == "forbid":
+            refuse_unknown(cls, value)
+        return value
+
     @classmethod
     def names(cls) -> list[str]:
         """The keys that it may have."""
@@ -207,11 +215,21 @@ class ProgrammeEntry(Settings):
         return [key for key in keys if getattr(self, key) is not None]
 
 
-def refuse_keys(form: type[ProgrammeEntry], kinds: Mapping[str, str | PydanticCustomError]) -> None:
+def refuse_keys(form: type[ProgrammeEntry], errors: Mapping[str, PydanticCustomError]) -> None:
     """Raise one error for keys that cannot stand in a section."""
-    wrong = [InitErrorDetails(type=kind, loc=(key,), input=None) for key, kind in kinds.items()]
+    wrong = [InitErrorDetails(type=error, loc=(key,), input=None) for key, error in errors.items()]
     if wrong:
         raise ValidationError.from_exception_data(form.__name__, wrong)
+
+
+def refuse_unknown(
+    form: type[ProgrammeEntry], value: Any, what: LiteralString = "unknown key"
+) -> None:
+    """Raise one error for keys that a section does not have."""
+    names = form.names()
+    unknown = [key for key in value if key not in names] if isinstance(value, dict) else ()
+    hints = {key: {"hint": nearest(str(key), names)} for key in unknown}
+    refuse_keys(form, {k: PydanticCustomError("unknown_key", what, hints[k]) for k in unknown})
 
 
 def both_secrets(entry: Any) -> Iterator[Mistake]:
