@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,39 +38,18 @@ from discreet.publication.description import (
 )
 from discreet.publication.formats import WriteOptions
 from discreet.publication.notation import INTERVAL, OFFICIAL, legend, number_text
-from discreet.publication.vocabulary import words
+from discreet.publication.vocabulary import page_part, words
 from discreet.tables import ProtectedTable
 
 #: Above so many areas, those of a class are one shape without names.
 _NAMED = 20_000
 _WIDTH, _HIGHEST, _MARGIN, _LINE = 820, 900, 20, 18
-_FONT = 'font-family="system-ui, Segoe UI, Roboto, Helvetica, Arial, sans-serif"'
 _INK, _SOFT, _BORDER = "#1a2530", "#4a5a69", "#5b6b78"
 
 _FILLS = {ZERO: BLANK, HIDDEN: "hidden", INAPPLICABLE: "inapplicable"}
 _LIMITED = "limited"
 #: The colour of symbols, whose size tells the class.
 _SYMBOL = "#2f86a6"
-
-
-def _patterns(prefix: str, scale: float) -> str:
-    """The patterns, in the size that they have on paper whatever the scale."""
-
-    def pattern(name: str, side: int, content: str, turn: str = "") -> str:
-        return (
-            f'<pattern id="{prefix}{name}" width="{side}" height="{side}" '
-            f'patternUnits="userSpaceOnUse" patternTransform="scale({1 / scale:.6f}){turn}">'
-            f"{content}</pattern>"
-        )
-
-    blank = f'<rect width="7" height="7" fill="{BLANK}"/>'
-    line, dot = '<rect width="2" height="7" fill="#6b7783"/>', '<circle cx="3" cy="3" r="1"/>'
-    ring = f'<circle cx="4" cy="4" r="1.8" fill="{_INK}" stroke="#ffffff" stroke-width=".9"/>'
-    return (
-        pattern("hidden", 7, blank + line, " rotate(45)")
-        + pattern("inapplicable", 7, blank + dot)
-        + pattern(_LIMITED, 8, ring)
-    )
 
 
 def _fill(name: str, prefix: str = "") -> str:
@@ -84,18 +63,18 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     outlines = drawn(level)
     (figures,) = map_figures(level, outlines, options.show, options.language)
     classes = MapClasses.of(figures.counted, options.breaks, options.classes, figures.decimals)
-    pieces = list(_pieces(level, outlines, figures, classes, options))
+    picture = _picture(level, outlines, figures, classes, options)
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(pieces)
+        file.write(picture)
 
 
-def _pieces(
+def _picture(
     level: MapLevel,
     outlines: DrawnAreas,
     figures: MapFigures,
     classes: MapClasses,
     options: WriteOptions,
-) -> Iterator[str]:
+) -> str:
     table, language = level.layout.table, options.language
     text, which = words(language), figures.classes(classes.cuts)
     signs = {sign.symbol: sign.meaning for sign in legend(table, language)}
@@ -149,20 +128,14 @@ def _pieces(
     ]
     below = middle + sum(heights) + 12
     described = ". ".join([about, *(" ".join(entry) for _, entry in keys)])
-    yield _opening(language, title, described, below + 16 * len(foot) + _MARGIN)
-    if digests := table.provenance.digests:
-        listed = "; ".join(f"{name} {digest}" for name, digest in sorted(digests.items()))
-        yield f"<metadata>{_text(listed)}</metadata>\n"
-    yield f"<defs>{_patterns('', 1)}{_patterns('map-', scale)}</defs>\n"
-    yield '<rect width="100%" height="100%" fill="#ffffff"/>\n'
-    yield _lines(lines, _MARGIN + 18, 28, f'font-size="22" font-weight="600" fill="{_INK}"')
-    yield _lines(below_lines, start, _LINE, f'font-size="14" fill="{_SOFT}"')
-    yield (
-        f'<g transform="translate({_MARGIN} {top:.1f}) scale({scale:.6f})" fill-rule="evenodd" '
-        f'stroke="{_BORDER}" stroke-width="{0.6 / scale:.3f}" stroke-linejoin="round">\n'
-    )
+    listed = "; ".join(f"{name} {own}" for name, own in sorted(table.provenance.digests.items()))
+    looks = {"blank": BLANK, "ink": _INK}
+    patterns = [
+        page_part("map-patterns.svg").format(prefix=prefix, scale=1 / size, **looks)
+        for prefix, size in (("", 1), ("map-", scale))
+    ]
     # The areas, those of a class together; then dots on those in parentheses, and symbols.
-    names = level.labels(language)
+    areas, names = "", level.labels(language)
     colours = [BLANK] * len(fills) if figures.symbols else fills
     for kind, fill in {**_FILLS, **dict(enumerate(colours))}.items():
         mine = np.flatnonzero(which == kind).tolist()
@@ -173,66 +146,65 @@ def _pieces(
                 f"<title>{_text(names[k])}: {_text(figures.texts[k])}</title></path>\n"
                 for k in mine
             )
-        if mine:
-            yield f'<g fill="{_fill(fill, "map-")}">\n{shapes}</g>\n'
+        areas += f'<g fill="{_fill(fill, "map-")}">\n{shapes}</g>\n' if mine else ""
     limited = "".join(outlines.paths[k] for k in np.flatnonzero(figures.limited).tolist())
     if limited:
-        yield f'<path d="{limited}" fill="{_fill(_LIMITED, "map-")}" pointer-events="none"/>\n'
+        areas += f'<path d="{limited}" fill="{_fill(_LIMITED, "map-")}" pointer-events="none"/>\n'
     if outlines.borders:
-        yield (
+        areas += (
             f'<path d="{outlines.borders}" fill="none" stroke="{_INK}" '
             f'stroke-width="{1.4 / scale:.3f}" pointer-events="none"/>\n'
         )
     if radii:
-        yield f'<g fill="{_SYMBOL}" stroke="#ffffff" stroke-width="{1 / scale:.3f}">\n'
+        areas += f'<g fill="{_SYMBOL}" stroke="#ffffff" stroke-width="{1 / scale:.3f}">\n'
         order = sorted(np.flatnonzero(which >= 0).tolist(), key=lambda k: -which[k])
         for k in order:  # small ones lie above large ones
             x, y = outlines.centres[k].tolist()
-            title = f"<title>{_text(names[k])}: {_text(figures.texts[k])}</title>"
-            yield (
+            named = f"<title>{_text(names[k])}: {_text(figures.texts[k])}</title>"
+            areas += (
                 f'<circle cx="{x}" cy="{y}" r="{radii[which[k]] / scale:.1f}">'
-                f"{title if len(names) <= _NAMED else ''}</circle>\n"
+                f"{named if len(names) <= _NAMED else ''}</circle>\n"
             )
-        yield "</g>\n"
-    yield "</g>\n"
-    yield (
+        areas += "</g>\n"
+    below_map = (
         f'<path d="M{_MARGIN} {bar_line - 5:.1f}v5h{bar * scale:.1f}v-5" fill="none" '
         f'stroke="{_INK}" stroke-width="1.5"/>\n'
     )
-    yield _lines(
-        [bar_text],
-        bar_line,
-        _LINE,
-        f'font-size="12" fill="{_SOFT}"',
-        x=_MARGIN + round(bar * scale) + 8,
-    )
-    wide_key = max(26.0, 2 * max(radii, default=0.0))
+    right, small = _MARGIN + round(bar * scale) + 8, f'font-size="12" fill="{_SOFT}"'
+    below_map += _lines([bar_text], bar_line, _LINE, small, x=right)
+    wide_key, look = max(26.0, 2 * max(radii, default=0.0)), f'font-size="14" fill="{_INK}"'
     for k, (fill, entry) in enumerate(keys):  # a box or symbol and a text for each class and sign
         line = middle + (heights[k] - _LINE * len(entry) - 6) / 2
         if k < len(radii):
-            yield (
+            below_map += (
                 f'<circle cx="{_MARGIN + wide_key / 2:.1f}" cy="{line - 5:.1f}" '
                 f'r="{radii[k]:.1f}" fill="{fill}"/>\n'
             )
         else:
-            yield (
+            below_map += (
                 f'<rect x="{_MARGIN}" y="{line - 13:.1f}" width="26" height="16" '
                 f'fill="{_fill(fill)}" stroke="{_BORDER}" stroke-width=".8"/>\n'
             )
-        look = f'font-size="14" fill="{_INK}"'
-        yield _lines(entry, line, _LINE, look, x=_MARGIN + round(wide_key) + 10)
+        below_map += _lines(entry, line, _LINE, look, x=_MARGIN + round(wide_key) + 10)
         middle += heights[k]
-    yield _lines(foot, below, 16, f'font-size="12" fill="{_SOFT}"')
-    yield "</svg>\n"
-
-
-def _opening(language: str, title: str, described: str, height: float) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:.0f}" '
-        f'width="{_WIDTH}" height="{height:.0f}" lang="{language}" xml:lang="{language}" '
-        f'role="img" aria-labelledby="map-title map-about" {_FONT}>\n'
-        f'<title id="map-title">{_text(title)}</title>\n'
-        f'<desc id="map-about">{_text(described)}</desc>\n'
+    big = f'font-size="22" font-weight="600" fill="{_INK}"'
+    return page_part("map.svg").format(
+        width=_WIDTH,
+        height=below + 16 * len(foot) + _MARGIN,
+        language=language,
+        title=_text(title),
+        described=_text(described),
+        metadata=f"<metadata>{_text(listed)}</metadata>\n" if listed else "",
+        patterns="".join(patterns),
+        heading=_lines(lines, _MARGIN + 18, 28, big)
+        + _lines(below_lines, start, _LINE, f'font-size="14" fill="{_SOFT}"'),
+        margin=_MARGIN,
+        top=top,
+        scale=scale,
+        border=_BORDER,
+        line=0.6 / scale,
+        areas=areas,
+        keys=below_map + _lines(foot, below, 16, small),
     )
 
 
