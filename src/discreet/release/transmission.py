@@ -134,7 +134,15 @@ def transmit(
         raise PublicationError(message, code="transmission-folder", where=str(place), hint=hint)
     inputs = open_inputs(programme)
     kept = remembered_tables(Path(release))
-    _check_release(inputs, kept, Path(release))
+    changed = [Problem(text, str(release)) for text in differences(inputs, kept, Path(release))]
+    changed += [
+        Problem(f"{name}: the release lacks this table", str(release))
+        for name in inputs.programme.tables
+        if name not in kept and not inputs.programme.method(name).auditable
+    ]
+    many = "the release differs from the programme in {} tables"
+    where, code = str(release), "release-folder"
+    raise_all(PublicationError, changed, code=code, many=many, where=where)
     tables = inputs.programme.tables
     spanning = {name for entry in tables.values() for name in entry.by or []}
     known = {"structures": set(tables), "dimensions": spanning, "codes": {*spanning, MEASURE}}
@@ -162,23 +170,6 @@ def transmit(
     listing |= {"tables": done.described()["tables"], "sha256": files}
     write_text(place / LISTING, json.dumps(listing, indent=2) + "\n", private=True)
     return done
-
-
-def _check_release(inputs: Inputs, kept: Mapping[str, RememberedTable], release: Path) -> None:
-    """Refuse a release that is not what the programme makes of the data."""
-    problems = [Problem(text, str(release)) for text in differences(inputs, kept, release)]
-    problems += [
-        Problem(f"{name}: the release lacks this table", str(release))
-        for name in inputs.programme.tables
-        if name not in kept and not inputs.programme.method(name).auditable
-    ]
-    raise_all(
-        PublicationError,
-        problems,
-        code="release-folder",
-        many="the release differs from the programme in {} tables",
-        where=str(release),
-    )
 
 
 def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.DataFrame]:
@@ -283,27 +274,22 @@ def _lines(
     remark = " ".join([_PROTECTED[language].format(manner), *notes])
     for cells in cell_chunks(table):
         frame = observations(table, cells, structure, WriteOptions(language=language))
-        frame = frame if truth is None else _with_truth(frame, truth)
+        if truth is not None:
+            keys = [name for name in truth.columns if name not in (_TRUE, _CONF)]
+            if keys:
+                frame = frame.join(truth, on=keys, how="left", maintain_order="left")
+            else:
+                frame = pl.concat([frame, truth], how="horizontal")
+            # What nobody contributes to is not among the true cells: it is zero.
+            true = pl.col(_TRUE).fill_null(0.0)
+            told = {
+                "OBS_VALUE": true.fill_nan(None).cast(pl.String).str.strip_suffix(".0"),
+                "OBS_STATUS": pl.when(true.is_nan()).then(pl.lit("M")).otherwise(pl.lit("A")),
+                "CONF_STATUS": pl.col(_CONF).fill_null("D"),
+            }
+            hidden = pl.col("CONF_STATUS") == "C"
+            frame = frame.with_columns(
+                pl.when(hidden).then(each).otherwise(name).alias(name)
+                for name, each in told.items()
+            ).drop(_TRUE, _CONF)
         yield names.lines(frame).with_columns(pl.lit(remark).alias("COMMENT_DSET"))
-
-
-def _with_truth(frame: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    keys = [name for name in truth.columns if name not in (_TRUE, _CONF)]
-    joined = (
-        frame.join(truth, on=keys, how="left", maintain_order="left")
-        if keys
-        else pl.concat([frame, truth], how="horizontal")
-    )
-    # What nobody contributes to is not among the true cells: it is zero.
-    true = pl.col(_TRUE).fill_null(0.0)
-    hidden = pl.col("CONF_STATUS") == "C"
-    told = {
-        "OBS_VALUE": true.fill_nan(None).cast(pl.String).str.strip_suffix(".0"),
-        "OBS_STATUS": pl.when(true.is_nan()).then(pl.lit("M")).otherwise(pl.lit("A")),
-        "CONF_STATUS": pl.col(_CONF).fill_null("D"),
-    }
-    return joined.with_columns(
-        pl.when(hidden).then(each).otherwise(name).alias(name) for name, each in told.items()
-    ).drop(_TRUE, _CONF)

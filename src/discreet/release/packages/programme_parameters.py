@@ -10,12 +10,11 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import PerturbationError, Problem, nearest
+from discreet.errors import Problem, nearest
 from discreet.protection.problems import Opener, present, warnings_about
 from discreet.release.programme.checks import (
     check_magnitudes,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
 def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
     """The parameters of a programme; None, and problems, if they cannot be had."""
+    from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
     from discreet.release.packages.parameters import Magnitude, parameters_of
 
     programme = opener.programme
@@ -48,56 +48,40 @@ def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
                 problem for _, problem in check_thresholds(programme, parameters.parts)
             ]
         return parameters
-    ptable = opener.attempt(("perturbation", "table"), _read_perturbation_table)
-    if ptable is not None:
+    ptable: PerturbationTable | None = None
+    entry = programme.perturbation
+    zeros = entry.zeros == "table"
+    with opener.placed("perturbation", "table"):
+        if (file := present(programme, entry.table)) is not None:
+            ptable = PerturbationTable.read(file, format=entry.format, zeros=zeros)
+    if ptable is not None and zeros and not ptable.changes_zeros:
+        message = "the perturbation table holds no noise for zeros"
+        hint = 'use zeros = "keep", or a table with such a row 0'
+        opener.problems.append(programme.problem(("perturbation", "table"), message, hint))
+    elif ptable is not None:
         nothing = np.zeros(1, dtype=np.int64)
         with opener.placed("keys", "grid"):
             ptable.lookup(nothing, nothing, programme.keys.grid)
     tables: dict[str, MagnitudePerturbationTable] = {}
-    for column in programme.magnitudes:
-        path: KeyPath = ("magnitudes", column, "table")
-        table = opener.attempt(path, partial(_read_magnitude_table, column))
-        if table is not None:
+    for column, stated in programme.magnitudes.items():
+        place, small = (present(programme, name) for name in (stated.table, stated.small_table))
+        if place is None or (stated.small_table is not None and small is None):
+            continue  # reported by the checks of files
+        with opener.placed("magnitudes", column, "table"):
+            table = MagnitudePerturbationTable.read(place)
+            if small is not None:
+                added = MagnitudePerturbationTable.read(small, kind="small")
+                table = MagnitudePerturbationTable.joined(table, added, name=table.name)
             tables[column] = table
-            section = dotted(("magnitudes", column))
-            if not any(section in problem.where for problem in opener.problems):
-                with opener.placed("magnitudes", column):
-                    magnitude = Magnitude(programme.magnitudes[column], table)
-                    magnitude.rules()
-                    magnitude.noise()
+        section = dotted(("magnitudes", column))
+        if column in tables and not any(section in one.where for one in opener.problems):
+            with opener.placed("magnitudes", column):
+                magnitude = Magnitude(stated, tables[column])
+                magnitude.rules()
+                magnitude.noise()
     if ptable is None or opener.problems:
         return None
     return opener.attempt((), lambda known: parameters_of(sections_of(known), ptable, tables))
-
-
-def _read_perturbation_table(programme: Programme) -> PerturbationTable | None:
-    from discreet.protection.noise import PerturbationTable
-
-    entry = programme.perturbation
-    path = present(programme, entry.table)
-    if path is None:
-        return None
-    table = PerturbationTable.read(path, format=entry.format, zeros=entry.zeros == "table")
-    if entry.zeros == "table" and not table.changes_zeros:
-        message = "the perturbation table holds no noise for zeros"
-        hint = 'use zeros = "keep", or a table with such a row 0'
-        raise PerturbationError(message, code="zeros", hint=hint)
-    return table
-
-
-def _read_magnitude_table(column: str, programme: Programme) -> MagnitudePerturbationTable | None:
-    from discreet.protection.noise import MagnitudePerturbationTable
-
-    entry = programme.magnitudes[column]
-    path, small = (present(programme, name) for name in (entry.table, entry.small_table))
-    if path is None or (entry.small_table is not None and small is None):
-        return None
-    table = MagnitudePerturbationTable.read(path)
-    if small is None:
-        return table
-    return MagnitudePerturbationTable.joined(
-        table, MagnitudePerturbationTable.read(small, kind="small"), name=table.name
-    )
 
 
 def sections_of(programme: Programme) -> dict[str, Any]:

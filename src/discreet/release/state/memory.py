@@ -112,8 +112,17 @@ class ReleaseKey:
         also: Sequence[Path] = (),
     ) -> ReleaseKey:
         """The key for data in a file, a folder of files, or files matching a pattern."""
+        paths = [source]
+        if source.is_dir():
+            paths = sorted(path for path in source.rglob("*") if path.is_file())
+        elif not source.is_file():
+            anchor = Path(source.anchor)
+            pattern = str(source.relative_to(anchor))
+            paths = sorted(path for path in anchor.glob(pattern) if path.is_file())
+        if not paths:
+            raise MicrodataError("no files here", code="no-data", where=str(source))
         digest = hashlib.sha256(b"" if parts is None else parts.value)
-        for path in (*_files(source), *also):
+        for path in (*paths, *also):
             digest.update(bytes.fromhex(file_digest(path)))
         return cls(digest.digest(), secret)
 
@@ -122,19 +131,18 @@ class ReleaseKey:
         cls, records: Any, secret: Secret | None, parts: ReleaseKey | None = None
     ) -> ReleaseKey:
         """The key for data that are no file: records of a database or cluster, in any order."""
-        digest = hashlib.sha256(b"" if parts is None else parts.value)
         if isinstance(source := distant_records(records), DatabaseTable):
-            digest.update(source.fingerprint())
-            return cls(digest.digest(), secret)
-        if records.implementation.is_pyspark():
+            content = source.fingerprint()
+        elif records.implementation.is_pyspark():
             from discreet.microdata import fingerprint
 
-            digest.update(fingerprint(records.to_native()))
-            return cls(digest.digest(), secret)
-        frame = collected(records)
-        names = sorted(frame.columns)
-        digest.update(frame.select(names).sort(names).write_csv().encode())
-        return cls(digest.digest(), secret)
+            content = fingerprint(records.to_native())
+        else:
+            frame = collected(records)
+            names = sorted(frame.columns)
+            content = frame.select(names).sort(names).write_csv().encode()
+        before = b"" if parts is None else parts.value
+        return cls(hashlib.sha256(before + content).digest(), secret)
 
     def digest(self, entry: Any) -> str:
         """The digest of an entry made of texts, numbers, lists and mappings."""
@@ -143,20 +151,6 @@ class ReleaseKey:
 
     def __repr__(self) -> str:
         return "<ReleaseKey>"
-
-
-def _files(source: Path) -> Iterable[Path]:
-    if source.is_file():
-        return [source]
-    if source.is_dir():
-        paths = sorted(path for path in source.rglob("*") if path.is_file())
-    else:
-        anchor = Path(source.anchor)
-        pattern = str(source.relative_to(anchor))
-        paths = sorted(path for path in anchor.glob(pattern) if path.is_file())
-    if not paths:
-        raise MicrodataError("no files here", code="no-data", where=str(source))
-    return paths
 
 
 _VERSION = 1
@@ -263,8 +257,10 @@ class ReleaseState:
                 hint=_RESTORE,
                 problems=found,
             )
-        for name in list(self._memories) if found else []:
-            self._distrust(name)
+        for name, memory in list(self._memories.items()) if found else []:
+            # Only which files are this programme's is kept of a memory that is not sealed.
+            if self.seals is None or not self.seals.fits_entry(name, memory):
+                self._write(name, {"digest": "", "files": {}, "planned": memory["planned"]})
 
     def _broken(self, seals: SealKeys) -> Iterator[Problem]:
         """What is not as it was sealed; what an interrupted run left half done is."""
@@ -317,13 +313,6 @@ class ReleaseState:
         """What a run would refuse the folder for; nothing is written."""
         self._memories = self._read()
         return [*self.accepted, *(self._broken(self.seals) if self.seals is not None else ())]
-
-    def _distrust(self, name: str) -> None:
-        """Keep of a memory only which files are this programme's, unless it is sealed."""
-        memory = self._memories[name]
-        if self.seals is not None and self.seals.fits_entry(name, memory):
-            return
-        self._write(name, {"digest": "", "files": {}, "planned": memory["planned"]})
 
     def _seal(self) -> str:
         """Write the seal of what is about to be published; gives its text."""
@@ -390,14 +379,14 @@ class ReleaseState:
         memory = self._memories.get(name)
         if memory is None or memory["digest"] != digest or list(memory["files"]) != list(files):
             return False
-        return all(self._place(file, made) is not None for file, made in memory["files"].items())
 
-    def _place(self, file: str, digest: str) -> Path | None:
-        for folder in (self.stage, self.out):
-            path = folder / file
-            if path.is_file() and file_digest(path) == digest:
-                return path
-        return None
+        def stands(path: Path, made: str) -> bool:
+            return path.is_file() and file_digest(path) == made
+
+        return all(
+            stands(self.stage / file, made) or stands(self.out / file, made)
+            for file, made in memory["files"].items()
+        )
 
     def files(self, name: str) -> dict[str, str]:
         """The files made of a table, with their SHA-256."""
