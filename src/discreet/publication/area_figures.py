@@ -121,10 +121,8 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
             levels.append(MapLevel(name, at, layout, *placed, above.get(name)))
     if not levels:
         message = f"no level of {dimension.name} has boundaries for its codes"
-        hint = (
-            f"levels: {', '.join(_level_names(dimension))}; give boundaries= with codes of "
-            "one level"
-        )
+        known = ", ".join(name for name, _ in _levels(dimension, ""))
+        hint = f"levels: {known}; give boundaries= with codes of one level"
         raise PublicationError(message, code="areas", where=table.name, hint=hint)
     names = _figure_names(levels[0].layout)
     hint = "choose codes of the other variables with at={…}"
@@ -170,7 +168,14 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
         return names.index(options.geo[0])
     known = set() if options.boundaries is None else set(options.boundaries.codes)
     # Other codes may look like some of areas: a variable with a whole level of them comes first.
-    whole = [k for k, item in enumerate(table.spanning) if _has_level(item, known)]
+    whole = []
+    for k, item in enumerate(table.spanning):
+        nowhere = {tree.missing for tree in item.classifications}
+        for _, areas in _levels(item, ""):
+            codes = [item.codes[at] for at in areas.tolist() if item.codes[at] not in nowhere]
+            if codes and (known.issuperset(codes) or squares_of(codes[:1]) is not None):
+                whole.append(k)
+                break
     some = [k for k, item in enumerate(table.spanning) if not known.isdisjoint(item.codes[1:])]
     places = whole or some
     if len(places) == 1:
@@ -178,20 +183,6 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
     message = "several variables have areas" if places else "no variable of the table has areas"
     hint = "choose one with geo=[…]" if places else "add the boundaries of its codes: boundaries="
     raise PublicationError(message, code="areas", where=table.name, hint=hint)
-
-
-def _has_level(dimension: Dimension, known: set[str]) -> bool:
-    """Whether a level has boundaries for all of its codes, or squares."""
-    nowhere = {tree.missing for tree in dimension.classifications}
-    for _, areas in _levels(dimension, ""):
-        codes = [dimension.codes[k] for k in areas.tolist() if dimension.codes[k] not in nowhere]
-        if codes and (known.issuperset(codes) or squares_of(codes[:1]) is not None):
-            return True
-    return False
-
-
-def _level_names(dimension: Dimension) -> list[str]:
-    return [name for name, _ in _levels(dimension, "")]
 
 
 def _levels(dimension: Dimension, wanted: str) -> list[tuple[str, IntArray]]:
@@ -210,7 +201,7 @@ def _levels(dimension: Dimension, wanted: str) -> list[tuple[str, IntArray]]:
             if not wanted or wanted == name:
                 levels.append((name, np.flatnonzero(here)))
     if not levels:
-        hint = f"levels: {', '.join(filter(None, _level_names(dimension)))}"
+        hint = f"levels: {', '.join(name for name, _ in _levels(dimension, '') if name)}"
         message = f"{dimension.name} has no level {wanted!r}"
         raise PublicationError(message, code="areas", where="level", hint=hint)
     return levels
@@ -329,7 +320,16 @@ def drawn(level: MapLevel) -> DrawnAreas:
     first = areas.rings[areas.polygons[areas.areas]]
     boxes[at, :2] = np.minimum.reduceat(points, first[:-1])
     boxes[at, 2:] = np.maximum.reduceat(points, first[:-1])
-    rings = _ring_paths(points, areas.rings)
+    # Each ring as steps from point to point; empty if nothing of it is left.
+    steps = np.diff(points, axis=0, prepend=points[:1])
+    moved = (steps != 0).any(axis=1)
+    moved[areas.rings[:-1]] = False
+    rings = []
+    corners = points[areas.rings[:-1]].tolist()
+    for (begin, end), (x, y) in zip(pairwise(areas.rings.tolist()), corners, strict=True):
+        own = steps[begin:end][moved[begin:end]][:-1]
+        text = " ".join(map(str, own.ravel().tolist())).replace(" -", "-")
+        rings.append(f"M{x} {y}l{text}z" if len(own) > 1 else "")
     for k, row in enumerate(at.tolist()):
         mine = slice(areas.polygons[areas.areas[k]], areas.polygons[areas.areas[k + 1]])
         x, y = boxes[row, :2].tolist()
@@ -359,20 +359,6 @@ def _middles(areas: Boundaries) -> tuple[FloatArray, FloatArray]:
     owner = np.repeat(np.arange(len(first)), np.diff(areas.areas))
     largest = np.lexsort((np.arange(len(owner)), -rings[outlines], owner))[first]
     return middles[outlines[largest]], np.add.reduceat(sizes, first)
-
-
-def _ring_paths(points: IntArray, rings: IntArray) -> list[str]:
-    """Each ring, steps from point to point; empty if nothing of it is left."""
-    steps = np.diff(points, axis=0, prepend=points[:1])
-    moved = (steps != 0).any(axis=1)
-    moved[rings[:-1]] = False
-    paths = []
-    starts = points[rings[:-1]].tolist()
-    for (first, end), (x, y) in zip(pairwise(rings.tolist()), starts, strict=True):
-        own = steps[first:end][moved[first:end]][:-1]
-        text = " ".join(map(str, own.ravel().tolist())).replace(" -", "-")
-        paths.append(f"M{x} {y}l{text}z" if len(own) > 1 else "")
-    return paths
 
 
 @dataclass(frozen=True)

@@ -471,20 +471,19 @@ def _geoparquet(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | 
     own = (named or {}).get("id", {}) if isinstance(named, dict | None) else {}
     coordinates = _system(place, f"{own.get('authority', '?')}:{own.get('code', '?')}")
     frame = pl.read_parquet(place, columns=[key, column])
+
+    def polygons(blob: bytes) -> _Polygons | str:
+        try:
+            polygons, end = _wkb_polygons(blob, 0)
+        except (struct.error, ValueError):
+            return "is not a polygon in well-known binary"
+        return polygons if end == len(blob) else "has extra bytes after its polygons"
+
     pairs = zip(frame[key].to_list(), frame[column].to_list(), strict=True)
-    return ((code, _from_wkb(blob)) for code, blob in pairs), coordinates
+    return ((code, polygons(blob or b"")) for code, blob in pairs), coordinates
 
 
 _POLYGON, _MULTIPOLYGON = 3, 6
-
-
-def _from_wkb(blob: bytes | None) -> _Polygons | str:
-    """The polygons of a geometry in well-known binary, or what is wrong with it."""
-    try:
-        polygons, end = _wkb_polygons(blob or b"", 0)
-    except (struct.error, ValueError):
-        return "is not a polygon in well-known binary"
-    return polygons if end == len(blob or b"") else "has extra bytes after its polygons"
 
 
 def _wkb_polygons(blob: bytes, at: int) -> tuple[_Polygons, int]:

@@ -134,23 +134,22 @@ def non_additivity(table: ProtectedTable) -> Note | None:
     if table not in _KNOWN:
         texts: dict[str, list[str]] = {language: [] for language in LANGUAGES}
         whole = table.spanning and not any(item.chosen for item in table.spanning)
-        for figure, part in _additive(table) if whole else ():
+        # The figures whose parts should add up, each as a table of its own.
+        noted = any(note.kind == _GENERAL for note in table.notes)
+        parts: list[tuple[Figure | None, ProtectedTable]] = [
+            (figure, _alone(table, at))
+            for at, figure in enumerate(table.figures)
+            if whole and (figure.kind == "count" or (noted and figure.kind == "sum"))
+        ]
+        if whole and not table.figures and (noted or table.value.dtype.kind == "i"):
+            parts.append((None, table))
+        for figure, part in parts:
             for language, text in _differences(part).items():
                 named = f"{figure.title(language)}: " if figure and table.several_figures else ""
                 texts[language].append(named + text)
         joined = {language: " ".join(lines) for language, lines in texts.items()}
         _KNOWN[table] = Note(FIGURES, joined) if texts[LANGUAGES[0]] else None
     return _KNOWN[table]
-
-
-def _additive(table: ProtectedTable) -> Iterator[tuple[Figure | None, ProtectedTable]]:
-    """The figures whose parts should add up, each as a table of its own."""
-    noted = any(note.kind == _GENERAL for note in table.notes)
-    if not table.figures and (noted or table.value.dtype.kind == "i"):
-        yield None, table
-    for at, figure in enumerate(table.figures):
-        if figure.kind == "count" or (noted and figure.kind == "sum"):
-            yield figure, _alone(table, at)
 
 
 def _alone(table: ProtectedTable, at: int) -> ProtectedTable:

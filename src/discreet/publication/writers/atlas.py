@@ -132,10 +132,18 @@ def _pieces(
 ) -> Iterator[str]:
     script, style = page_part("atlas.js"), page_part("atlas.css")
     head = page.page_head(title, language, style)
+    # The page may use its own style and its own script, and nothing else.
     whole_style = head.partition("<style>")[2].partition("</style>")[0]
-    yield head.replace(
-        '<meta charset="utf-8">\n', f'<meta charset="utf-8">\n{_policy(whole_style, script)}', 1
+    own, other = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (whole_style, script)
     )
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{own}'; script-src 'sha256-{other}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+    yield head.replace('<meta charset="utf-8">\n', f'<meta charset="utf-8">\n{meta}', 1)
     text = {name: html.escape(word) for name, word in vars(words(language)).items()}
     yield page_part("atlas.html").format(
         **text
@@ -158,19 +166,6 @@ def _pieces(
     yield f'<script type="application/json" id="atlas-data">{drawn_data}</script>\n'
     yield f"<script>{script}</script>\n"
     yield page.page_tail()
-
-
-def _policy(style: str, script: str) -> str:
-    """What the page may do: use its own style and its own script, and nothing else."""
-
-    def digest(text: str) -> str:
-        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
-        f"script-src 'sha256-{digest(script)}'; base-uri 'none'; form-action 'none'"
-    )
-    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
 
 
 def _plain(drawn_table: Mapping[str, Any], data: _AtlasData, language: str) -> str:

@@ -84,21 +84,17 @@ def listing(texts: Sequence[str]) -> str:
 
 def text_value(text: str) -> str:
     """A text of any length: pieces in quotes, each on a line of its own."""
-    return _joined([quoted(piece) for piece in _pieces(text)])
+    pieces = []
+    while len(text) > LONGEST_TEXT:  # broken after a space where there is one
+        cut = text.rfind(" ", LONGEST_TEXT // 2, LONGEST_TEXT) + 1 or LONGEST_TEXT
+        pieces.append(quoted(text[:cut]))
+        text = text[cut:]
+    return _joined([*pieces, quoted(text)])
 
 
 def _joined(lines: Sequence[str]) -> str:
     """Lines as one value; if there are several, they begin below the keyword."""
     return lines[0] if len(lines) == 1 else "\r\n" + "\r\n".join(lines)
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces, broken after a space where there is one."""
-    while len(text) > LONGEST_TEXT:
-        cut = text.rfind(" ", LONGEST_TEXT // 2, LONGEST_TEXT) + 1 or LONGEST_TEXT
-        yield text[:cut]
-        text = text[cut:]
-    yield text
 
 
 _LONGEST_MATRIX = 20

@@ -316,7 +316,12 @@ class _TableSheet:
             sheet.sheet_format.outlineLevelRow = int(self._depth.max())
         sheet.freeze_panes = f"{get_column_letter(stubs + 1)}{self.top + 1}"
         sheet.page_setup.paperSize = _A4
-        breaks = self._page_breaks()
+        # Before which columns of figures a new page begins, where one page would be too small.
+        figures, beside = self.layout.shape[1], sum(self.stub_widths)
+        breaks: list[int] = []
+        if beside + figures * _NUMBER_WIDTH > _PAGE_WIDTH:
+            fitting = max(int((_PAGE_WIDTH - beside) // _NUMBER_WIDTH), _FEWEST_COLUMNS)
+            breaks = page_starts(self.heads, figures, fitting)
         if breaks:
             sheet.sheet_properties.pageSetUpPr.fitToPage = False
             sheet.page_setup.scale = _SMALLEST_SCALE
@@ -407,14 +412,6 @@ class _TableSheet:
         for at, between in block.intervals(self.language):
             texts[at] = _text_cell(_suppressed(sheet), between + mark(sets[which[at]]))
         return texts.reshape(block.value.shape)
-
-    def _page_breaks(self) -> list[int]:
-        """Before which columns of figures a new page begins, where one page would be too small."""
-        figures, beside = self.layout.shape[1], sum(self.stub_widths)
-        if beside + figures * _NUMBER_WIDTH <= _PAGE_WIDTH:
-            return []
-        fitting = max(int((_PAGE_WIDTH - beside) // _NUMBER_WIDTH), _FEWEST_COLUMNS)
-        return page_starts(self.heads, figures, fitting)
 
 
 def _suppressed(sheet: _SheetLines) -> int:
