@@ -39,12 +39,6 @@ def read_jj(path: str | os.PathLike[str]) -> SuppressionProblem:
 
     Args:
         path: The file; `.gz` is taken too.
-
-    >>> read_jj("none.jj")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.SuppressionError: [jj-file] none.jj: the file cannot be read (No such
-    file or directory)
     """
     place = Path(path)
     lines = _lines(place)

@@ -148,13 +148,7 @@ class ArgusMetadata:
 def read_rda(
     path: str | os.PathLike[str], *, of: Literal["records", "cells"], encoding: str = "utf-8"
 ) -> ArgusMetadata:
-    """Read a metadata file.
-
-    >>> read_rda("none.rda", of="cells")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.SuppressionError: [argus-file] none.rda: the file cannot be read
-    """
+    """Read a metadata file."""
     if of not in ("records", "cells"):
         raise SuppressionError("a metadata file describes records or cells", code="option")
     text = open_text(path, encoding)

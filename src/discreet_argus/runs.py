@@ -65,11 +65,6 @@ def run_batch(
 
     Returns:
         One suppression for each method asked for, in their order.
-
-    >>> run_batch("none.arb")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.SuppressionError: [argus-file] none.arb: the file cannot be read
     """
     plan = read_batch(path)
     judged = judged_tables(plan)

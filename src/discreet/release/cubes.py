@@ -275,13 +275,7 @@ def build_store(
     data: Mapping[str, AnyPath] | None = None,
     show_values: bool = False,
 ) -> Store:
-    """Build the store of what the tables of a programme need.
-
-    >>> build_store("no-such-programme.toml", "census.store")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
-    """
+    """Build the store of what the tables of a programme need."""
     from discreet.release.run.counts import KeyedRecords, cube_queries
     from discreet.release.run.data_checks import checked_inputs
 

@@ -120,11 +120,6 @@ def transmit(
     Raises:
         PublicationError: If the release is of other data, or was changed, or if names are none
             of SDMX; nothing is written then.
-
-    >>> transmit("no-such-programme.toml", "release", "to-eurostat")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
     place, said = Path(out), names or SdmxNames()
     inner, outer = place.resolve(), Path(release).resolve()

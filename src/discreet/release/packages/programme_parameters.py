@@ -202,11 +202,6 @@ def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) 
 
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
-
-    >>> read_parameters("no-such-programme.toml")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
     programme, problems = load(path)
     document = programme.document

@@ -47,11 +47,6 @@ def check_release(path: str | os.PathLike[str], *, show_values: bool = False) ->
 
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
-
-    >>> check_release("no-such-programme.toml")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
     return checked_inputs(path, show_values=show_values).programme
 

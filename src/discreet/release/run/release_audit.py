@@ -94,11 +94,6 @@ def audit_release(
             to those that the programme names as earlier.
         coalition: What so many contributors together can learn; unless told otherwise, what
             each can alone, of tables of values. 0: nothing of the kind.
-
-    >>> audit_release("no-such-programme.toml", "release")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
     inputs = open_inputs(programme)
     methods = [method for method in inputs.programme.methods if method.auditable]
