@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, PositionArray, SmallIntArray
 from discreet.errors import Problem, SuppressionError
 from discreet.files import write_text
 from discreet.rules import CellVerdict, Primary, Reason, lone_contributors
@@ -268,16 +268,60 @@ def _cell_file(
     cost = roles["cost"][0].name if roles["cost"] else ""
     sums = {name: numbers[name] for name in dict.fromkeys((response.name, shadow, cost)) if name}
     whole = count.astype(np.int64)
+    contributions = {}
+    if roles["top"]:  # the largest contributions that the file has, for rules to look at
+        top = np.stack([numbers[variable.name] for variable in roles["top"]], axis=1)
+        beyond = np.arange(top.shape[1])[None, :] >= whole[:, None]
+        total, unknown = numbers[shadow], np.full(len(whole), np.nan)
+        contributions[shadow] = Contributions(
+            column=shadow,
+            top=np.where(beyond, np.nan, top),
+            count=whole,
+            nonzero=whole,
+            total=total,
+            plain=total,
+            absolute=np.abs(total),
+            low=unknown,
+            high=unknown,
+        )
     table = Table(
         dimensions=tuple(dimensions),
         index=tuple(index),
         count=whole,
         sums=sums,
-        contributions=_contributions(shadow, numbers, roles["top"], whole),
+        contributions=contributions,
         name=text.path.name.split(".")[0],
         parts=parts_of(dimensions, index, len(whole)) if len(whole) else None,
     )
-    primary = None if status is None else _primary(table, response.name, status, numbers, roles)
+    primary = None
+    if status is not None:
+        verdict = np.maximum(status, 0).astype(np.int8)
+        sensitive = verdict == CellVerdict.sensitive
+        nothing, unknown = np.zeros(len(table)), np.full(len(table), np.nan)
+        never = np.zeros(len(table), dtype=np.bool_)
+        lower, upper = (
+            np.where(sensitive, numbers[roles[role][0].name], 0.0) if roles[role] else nothing
+            for role in ("lower", "upper")
+        )
+        primary = Primary(
+            table=table.name,
+            value=response.name,
+            verdict=verdict,
+            reason=np.where(sensitive, Reason.manual, Reason.none).astype(np.int8),
+            rules=np.zeros((0, len(table)), dtype=np.bool_),
+            lower=lower,
+            upper=upper,
+            sliding=nothing,
+            cost=unknown,
+            low=unknown,
+            high=unknown,
+            waived=never,
+            at_most=np.full(len(table), np.inf),
+            at_least=np.full(len(table), -np.inf),
+            opens=never,
+            contributor=lone_contributors(table, response.name),
+            weighted=None,
+        )
     return CellFile(
         table=table,
         value=response.name,
@@ -285,66 +329,6 @@ def _cell_file(
         primary=primary,
         shadow=shadow,
         cost=cost,
-    )
-
-
-def _contributions(
-    shadow: str, numbers: dict[str, FloatArray], tops: Sequence[ArgusVariable], count: IntArray
-) -> dict[str, Contributions]:
-    """The largest contributions that the file has, for rules to look at."""
-    if not tops:
-        return {}
-    top = np.stack([numbers[variable.name] for variable in tops], axis=1)
-    beyond = np.arange(len(tops))[None, :] >= count[:, None]
-    total, unknown = numbers[shadow], np.full(len(count), np.nan)
-    return {
-        shadow: Contributions(
-            column=shadow,
-            top=np.where(beyond, np.nan, top),
-            count=count,
-            nonzero=count,
-            total=total,
-            plain=total,
-            absolute=np.abs(total),
-            low=unknown,
-            high=unknown,
-        )
-    }
-
-
-def _primary(
-    table: Table,
-    value: str,
-    status: npt.NDArray[np.int8],
-    numbers: dict[str, FloatArray],
-    roles: dict[str, list[ArgusVariable]],
-) -> Primary:
-    verdict = np.maximum(status, 0).astype(np.int8)
-    sensitive = verdict == CellVerdict.sensitive
-    nothing = np.zeros(len(table))
-    levels = {
-        role: np.where(sensitive, numbers[roles[role][0].name], 0.0) if roles[role] else nothing
-        for role in ("lower", "upper")
-    }
-    unknown = np.full(len(table), np.nan)
-    return Primary(
-        table=table.name,
-        value=value,
-        verdict=verdict,
-        reason=np.where(sensitive, Reason.manual, Reason.none).astype(np.int8),
-        rules=np.zeros((0, len(table)), dtype=np.bool_),
-        lower=levels["lower"],
-        upper=levels["upper"],
-        sliding=nothing,
-        cost=unknown,
-        low=unknown,
-        high=unknown,
-        waived=np.zeros(len(table), dtype=np.bool_),
-        at_most=np.full(len(table), np.inf),
-        at_least=np.full(len(table), -np.inf),
-        opens=np.zeros(len(table), dtype=np.bool_),
-        contributor=lone_contributors(table, value),
-        weighted=None,
     )
 
 
@@ -366,50 +350,15 @@ def write_tab(
         message = "the format needs nested classifications"
         hint = "write a table for each"
         raise SuppressionError(message, code="argus-file", where=table.name, hint=hint)
-    variables = [_spanning(dimension, place) for dimension in table.dimensions]
-    measure = value or "count"
-    variables.append(ArgusVariable(name=measure, numeric=True, decimals=decimals if value else 0))
-    variables.append(ArgusVariable(name="frequency", role="frequency"))
-    held = None if value is None or secondary is None else table.contributions.get(value)
-    tops = np.zeros((len(table), 0)) if held is None else np.nan_to_num(held.top)
-    variables += [
-        ArgusVariable(name=f"top{at}", numeric=True, role="top", decimals=decimals)
-        for at in range(1, tops.shape[1] + 1)
+    variables = [
+        ArgusVariable(
+            name=dimension.name,
+            coded=True,
+            total=dimension.total,
+            hierarchy="" if dimension.is_leaf[1:].all() else f"{place.stem}_{dimension.name}.hrc",
+        )
+        for dimension in table.dimensions
     ]
-    if primary is not None:
-        variables.append(ArgusVariable(name="status", role="status"))
-        variables += [
-            ArgusVariable(name=role, numeric=True, role=role, decimals=decimals)
-            for role in ("lower", "upper")
-        ]
-    metadata = ArgusMetadata(
-        form="table", separator=";", variables=tuple(variables), folder=place.parent
-    )
-    hidden = np.zeros(len(table), dtype=np.bool_) if secondary is None else secondary
-    _write_cells(table, place, value, primary, decimals, tops, hidden)
-    for dimension, variable in zip(table.dimensions, variables, strict=False):
-        if variable.hierarchy:
-            dimension.classifications[0].write(place.parent / variable.hierarchy)
-    write_rda(metadata, place.with_suffix(".rda"))
-    return metadata
-
-
-def _spanning(dimension: Dimension, place: Path) -> ArgusVariable:
-    variable = ArgusVariable(name=dimension.name, coded=True, total=dimension.total)
-    if not dimension.is_leaf[1:].all():
-        return replace(variable, hierarchy=f"{place.stem}_{dimension.name}.hrc")
-    return variable
-
-
-def _write_cells(
-    table: Table,
-    place: Path,
-    value: str | None,
-    primary: Primary | None,
-    decimals: int,
-    tops: FloatArray,
-    hidden: BoolArray,
-) -> None:
     columns: list[Any] = []
     for dimension, part in zip(table.dimensions, table.index, strict=True):
         wrong = [code for code in dimension.codes if '"' in code or "\n" in code]
@@ -417,11 +366,26 @@ def _write_cells(
             message = f"code {wrong[0]!r} has a quote or a line break"
             raise SuppressionError(message, code="argus-file", where=dimension.name)
         columns.append([f'"{dimension.codes[at]}"' for at in part.tolist()])
+    measure = value or "count"
+    variables.append(ArgusVariable(name=measure, numeric=True, decimals=decimals if value else 0))
+    variables.append(ArgusVariable(name="frequency", role="frequency"))
     amounts = table.count.tolist() if value is None else table.sums[value].tolist()
     columns.append([f"{amount:.{decimals if value else 0}f}" for amount in amounts])
     columns.append([str(count) for count in table.count.tolist()])
+    held = None if value is None or secondary is None else table.contributions.get(value)
+    tops = np.zeros((len(table), 0)) if held is None else np.nan_to_num(held.top)
+    variables += [
+        ArgusVariable(name=f"top{at}", numeric=True, role="top", decimals=decimals)
+        for at in range(1, tops.shape[1] + 1)
+    ]
     columns += [[f"{amount:.{decimals}f}" for amount in top] for top in tops.T.tolist()]
     if primary is not None:
+        variables.append(ArgusVariable(name="status", role="status"))
+        variables += [
+            ArgusVariable(name=role, numeric=True, role=role, decimals=decimals)
+            for role in ("lower", "upper")
+        ]
+        hidden = np.zeros(len(table), dtype=np.bool_) if secondary is None else secondary
         letters = np.where(primary.fixed, "P", "S")
         letters[table.count == 0] = EMPTY_STATUS
         letters[primary.secondary | hidden] = SECONDARY_STATUS
@@ -431,5 +395,13 @@ def _write_cells(
             [f"{amount:.{decimals}f}" for amount in level.tolist()]
             for level in (primary.lower, primary.upper)
         ]
+    metadata = ArgusMetadata(
+        form="table", separator=";", variables=tuple(variables), folder=place.parent
+    )
     lines = (";".join(row) for row in zip(*columns, strict=True))
     write_text(place, "".join(f"{line}\n" for line in lines), private=True)
+    for dimension, variable in zip(table.dimensions, variables, strict=False):
+        if variable.hierarchy:
+            dimension.classifications[0].write(place.parent / variable.hierarchy)
+    write_rda(metadata, place.with_suffix(".rda"))
+    return metadata

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -158,11 +158,25 @@ def transmit(
         table, truth = kept[name].table, every.get(name)
         lines = partial(_lines, inputs, table, truth, said, structure.reference, language)
         date = inputs.programme.document.date or ""
-        written[name] = _written(name, structure, lines, place, date)
+        # Each file is whole or not there, and only its owner can read it.
+        files = [f"{name}.{_MARK}.sdmx.csv", f"{name}.{_MARK}.sdmx.xml", f"{name}.structure.xml"]
+        status: dict[str, int] = {}
+        with atomic_path(place / files[0], private=True) as path, path.open("wb") as csv:
+            for number, frame in enumerate(lines()):
+                frame.write_csv(csv, include_header=number == 0, line_terminator="\r\n")
+                for code, count in frame["CONF_STATUS"].value_counts().iter_rows():
+                    status[code] = status.get(code, 0) + count
+        with (
+            atomic_path(place / files[1], private=True) as path,
+            path.open("w", encoding="utf-8", newline="\n") as xml,
+        ):
+            xml.writelines(data_message(structure, lines(), prepared=date))
+        write_text(place / files[2], structure_message(structure, prepared=date), private=True)
+        written[name] = TransmittedTable(files=tuple(files), status=dict(sorted(status.items())))
     done = Transmission(out=place, tables=written)
-    files = {file: file_digest(place / file) for each in written.values() for file in each.files}
+    digests = {file: file_digest(place / file) for each in written.values() for file in each.files}
     listing = {"format": "discreet-transmission", "format_version": 1, _MARK: True}
-    listing |= {"tables": done.described()["tables"], "sha256": files}
+    listing |= {"tables": done.described()["tables"], "sha256": digests}
     write_text(place / LISTING, json.dumps(listing, indent=2) + "\n", private=True)
     return done
 
@@ -226,31 +240,6 @@ def _true_cells(
         told = {_TRUE: values[value], _CONF: pl.Series(status[value], dtype=pl.String)}
         frames.append(pl.DataFrame({**codes, **measure, **told}))
     return pl.concat(frames)
-
-
-def _written(
-    name: str,
-    structure: DataStructure,
-    lines: Callable[[], Iterator[pl.DataFrame]],
-    place: Path,
-    prepared: str,
-) -> TransmittedTable:
-    """The files of a table, each whole or not there, readable by their owner only."""
-    files = [f"{name}.{_MARK}.sdmx.{kind}" for kind in ("csv", "xml")]
-    counted: dict[str, int] = {}
-    with atomic_path(place / files[0], private=True) as path, path.open("wb") as file:
-        for number, frame in enumerate(lines()):
-            frame.write_csv(file, include_header=number == 0, line_terminator="\r\n")
-            for code, count in frame["CONF_STATUS"].value_counts().iter_rows():
-                counted[code] = counted.get(code, 0) + count
-    with (
-        atomic_path(place / files[1], private=True) as path,
-        path.open("w", encoding="utf-8", newline="\n") as file,
-    ):
-        file.writelines(data_message(structure, lines(), prepared=prepared))
-    files.append(f"{name}.structure.xml")
-    write_text(place / files[2], structure_message(structure, prepared=prepared), private=True)
-    return TransmittedTable(files=tuple(files), status=dict(sorted(counted.items())))
 
 
 def _lines(

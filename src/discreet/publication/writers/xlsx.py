@@ -499,7 +499,25 @@ def write_many(
         raise PublicationError(message, code="too-large", where="workbook", hint=hint)
     own_names = sheet_names(names, taken=(text.index, text.legend))
     book = Workbook(write_only=True)
-    _add_index(book, title, tables, own_names, language)
+    index: Any = book.create_sheet(text.index)
+    lines = _SheetLines(index, _INDEX_WIDTHS)
+    index.freeze_panes = "A4"
+    lines.append([lines.text("title", title)])
+    lines.append()
+    heads = (text.sheet, text.title, text.universe, text.figures, text.cells, text.notes)
+    lines.append([lines.text("stub", head[:1].upper() + head[1:]) for head in heads])
+    for table, name in zip(tables, own_names, strict=True):
+        link = lines.text("link", name)
+        quoted = name.replace("'", "''")
+        link.hyperlink = Hyperlink(ref="A1", location=f"'{quoted}'!A1", display=name)
+        figures = ", ".join(figure_text(figure, language) for figure in table.figures)
+        about = (table.title(language), universe(table, language), figures)
+        cells = [link, *(lines.text("plain", part) for part in about)]
+        for number in (table.grid_size, len(_note_lines(table, language))):
+            look = {"number_format": "#,##0", "alignment": Alignment(vertical="top")}
+            cells.append(lines.cell(number, **look))
+        texts = zip((str(cell.value) for cell in cells), _INDEX_WIDTHS.values(), strict=True)
+        lines.append(cells, _row_height(texts))
     bodies = dict(sheet.write(book, name) for sheet, name in zip(sheets, own_names, strict=True))
     lines = _SheetLines(book.create_sheet(text.legend), _LEGEND_WIDTHS)
     signs = dict.fromkeys(sign for table in tables for sign in legend(table, language))
@@ -513,37 +531,6 @@ def write_many(
         lines.section(heading, "plain", about)
     with atomic_path(target) as temporary:
         _save(book, temporary, bodies, {}, language)
-
-
-def _add_index(
-    book: Workbook,
-    title: str,
-    tables: Sequence[ProtectedTable],
-    names: Sequence[str],
-    language: str,
-) -> None:
-    """Add the sheet that lists the tables."""
-    text = words(language)
-    sheet: Any = book.create_sheet(text.index)
-    lines = _SheetLines(sheet, _INDEX_WIDTHS)
-    sheet.freeze_panes = "A4"
-    lines.append([lines.text("title", title)])
-    lines.append()
-    heads = (text.sheet, text.title, text.universe, text.figures, text.cells, text.notes)
-    lines.append([lines.text("stub", head[:1].upper() + head[1:]) for head in heads])
-    for table, name in zip(tables, names, strict=True):
-        link = lines.text("link", name)
-        quoted = name.replace("'", "''")
-        link.hyperlink = Hyperlink(ref="A1", location=f"'{quoted}'!A1", display=name)
-        figures = ", ".join(figure_text(figure, language) for figure in table.figures)
-        about = (table.title(language), universe(table, language), figures)
-        notes = len(printed_notes(table)) + len(footnotes(table).notes)
-        cells = [link, *(lines.text("plain", part) for part in about)]
-        for number in (table.grid_size, notes):
-            look = {"number_format": "#,##0", "alignment": Alignment(vertical="top")}
-            cells.append(lines.cell(number, **look))
-        texts = zip((str(cell.value) for cell in cells), _INDEX_WIDTHS.values(), strict=True)
-        lines.append(cells, _row_height(texts))
 
 
 def sheet_names(names: Sequence[str], *, taken: Sequence[str] = ()) -> list[str]:
