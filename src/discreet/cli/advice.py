@@ -38,6 +38,7 @@ def advise(
         if as_json or not sys.stdin.isatty():
             raise typer.BadParameter(_missing(question))
         answers[question.name] = _prompted(question, language)
+    usual = ["auto"] if file.suffix.lower() in (".csv", ".tsv", ".txt") else []
     advice = advised(
         file,
         publish=answers.pop("publish"),
@@ -45,13 +46,9 @@ def advise(
         by=names(by or []),
         value=value,
         id=id_,
-        **stated(_usual_reading(file) if read is None else read),
+        **stated(usual if read is None else read),
     )
     show(advice.text(language), advice.described(language), as_json=as_json)
-
-
-def _usual_reading(file: Path) -> list[str]:
-    return ["auto"] if file.suffix.lower() in (".csv", ".tsv", ".txt") else []
 
 
 def _missing(question: Question) -> str:

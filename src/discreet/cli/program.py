@@ -515,6 +515,22 @@ def show(text: str, described: dict[str, Any], *, as_json: bool) -> None:
     typer.echo(json.dumps(described, ensure_ascii=False, indent=2) if as_json else text)
 
 
+def check_suffix(option: str, path: Path | None, *known: str) -> None:
+    """Refuse a file whose suffix says nothing of its form."""
+    if path is not None and path.suffix.lower() not in known:
+        *first, last = known
+        listed = f"{', '.join(first)} or {last}" if first else last
+        raise typer.BadParameter(f"{option}: use the suffix {listed}")
+
+
+def write_report(path: Path, text: str, described: Any, page: str = "") -> None:
+    """Write a report in the form of its suffix, readable by its owner only."""
+    from discreet.files import write_text
+
+    forms = {".json": json.dumps(described, indent=2, ensure_ascii=False) + "\n", ".html": page}
+    write_text(path, forms.get(path.suffix.lower(), text + "\n"), private=True)
+
+
 Report = Callable[[int, int, str], None]
 
 _DELAY = 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from discreet.cli.program import FAILURE, SINGLE, command, names, pairs, progress_bar, show, warn
+from discreet.cli.program import (
+    FAILURE,
+    SINGLE,
+    check_suffix,
+    command,
+    names,
+    pairs,
+    progress_bar,
+    show,
+    warn,
+    write_report,
+)
 from discreet.cli.records import programme_keys
 from discreet.cli.setting_options import with_settings
 from discreet.errors import DiscreetError
@@ -89,18 +99,21 @@ def new(
     check_saved(out)
     data = programme_keys(file, ["auto"] if read is None else read)
     draft = drafted(file, **{key: data[key] for key in data if key not in ("source", "database")})
-    asks = _asks() and not (yes or as_json)
-    spanning = names(
-        by or [_asked("Spanning variables of the first table", ",".join(draft.by), asks)]
-    )
+    asks = sys.stdin.isatty() and not (yes or as_json)
+
+    def answer(question: str, likely: str) -> str:
+        """The answer to a question; what is likely where nobody can be asked."""
+        return str(typer.prompt(question, default=likely or None)) if asks else likely
+
+    spanning = names(by or [answer("Spanning variables of the first table", ",".join(draft.by))])
     key = record_key or (None if id_ else draft.record_key)
     keys: dict[str, Any] = {"column": key}
     if key is None:
-        column = id_ or _asked("Identifier column", draft.identifier or "", asks)
+        column = id_ or answer("Identifier column", draft.identifier or "")
         if not column:
             raise typer.BadParameter("no identifier column found; add --id COLUMN")
         keys = {"id": column, "secret_file": str(secret)}
-    heading = title or _asked("Heading", file.stem, asks)
+    heading = title or answer("Heading", file.stem)
     about: dict[str, Any] = {"keys": keys, "ptable": str(ptable), "title": heading}
     written = write_draft(draft, out, data=data, by=spanning, **about)
     missing = ("ptable",) if key is not None else ("secret", "ptable")
@@ -108,16 +121,6 @@ def new(
     steps += [f"discreet protect {out} --check", f"discreet protect {out} --out release"]
     frame = "\n".join([f"A first programme is in {written}. Check it, then run:", *steps])
     show(frame, {"out": str(written), "by": spanning, "next": steps}, as_json=as_json)
-
-
-def _asks() -> bool:
-    """Whether somebody sits there who can answer."""
-    return sys.stdin.isatty()
-
-
-def _asked(question: str, found: str, asks: bool) -> str:
-    """The answer to a question; what was found where nobody can be asked."""
-    return str(typer.prompt(question, default=found or None)) if asks else found
 
 
 #: Options with another value than none, and this value.
@@ -442,14 +445,12 @@ def attack(
     from discreet.release import attack_page
 
     limits = {name: _limit(name, text) for name, text in pairs(fail_over, "fail-over").items()}
-    if out is not None and out.suffix not in (".json", ".txt", ".html"):
-        raise typer.BadParameter("--out: use the suffix .json, .txt or .html")
-    if public is not None and public.suffix != ".html":
-        raise typer.BadParameter("--public: use the suffix .html")
+    check_suffix("--out", out, ".json", ".txt", ".html")
+    check_suffix("--public", public, ".html")
     found = attacked(release, truth=truth, beside=beside or [], limits=limits, **settings.options())
     if out is not None:
         page = attack_page(found, release.name, language=language, internal=True)
-        _write_report(found, out, page)
+        write_report(out, found.text(), found.described(), page)
     if public is not None:
         write_text(public, attack_page(found, release.name, language=language))
     _end_attack(found, found.exceeded(), as_json=as_json)
@@ -469,12 +470,11 @@ def attack_together(
     from discreet.release import attack_periods
 
     limits = {name: _limit(name, text) for name, text in pairs(fail_over, "fail-over").items()}
-    if out is not None and out.suffix not in (".json", ".txt"):
-        raise typer.BadParameter("--out: use the suffix .json or .txt")
+    check_suffix("--out", out, ".json", ".txt")
     releases = {name: Path(place) for name, place in pairs(periods, "PERIOD=DIR").items()}
     found = attack_periods(releases, ptable=PerturbationTable.read(ptable), option=keys)
     if out is not None:
-        _write_report(found, out)
+        write_report(out, found.text(), found.described())
     _end_attack(found, found.exceeded(limits), as_json=as_json)
 
 
@@ -497,16 +497,6 @@ def revision(
     show(found.text(), found.described(), as_json=as_json)
     if found.few:
         raise typer.Exit(FAILURE)
-
-
-def _write_report(found: AttackReport | PeriodReport, out: Path, page: str = "") -> None:
-    """The report in the form that the name asks for."""
-    from discreet.files import write_text
-
-    text = page if out.suffix == ".html" else found.text() + "\n"
-    if out.suffix == ".json":
-        text = json.dumps(found.described(), indent=2, ensure_ascii=False) + "\n"
-    write_text(out, text, private=True)
 
 
 def _end_attack(found: AttackReport | PeriodReport, over: Sequence[str], *, as_json: bool) -> None:

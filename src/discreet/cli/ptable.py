@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from discreet.cli.program import FAILURE, command, group, names, secret_from, show, warn
+from discreet.cli.program import (
+    FAILURE,
+    check_suffix,
+    command,
+    group,
+    names,
+    secret_from,
+    show,
+    warn,
+)
 from discreet.errors import PerturbationError
 
 if TYPE_CHECKING:
@@ -37,8 +46,7 @@ def check(
 
     if (average is not None or out is not None) and programme is None:
         raise typer.BadParameter("--limit and --page need --for PROGRAMME")
-    if out is not None and out.suffix != ".html":
-        raise typer.BadParameter("--page: use the suffix .html")
+    check_suffix("--page", out, ".html")
     table = PerturbationTable.read(file, format=file_format)
     warn(warnings_about(file))
     grid = "any" if table.key_grid is None else str(table.key_grid)

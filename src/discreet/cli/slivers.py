@@ -7,17 +7,24 @@ merge in a file without any number.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.cli.program import FAILURE, SINGLE, command, names, show
+from discreet.cli.program import (
+    FAILURE,
+    SINGLE,
+    check_suffix,
+    command,
+    names,
+    show,
+    write_report,
+)
 from discreet.cli.records import opened
 
 if TYPE_CHECKING:
-    from discreet.assessment import SliverReport
+    pass
 
 
 @command(SINGLE, "find-slivers")
@@ -39,16 +46,17 @@ def find(
 
     The exit code is 1 if there are slivers, or unions that were not searched.
     """
+    import polars as pl
+
     from discreet.assessment import find_all_slivers, merge_all_slivers
+    from discreet.files import write_text
     from discreet.microdata import read_microdata
     from discreet.release import check_target, write_confidential
 
     if merge is None and (groups is not None or merged is not None):
         raise typer.BadParameter("--groups and --merged need --merge COLUMN")
-    if out is not None and out.suffix.lower() not in (".txt", ".json"):
-        raise typer.BadParameter("--out: use the suffix .txt or .json")
-    if groups is not None and groups.suffix.lower() != ".csv":
-        raise typer.BadParameter("--groups: use the suffix .csv")
+    check_suffix("--out", out, ".txt", ".json")
+    check_suffix("--groups", groups, ".csv")
     if merged is not None:
         check_target(merged)
     columns = names(areas)
@@ -62,37 +70,12 @@ def find(
         if merged is not None:
             write_confidential(made.apply(records, f"{merge}_merged"), merged)
         if groups is not None:
-            _write_groups(made.codes, groups)
+            table = pl.DataFrame({"area": list(made.codes), "merged": list(made.codes.values())})
+            write_text(groups, table.write_csv())
     if out is not None:
-        _write_report(reports, out)
-    text, described = _told(reports)
-    show(text, described, as_json=as_json)
-    if any(report.slivers or not report.complete for report in reports):
-        raise typer.Exit(FAILURE)
-
-
-def _write_groups(codes: dict[str, str], path: Path) -> None:
-    import polars as pl
-
-    from discreet.files import write_text
-
-    table = pl.DataFrame({"area": list(codes), "merged": list(codes.values())})
-    write_text(path, table.write_csv())
-
-
-def _write_report(reports: tuple[SliverReport, ...], path: Path) -> None:
-    from discreet.files import write_text
-
-    if path.suffix.lower() == ".json":
-        listed = [report.described() for report in reports]
-        text = json.dumps(listed, ensure_ascii=False, indent=2)
-    else:
         text = "\n\n".join(report.text() for report in reports)
-    write_text(path, text + "\n", private=True)
-
-
-def _told(reports: tuple[SliverReport, ...]) -> tuple[str, dict[str, object]]:
-    """How many there are between each two geographies; never where, nor how many records."""
+        write_report(out, text, [report.described() for report in reports])
+    # How many there are between each two geographies; never where, nor how many records.
     lines, pairs = [], []
     for report in reports:
         searched = (
@@ -104,4 +87,6 @@ def _told(reports: tuple[SliverReport, ...]) -> tuple[str, dict[str, object]]:
         lines.append(f"{report.first} and {report.second}: {found}; {searched}.")
         pair = {"geographies": [report.first, report.second], "slivers": len(report.slivers)}
         pairs.append({**pair, "searched": report.searched})
-    return "\n".join(lines), {"pairs": pairs}
+    show("\n".join(lines), {"pairs": pairs}, as_json=as_json)
+    if any(report.slivers or not report.complete for report in reports):
+        raise typer.Exit(FAILURE)

@@ -10,7 +10,7 @@ import typer
 from discreet.cli.program import command, group, names, pairs, show, trees_from
 
 if TYPE_CHECKING:
-    from discreet.protection.noise import MagnitudeNoise
+    pass
 
 app = group("Build and query stores: sorted microdata for fast tables.")
 
@@ -67,40 +67,29 @@ def query(
     as_json: bool = False,
 ) -> None:
     """Make one table and protect its counts, or its sums; only the protected table is written."""
-    from discreet.protection.noise import PerturbationTable, perturb
+    from discreet.protection.noise import (
+        MagnitudeNoise,
+        MagnitudePerturbationTable,
+        PerturbationTable,
+        SimpleStrength,
+        perturb,
+        perturb_magnitudes,
+    )
     from discreet.store import Store
 
     noise, trees = PerturbationTable.read(ptable), trees_from(classification)
     spanning = [trees.get(name, name) for name in names(by)]
     how = {"where": where, "name": out.name.partition(".")[0]}
-    values = _value_noise(value, value_ptable, share)
-    store = Store.open(folder)
-    if values is None or value is None:
-        safe = perturb(store.tabulate(spanning, **how), noise)
+    if value is None:
+        if value_ptable is not None or share is not None:
+            raise typer.BadParameter("--value-ptable and --share need --value COLUMN")
+        safe = perturb(Store.open(folder).tabulate(spanning, **how), noise)
     else:
-        from discreet.protection.noise import perturb_magnitudes
-
-        table = store.tabulate(spanning, values=[value], contributions=1, **how)
+        if value_ptable is None or share is None:
+            raise typer.BadParameter("--value needs --value-ptable FILE and --share, such as 0.1")
+        strength = SimpleStrength(share=share)
+        values = MagnitudeNoise(MagnitudePerturbationTable.read(value_ptable), strength=strength)
+        table = Store.open(folder).tabulate(spanning, values=[value], contributions=1, **how)
         safe = perturb_magnitudes(table, values, value, ptable=noise, figure=figure)
     written = safe.write(out, language=language)
     show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)
-
-
-def _value_noise(
-    value: str | None, ptable: Path | None, share: float | None
-) -> MagnitudeNoise | None:
-    """The noise of a value column; None without one."""
-    if value is None:
-        if ptable is not None or share is not None:
-            raise typer.BadParameter("--value-ptable and --share need --value COLUMN")
-        return None
-    if ptable is None or share is None:
-        raise typer.BadParameter("--value needs --value-ptable FILE and --share, such as 0.1")
-    from discreet.protection.noise import (
-        MagnitudeNoise,
-        MagnitudePerturbationTable,
-        SimpleStrength,
-    )
-
-    table = MagnitudePerturbationTable.read(ptable)
-    return MagnitudeNoise(table, strength=SimpleStrength(share=share))
