@@ -20,7 +20,7 @@ from discreet.tabulation import tabulate
 from discreet_argus.apriori import read_hst
 from discreet_argus.batch import Batch, BatchTable
 from discreet_argus.cells import read_tab
-from discreet_argus.metadata import ArgusMetadata, ArgusVariable, read_rda, read_records
+from discreet_argus.metadata import ArgusMetadata, read_rda, read_records
 from discreet_argus.texts import ArgusText, LineProblems, open_text, refuse_lines
 
 if TYPE_CHECKING:
@@ -391,32 +391,21 @@ def recoded(
         how = int(text) if text.isdigit() else read_grc(folder / text.replace("\\", "/"))
         if isinstance(how, GroupRecode):
             new = {code: how.code_of(code) for code in frame[name].unique().to_list()}
-            variable = _flat(variable, how)
+            missing = how.missing or variable.missing
+            bare: dict[str, Any] = {"hierarchy": "", "levels": (), "codelist": ""}
+            variable = replace(variable, missing=missing, **bare)
             all_ = [variable if item.name == name else item for item in metadata.variables]
             metadata = replace(metadata, variables=tuple(all_))
             tree = metadata.classification(name, new.values())
-        else:
-            tree, found = _folded(tree, how, name)
+        elif isinstance(how, int):
+            if how < 1:
+                message = "a recode must keep at least one level"
+                raise SuppressionError(message, code="recode", where=name)
+            tree, found = levels_folded(tree, how) if how < tree.depth else (tree, {})
+            new = dict(found)
+        else:  # blanks around codes do not matter
+            spelled = {code.strip(): code for code in tree.codes}
+            tree, found = folded(tree, [spelled.get(code, code) for code in how])
             new = dict(found)
         frame = frame.with_columns(pl.col(name).replace(new))
     return frame, tree
-
-
-def _flat(variable: ArgusVariable, how: GroupRecode) -> ArgusVariable:
-    missing = how.missing or variable.missing
-    return replace(variable, hierarchy="", levels=(), codelist="", missing=missing)
-
-
-def _folded(
-    tree: Classification, how: int | tuple[str, ...], name: str
-) -> tuple[Classification, dict[str, str]]:
-    """The tree folded at a level or at codes; blanks around codes do not matter."""
-    if isinstance(how, int):
-        if how < 1:
-            message = "a recode must keep at least one level"
-            raise SuppressionError(message, code="recode", where=name)
-        coarser, code_of = levels_folded(tree, how) if how < tree.depth else (tree, {})
-        return coarser, dict(code_of)
-    bare = {code.strip(): code for code in tree.codes}
-    coarser, code_of = folded(tree, [bare.get(code, code) for code in how])
-    return coarser, dict(code_of)

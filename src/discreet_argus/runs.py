@@ -28,7 +28,6 @@ from discreet.protection.suppression import (
     Method,
     Progress,
     Suppression,
-    SuppressionProblem,
     audit_problem,
     build_problem,
     described_pattern,
@@ -68,7 +67,14 @@ def run_batch(
     """
     plan = read_batch(path)
     judged = judged_tables(plan)
-    _warn_of_tables_apart(plan)
+    # Tables of one response share cells, at least their total: apart they can open each other.
+    apart = sorted({step.table for step in plan.protections} - {0})
+    if len({plan.tables[number - 1].response for number in apart}) < len(apart):
+        message = (
+            f"tables {', '.join(map(str, apart))} are protected separately and may disclose each "
+            "other: use table 0 for all"
+        )
+        warnings.warn(message, DiscreetWarning, stacklevel=2)
     done, last = [], {}
     for step in plan.protections:
         chosen = range(len(judged)) if step.table == 0 else [step.table - 1]
@@ -85,19 +91,6 @@ def run_batch(
         last.update({at: (result, number) for number, at in enumerate(chosen)})
     _write(plan, last, write)
     return done
-
-
-def _warn_of_tables_apart(plan: Batch) -> None:
-    """Tables of one response share cells, at least their total: apart they can open each other."""
-    apart = sorted({step.table for step in plan.protections} - {0})
-    responses = [plan.tables[number - 1].response for number in apart]
-    if len(set(responses)) < len(responses):
-        numbers = ", ".join(str(number) for number in apart)
-        message = (
-            f"tables {numbers} are protected separately and may disclose each other: use table "
-            "0 for all"
-        )
-        warnings.warn(message, DiscreetWarning, stacklevel=3)
 
 
 def _write(
@@ -175,9 +168,23 @@ def suppress_file(
     check_writable(target.parent)
     changed = 0
     search: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
-    _check_kinds(place, target, of_problems=differences is not None or anew)
+    if not _is_jj(place) and (differences is not None or anew):
+        message = "only problems (.jj) have differences and secondary suppressions"
+        hint = "remove --differences and --anew"
+        raise SuppressionError(message, code="option", where=str(place), hint=hint)
+    if _is_jj(place) and (not _is_jj(target) or target.suffix == ".gz"):
+        message = "a problem has no codes: write its suppression pattern as a .jj file"
+        hint = "use the suffix .jj"
+        raise SuppressionError(message, code="output-file", where=str(target), hint=hint)
     if _is_jj(place):
-        problem, changed = _problem(place, repair, differences, anew)
+        problem = read_jj(place)
+        if anew:
+            problem = problem.with_hidden(problem.state == CellState.primary)
+        if differences is not None:
+            write_differences(problem, differences)
+        if repair:
+            problem, differing = repaired_problem(problem)
+            changed = int(np.count_nonzero(differing))
         _warn_of_nothing(place, problem.state == CellState.primary)
         pattern = find_pattern(problem, method, begin=begin, **search)
         write_jj(problem.with_hidden(pattern.hidden), target)
@@ -209,34 +216,6 @@ def _warn_of_nothing(place: Path, sensitive: BoolArray) -> None:
     if not sensitive.any():
         message = f"no cell of {place.name} is sensitive; no cell is suppressed"
         warnings.warn(message, DiscreetWarning, stacklevel=3)
-
-
-def _check_kinds(place: Path, target: Path, *, of_problems: bool) -> None:
-    """Refuse files and options that do not go together."""
-    if not _is_jj(place) and of_problems:
-        message = "only problems (.jj) have differences and secondary suppressions"
-        hint = "remove --differences and --anew"
-        raise SuppressionError(message, code="option", where=str(place), hint=hint)
-    if _is_jj(place) and (not _is_jj(target) or target.suffix == ".gz"):
-        message = "a problem has no codes: write its suppression pattern as a .jj file"
-        raise SuppressionError(
-            message, code="output-file", where=str(target), hint="use the suffix .jj"
-        )
-
-
-def _problem(
-    place: Path, repair: bool, differences: str | os.PathLike[str] | None, anew: bool
-) -> tuple[SuppressionProblem, int]:
-    """The problem to solve, and how many of its totals were added up anew."""
-    problem = read_jj(place)
-    if anew:
-        problem = problem.with_hidden(problem.state == CellState.primary)
-    if differences is not None:
-        write_differences(problem, differences)
-    if not repair:
-        return problem, 0
-    whole, changed = repaired_problem(problem)
-    return whole, int(np.count_nonzero(changed))
 
 
 def audit_file(

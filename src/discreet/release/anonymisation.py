@@ -12,8 +12,8 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -40,8 +40,6 @@ from discreet.protection.problems import Opener, stated_secret_problems
 from discreet.release.confidential_files import write_confidential
 from discreet.release.programme.checks import check_sections
 from discreet.release.programme.file import (
-    ProgrammeFile,
-    RecordSource,
     main_source,
     raise_problems,
     read_form,
@@ -220,7 +218,15 @@ def _plan(path: Path, show_values: bool) -> _Plan:
     ]  # fmt: skip
     opener = Opener(file, problems)
     secret = opener.secret(("keys",), keys)
-    original = opener.attempt(source.place, partial(_original, source, show_values))
+    original: DescribedRecords | None = None
+    entry = source.records
+    described = (entry.source or "").lower().endswith((".dta", ".sav"))
+    with opener.placed(*source.place):  # the records, with what their file says of them
+        if entry.source is not None and described and not any(entry.stated.values()):
+            if file.file(entry.source).is_file():
+                original = described_records(file.file(entry.source))
+        elif (frame := read_records(source, file, show_values=show_values)) is not None:
+            original = described_records(frame)
     if original is not None:
         names, decided = [one.name for one in original.variables], [*output.drop, *output.keep]
         problems += undecided(stated, names, place, ids=ids, decided=decided)
@@ -244,19 +250,6 @@ def _plan(path: Path, show_values: bool) -> _Plan:
     return _Plan(document=document, chain=chain, stated=stated, data=data)
 
 
-def _original(
-    source: RecordSource, show_values: bool, file: ProgrammeFile
-) -> DescribedRecords | None:
-    """The records, with what their file says of them."""
-    entry = source.records
-    described = (entry.source or "").lower().endswith((".dta", ".sav"))
-    if entry.source is not None and described and not any(entry.stated.values()):
-        place = file.file(entry.source)
-        return described_records(place) if place.is_file() else None
-    frame = read_records(source, file, show_values=show_values)
-    return None if frame is None else described_records(frame)
-
-
 # -- carrying it out ---------------------------------------------------------------
 
 
@@ -271,8 +264,11 @@ def _carried_out(
     if folder is not None:
         name, digest = f"{number:02d}-{step.method}", _state_digest(plan, number)
         state, after = folder / f"{name}.json", folder / f"{name}-records.parquet"
-        if resume and (told := _remembered(state, after, digest)) is not None:
-            return pl.read_parquet(after), told
+        with suppress(OSError, ValueError, KeyError, TypeError):  # none, or half of one
+            kept = json.loads(state.read_text("utf-8"))
+            if resume and (kept["digest"], kept["records"]) == (digest, file_digest(after)):
+                told = {key: kept[key] for key in ("statement", "provenance")}
+                return pl.read_parquet(after), told
     changed, warned = plan.chain.carried_out(step, records)
     for message, category in warned:
         warnings.warn(message, category, stacklevel=3)
@@ -303,31 +299,14 @@ def _state_digest(plan: _Plan, number: int) -> str:
     return hashlib.blake2b(text.encode(), key=key[:64], digest_size=16).hexdigest()
 
 
-def _remembered(state: Path, after: Path, digest: str) -> dict[str, Any] | None:
-    """What an earlier run says of a step, if it did the same and its file is whole."""
-    try:
-        kept = json.loads(state.read_text("utf-8"))
-        same = kept["digest"] == digest and kept["records"] == file_digest(after)
-        return {key: kept[key] for key in ("statement", "provenance")} if same else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def _write(result: AnonymisedFile, described: DescribedRecords, plan: _Plan, folder: Path) -> None:
     """The file, the statement for its users, and last where both come from."""
     make_folder(folder)
     title = plan.document.title
-    texts = [
-        "\n".join(
-            [
-                f"# {title.get(language) or title.get('en') or plan.document.output.file}",
-                "",
-                *sentences,
-                "",
-            ]
-        )
-        for language, sentences in result.statement.items()
-    ]
+    texts = []
+    for language, sentences in result.statement.items():
+        heading = title.get(language) or title.get("en") or plan.document.output.file
+        texts.append("\n".join([f"# {heading}", "", *sentences, ""]))
     path = write_described(described, folder / plan.document.output.file)
     write_text(folder / "statement.md", "\n".join(texts))
     about = {"file": path.name, "sha256": file_digest(path), "records": result.records,

@@ -21,7 +21,6 @@ from discreet.release.state.memory import ReleaseState, remembered_tables
 from discreet.release.state.seal import (
     FOLDER,
     SEAL,
-    ReleaseSeal,
     SealedDifferences,
     differences,
     read_seal,
@@ -128,17 +127,37 @@ def verify_release(
         there = (out / SEAL).exists() or (out / SEAL).is_symlink()
         message = "the signature file is damaged" if there else "the release is not signed"
         return VerifiedRelease(out=out, findings=(f"{message} ({SEAL})",))
-    wrong, checked = _authority(found, public, inputs)
+    # Why the seal is not known to be the office's, or by what it is.
+    wrong, checked = "the signer was not checked: add the public key of the office", ""
+    if public is not None:
+        wrong, checked = found.wrong_for_public(public), f"signature of key {key_id(public)}"
+    elif inputs is not None and inputs.seals is None:
+        wrong = "the programme has no key: add a secret, or sign = … in [release]"
+    elif inputs is not None and inputs.seals is not None:
+        kinds = ["secret of the record keys"] if inputs.seals.keyed else []
+        kinds += ["signing key"] if inputs.seals.public else []
+        wrong, checked = found.wrong_for(inputs.seals), " and ".join(kinds)
     findings = [wrong] if wrong else []
     if seal is not None and seal.strip().lower() != found.identity:
         findings.append("the release has another fingerprint")
     if any((out / FOLDER).glob("*.seal")) or (out / FOLDER / "stage").exists():
         findings.append("a run was interrupted: run the programme again")
     differing = differences(out, found)
-    if inputs is not None and not wrong:
-        findings += _of_other_inputs(out, inputs, found, differing)
-    elif inputs is not None:
-        findings += [what for what in _broken(out, inputs) if what not in findings]
+    changed = (*differing.missing, *differing.changed)
+    try:
+        if inputs is not None and wrong:  # what the next run would refuse the folder for
+            shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
+            broken = [one for one in shelf.problems() if one.where != SEAL]
+            findings += [f"{one.where}: {one.what}" for one in broken]
+        elif inputs is not None and found.programme != inputs.programme.name:
+            findings.append(f"the release belongs to another programme: {found.programme}")
+        elif inputs is not None and not (out / FOLDER).is_dir():
+            findings.append(f"the state of the release is missing ({FOLDER})")
+        # What it remembers cannot be trusted if it was changed, and that is said.
+        elif inputs is not None and not any(name.startswith(f"{FOLDER}/") for name in changed):
+            findings += _of_other_inputs(out, inputs)
+    except DiscreetError as error:
+        findings.append(error.what)
     return VerifiedRelease(
         out=out,
         seal=found.identity,
@@ -149,48 +168,9 @@ def verify_release(
     )
 
 
-def _broken(out: Path, inputs: Inputs) -> list[str]:
-    """What the next run would refuse the folder for."""
-    shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
-    try:
-        return [
-            f"{problem.where}: {problem.what}"
-            for problem in shelf.problems()
-            if problem.where != SEAL
-        ]
-    except DiscreetError as error:
-        return [error.what]
-
-
-def _authority(seal: ReleaseSeal, public: bytes | None, inputs: Inputs | None) -> tuple[str, str]:
-    """Why a seal is not known to be the office's, or by what it is."""
-    if public is not None:
-        return seal.wrong_for_public(public), f"signature of key {key_id(public)}"
-    if inputs is None:
-        return "the signer was not checked: add the public key of the office", ""
-    if inputs.seals is None:
-        message = "the programme has no key: add a secret, or sign = … in [release]"
-        return message, ""
-    kinds = ["secret of the record keys"] if inputs.seals.keyed else []
-    kinds += ["signing key"] if inputs.seals.public else []
-    return seal.wrong_for(inputs.seals), " and ".join(kinds)
-
-
-def _of_other_inputs(
-    out: Path, inputs: Inputs, seal: ReleaseSeal, differing: SealedDifferences
-) -> list[str]:
+def _of_other_inputs(out: Path, inputs: Inputs) -> list[str]:
     """Tables that are not those of the programme, its data and its parameters as they are."""
-    if seal.programme != inputs.programme.name:
-        return [f"the release belongs to another programme: {seal.programme}"]
-    if not (out / FOLDER).is_dir():
-        return [f"the state of the release is missing ({FOLDER})"]
-    if any(name.startswith(f"{FOLDER}/") for name in (*differing.missing, *differing.changed)):
-        return []  # what it remembers cannot be trusted, and that is said
-    try:
-        kept = remembered_tables(out)
-    except DiscreetError as error:
-        return [error.what]
-    digests = table_digests(inputs)
+    kept, digests = remembered_tables(out), table_digests(inputs)
     older = "an older release may be in this folder; otherwise run the programme again"
     found = [
         f"{name}: made with other data, rules or parameters, or by another version; {older}"
