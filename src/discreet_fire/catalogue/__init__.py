@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from .commands import statistic_row as statistic_row
     from .commands import statistic_rows as statistic_rows
     from .commands import values_of as values_of
+    from .policy import PackageLanguage as PackageLanguage
+    from .policy import PackagePolicy as PackagePolicy
     from .policy import Policy as Policy
+    from .policy import ScriptLanguage as ScriptLanguage
+    from .policy import ScriptPolicy as ScriptPolicy
     from .policy import known_commands as known_commands
     from .rules import Action as Action
     from .rules import CommandRule as CommandRule
     from .rules import PartRule as PartRule
     from .rules import strictest as strictest
-    from .script_policy import PackageLanguage as PackageLanguage
-    from .script_policy import PackagePolicy as PackagePolicy
-    from .script_policy import ScriptLanguage as ScriptLanguage
-    from .script_policy import ScriptPolicy as ScriptPolicy
 
 lazy_face(__name__)

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from .script_marks import TURNED as TURNED
     from .script_marks import VALUES as VALUES
     from .script_marks import ScriptMarks as ScriptMarks
-    from .stata_conditions import CONDITION as CONDITION
-    from .stata_conditions import OF_MISSING as OF_MISSING
-    from .stata_conditions import atoms as atoms
     from .stata_names import MADE_OF_VALUES as MADE_OF_VALUES
     from .stata_names import FigureFlow as FigureFlow
     from .stata_outputs import StatementJudge as StatementJudge
     from .stata_outputs import copies_of_chosen as copies_of_chosen
     from .stata_outputs import described_originals as described_originals
+    from .stata_values import BEHIND_IF as BEHIND_IF
+    from .stata_values import OF_MISSING as OF_MISSING
     from .stata_values import UNTOUCHED as UNTOUCHED
     from .stata_values import HeldNames as HeldNames
     from .stata_values import StatementParts as StatementParts
     from .stata_values import Taints as Taints
+    from .stata_values import atoms as atoms
     from .stata_values import pieces as pieces
     from .stata_values import statements_of as statements_of
     from .stata_values import without_macros as without_macros

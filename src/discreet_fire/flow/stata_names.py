@@ -13,27 +13,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from discreet_fire.catalogue import commands_with, known_commands, values_of
 from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held, settled
-from discreet_fire.flow.stata_conditions import (
-    LOOPS,
-    Surroundings,
-    any_record,
-    chosen_files,
-    decided,
-    surroundings_of,
-)
 from discreet_fire.flow.stata_values import (
     CONDITION,
     GIVEN_BY_OPTION,
+    LOOPS,
     HeldNames,
     StatementParts,
+    Surroundings,
     Taints,
     all_numbers,
+    any_record,
     bare_words,
+    chosen_files,
+    decided,
     may_name,
     name_ends,
     named,
     note,
     statements_of,
+    surroundings_of,
     without_macros,
 )
 from discreet_fire.stata import DoFile

@@ -12,24 +12,22 @@ from dataclasses import dataclass
 
 from discreet_fire.catalogue import Action, commands_with
 from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held
-from discreet_fire.flow.stata_conditions import (
-    Condition,
-    any_record,
-    decided,
-    file_named,
-    related_counts,
-    scans,
-)
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import (
     CONDITION,
     FILES,
+    Condition,
     StatementParts,
     Taints,
     among,
+    any_record,
     bare_words,
+    decided,
     expansions,
+    file_named,
     named,
+    related_counts,
+    scans,
     without_macros,
 )
 from discreet_fire.stata import DoStatement

@@ -11,22 +11,22 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .advice import LEFT as LEFT
     from .advice import linked_findings as linked_findings
+    from .advice import more_withheld as more_withheld
+    from .advice import related_sums as related_sums
     from .differences import DIFFERENCE as DIFFERENCE
     from .differences import MORE as MORE
     from .differences import difference_findings as difference_findings
     from .outputs import GroupsShown as GroupsShown
     from .outputs import OutputRecords as OutputRecords
-    from .outputs import ShownTable as ShownTable
     from .outputs import tables_of as tables_of
     from .small_counts import ShownCounts as ShownCounts
     from .small_counts import ShownSums as ShownSums
+    from .small_counts import ShownTable as ShownTable
+    from .small_counts import read_tables as read_tables
     from .small_counts import shown_counts as shown_counts
-    from .stored_tables import read_tables as read_tables
-    from .stored_tables import table_bytes as table_bytes
-    from .stored_tables import with_records as with_records
-    from .sum_relations import related_sums as related_sums
+    from .small_counts import table_bytes as table_bytes
+    from .small_counts import with_records as with_records
     from .system import sum_systems_of as sum_systems_of
     from .system import systems_of as systems_of
-    from .withheld_cells import more_withheld as more_withheld
 
 lazy_face(__name__)

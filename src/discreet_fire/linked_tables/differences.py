@@ -17,8 +17,7 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.disclosure import ShownSets, TooManySetsError
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.linked_tables.outputs import ShownTable
-from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
+from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums, ShownTable
 from discreet_fire.linked_tables.system import LinkedSystem, sum_systems_of, systems_of
 from discreet_fire.statistics import SafeLimits
 

@@ -18,14 +18,12 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet_fire.linked_tables.small_counts import (
     TOTAL,
     WEIGHTS,
-    ShownCounts,
-    ShownSums,
+    ShownTable,
     shown_counts,
     shown_sums,
 )
 from discreet_fire.statistics import number_text
 
-ShownTable = ShownCounts | ShownSums
 #: How numbers over groups are laid out, as in the catalogue.
 GroupsShown = Literal["nothing", "cells", "variables", "sample", "unfollowed"]
 #: Columns of commands on single variables that hold the number of records; others are the axes.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .blocks import blocks_of as blocks_of
     from .cleaned_log import CleanedLog as CleanedLog
     from .cleaned_log import clean_log as clean_log
     from .cleaned_log import is_smcl as is_smcl
@@ -18,9 +17,10 @@ if TYPE_CHECKING:
     from .lines import log_lines as log_lines
     from .log_files import clean_log_file as clean_log_file
     from .log_files import clean_log_files as clean_log_files
+    from .outputs import blocks_of as blocks_of
+    from .rules import MARK as MARK
     from .rules import CleaningRules as CleaningRules
-    from .run_evidence import MARK as MARK
-    from .run_evidence import RunEvidence as RunEvidence
-    from .run_evidence import signing_key as signing_key
+    from .rules import RunEvidence as RunEvidence
+    from .rules import signing_key as signing_key
 
 lazy_face(__name__)

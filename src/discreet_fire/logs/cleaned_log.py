@@ -16,15 +16,11 @@ from typing import Any, NamedTuple
 
 from discreet.files import texts_of
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.logs.blocks import blocks_of
-from discreet_fire.logs.claims import HIDDEN, LogCut
-from discreet_fire.logs.count_series import add_related_counts
+from discreet_fire.logs.claims import HIDDEN, WITHHELD, LogCut, Passages
 from discreet_fire.logs.lines import LogLine, log_lines
 from discreet_fire.logs.listings import ListingKind, listing_blocks, listing_kind
-from discreet_fire.logs.outputs import checked_block, judged
-from discreet_fire.logs.passages import WITHHELD, Passages
-from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.run_evidence import RunEvidence
+from discreet_fire.logs.outputs import add_related_counts, blocks_of, checked_block, judged
+from discreet_fire.logs.rules import CleaningRules, RunEvidence
 from discreet_fire.texts import Lines, uncollected
 
 

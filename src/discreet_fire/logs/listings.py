@@ -12,11 +12,18 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import product
 
-from discreet_fire.logs.blocks import EchoBlock
-from discreet_fire.logs.claims import HIDDEN, FigureRow, LogCut, LogFigure, withheld
+from discreet_fire.logs.claims import (
+    HIDDEN,
+    LONGEST,
+    WITHHELD,
+    FigureRow,
+    LogCut,
+    LogFigure,
+    Passages,
+    withheld,
+)
 from discreet_fire.logs.lines import LogLine
-from discreet_fire.logs.outputs import BlockJudgement
-from discreet_fire.logs.passages import LONGEST, WITHHELD, Passages
+from discreet_fire.logs.outputs import BlockJudgement, EchoBlock
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.table_judgement import (
     CLOSING,

@@ -23,8 +23,7 @@ from discreet.microdata import Secret
 from discreet_fire.findings import COPYING, Finding, Severity
 from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
 from discreet_fire.logs.listings import is_page, listing_kind
-from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.run_evidence import MARK, RunEvidence
+from discreet_fire.logs.rules import MARK, CleaningRules, RunEvidence
 from discreet_fire.texts import read_source
 
 _MARK = "_FiRe"

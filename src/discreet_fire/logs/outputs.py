@@ -1,36 +1,180 @@
 """The output of commands of Stata, judged: what is safe, what goes, what needs a person.
 
-In: blocks of a log (CONFIDENTIAL). Out: for each block cuts, lines that are withheld as a whole,
-and lines that nobody knows.
+In: the lines of a log (CONFIDENTIAL). Out: `EchoBlock`s, commands that were echoed together with
+what they printed; for each block cuts, lines that are withheld as a whole, and lines that nobody
+knows. Counts that are large enough may tell of a small group together: a loop of counts is a table
+without its checks, and two counts that differ by less than the minimum, or a whole and its parts,
+give a small group by subtraction; where a number of cases tells, the ``count`` beside it goes.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain, pairwise, product
 
 from discreet_fire.catalogue import SAFE, commands_with
-from discreet_fire.logs.blocks import OF_RESULTS, EchoBlock, readings
+from discreet_fire.flow import BEHIND_IF, OF_MISSING, atoms
 from discreet_fire.logs.claims import (
     HIDDEN,
+    LONGEST,
+    WITHHELD,
     Claim,
     LogCut,
     OutputForms,
+    Passages,
     Reader,
     behind_blanks,
+    has_digits,
     is_rule,
     numeric,
 )
-from discreet_fire.logs.estimates import read_estimates_table, read_esttab, read_model
 from discreet_fire.logs.lines import LogLine
-from discreet_fire.logs.passages import LONGEST, WITHHELD, Passages, has_digits
 from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.safe_outputs import LEGENDS, read_safe
-from discreet_fire.logs.stata_tables import COMMAND_READERS, READERS
-from discreet_fire.stata import DoStatement
+from discreet_fire.logs.stata_tables import (
+    COMMAND_READERS,
+    LEGENDS,
+    READERS,
+    read_estimates_table,
+    read_esttab,
+    read_model,
+    read_safe,
+)
+from discreet_fire.stata import DoFile, DoStatement, Kind, parse_do
+
+_BLOCK_FORM = OutputForms("blocks")
+
+#: Commands that display results, which may be values of single records.
+OF_RESULTS = commands_with("log", "results")
+#: Commands that print texts which a program or somebody else has written.
+_TELLING = frozenset(
+    ("char", "ereturn", "error", "estadd", "estpost", "java", "label", "macro", "net", "notes",
+     "plugin", "program", "python", "query", "shell", "viewsource", "window", "winexec")
+)  # fmt: skip
+#: Words that print nothing themselves.
+_CONTROL = frozenset(("continue", "else", "foreach", "forvalues", "global", "if", "local", "while"))
+#: Commands that make results of models, or change them; nobody knows unknown ones.
+_OF_MODELS = (None, "ereturn", "estpost", "estadd")
+
+
+def readings(statement: DoStatement) -> Iterator[DoStatement]:
+    """A statement, and what else it can be read as."""
+    yield statement
+    for reading in statement.readings:
+        yield from readings(reading.statement)
+
+
+@dataclass(slots=True)
+class EchoBlock:
+    """Commands that were echoed together, and the output below them."""
+
+    echo: list[int]  # places of the lines with commands
+    start: int  # place of the first line of output
+    end: int  # behind the last line of output
+    statements: list[DoStatement] = field(default_factory=list)  # the commands
+    mata: bool = False  # whether they belong to Mata
+    own: frozenset[str] = frozenset()  # names of programs that the log defines
+    changes: bool = False  # whether the log may change results of models, or add some
+    posts: bool = False  # whether it makes results that no model gave
+
+    @property
+    def telling(self) -> bool:
+        """Whether one of the commands can print any text, in any form."""
+        return any(
+            _tells(one, self.own)
+            for one in self.statements
+            if one.command is not None and one.command.canonical not in _CONTROL
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The full names of the commands, as far as they are known; each once."""
+        some = chain.from_iterable(map(readings, self.statements))
+        words = (one.command for one in some if one.command is not None)
+        return tuple(dict.fromkeys(word.canonical or word.text for word in words))
+
+
+def _tells(statement: DoStatement, own: frozenset[str]) -> bool:
+    """Whether a command can print any text: one that nobody knows, or one that displays more than
+    the words it was given.
+    """
+    word = statement.command
+    if word is None:
+        return False
+    if word.canonical is None or word.text in own or word.canonical in _TELLING:
+        return True
+    if word.canonical in OF_RESULTS:
+        start = word.end - statement.start
+        return bool(_BLOCK_FORM.display_words.sub("", statement.text[start:]).strip())
+    return any(_tells(reading.statement, own) for reading in statement.readings)
+
+
+def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
+    r"""The blocks of a log, in order.
+
+    >>> from discreet_fire.logs.lines import log_lines
+    >>> text = ". qui su x\n\n. count if x > 3\n   12\n\n. di 5\n5\n"
+    >>> [(block.names, block.start, block.end) for block in blocks_of(log_lines(text, smcl=False))]
+    [(('summarize',), 1, 2), (('count',), 3, 5), (('display',), 6, 7)]
+    """
+    blocks = [EchoBlock([], 0, 0)]
+    mata = False
+    for at, line in enumerate(lines):
+        block, text = blocks[-1], line.text
+        follows = bool(block.echo) and block.end == at and block.start == at
+        prompt = _BLOCK_FORM.prompt.match(text) or (mata and _BLOCK_FORM.mata.match(text))
+        if (prompt and text not in LEGENDS) or (follows and _BLOCK_FORM.numbered.match(text)):
+            if not follows:
+                block = EchoBlock([], at, at)
+                blocks.append(block)
+            block.echo.append(at)
+            block.start = at + 1
+            ended = mata and _BLOCK_FORM.mata_ends.match(text)
+            mata = not ended and (mata or bool(_BLOCK_FORM.mata_starts.match(text)))
+            block.mata = block.mata or mata
+        block.end = at + 1
+    _add_statements([block for block in blocks if block.echo], lines)
+    return [block for block in blocks if block.echo or block.end > block.start]
+
+
+def _add_statements(blocks: list[EchoBlock], lines: Sequence[LogLine]) -> None:
+    """Parse all commands at once; block by block if together they are not balanced."""
+    texts: list[str] = []
+    for block in blocks:
+        program = ""
+        for line in (lines[at] for at in block.echo):
+            # As it stood in the program, with the line ends that it had there.
+            text, forms = line.text, (_BLOCK_FORM.prompt, _BLOCK_FORM.mata, _BLOCK_FORM.numbered)
+            prompt = next(filter(None, (form.match(text) for form in forms)), None)
+            start = prompt.end() if prompt else 0
+            places = [start, *(place for place in line.echo_breaks if place > start), len(text)]
+            program += "\n".join(text[a:b] for a, b in pairwise(places)) + "\n"
+        texts.append(program)
+    whole = parse_do("".join(texts))
+    if whole.findings:
+        for block, text in zip(blocks, texts, strict=True):
+            block.statements = _commands(parse_do(text))
+    else:
+        starts = list(accumulate(map(len, texts), initial=0))
+        for statement in _commands(whole):
+            blocks[bisect_right(starts, statement.start) - 1].statements.append(statement)
+    statements = [one for block in blocks for one in block.statements]
+    words = [(one.command, one.text) for some in statements for one in readings(some)]
+    programs = (text for word, text in words if word is not None and word.canonical == "program")
+    defined = frozenset(name for text in programs for name in _BLOCK_FORM.name.findall(text))
+    made = any(word is not None and word.canonical in _OF_MODELS for word, _ in words)
+    posts = any(_BLOCK_FORM.posting.match(one.text) for one in statements)
+    for block in blocks:
+        block.own, block.changes, block.posts = defined, bool(defined) or made, posts
+
+
+def _commands(program: DoFile) -> list[DoStatement]:
+    return [one for one in program.statements if one.kind is Kind.COMMAND or one.readings]
+
 
 _FORM = OutputForms("outputs")
 
@@ -266,3 +410,98 @@ def _figures_behind_names(rows: Sequence[tuple[int, str]]) -> Iterator[LogCut]:
         name = text.partition("|")[0] if "|" in text else row[0] if row else ""
         for figure in _FORM.figure.finditer(text, len(name) if any(map(str.isalpha, name)) else 0):
             yield LogCut(at, *figure.span(), "extremes")
+
+
+_EQUAL = re.compile(r"([A-Za-z_]\w*)==([-+.\w\"]+)")
+#: Where a condition is no list of comparisons that all hold.
+_MIXED = re.compile(r"\||[!~](?!=)")
+#: Commands that leave the data as they are.
+_COUNTING = frozenset(("count", "summarize", "tabulate"))
+_READING = _COUNTING | {"display"}
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownCount:
+    """A number of cases (CONFIDENTIAL): its line if ``count`` shows it, condition, data."""
+
+    line: int | None
+    figure: float | None = field(repr=False)
+    condition: frozenset[str]
+    values: dict[str, str]
+    data: int
+
+
+def add_related_counts(
+    lines: Sequence[LogLine],
+    judgements: Sequence[tuple[EchoBlock, BlockJudgement]],
+    rules: CleaningRules,
+) -> None:
+    """Withhold counts that tell of too few cases together with other counts of a log."""
+    single: list[_ShownCount] = []
+    gone: set[int | None] = set()
+    data = 0
+    for block, judgement in judgements:
+        data += not _READING.issuperset(block.names)
+        if not (judgement.counted or judgement.cases):
+            continue
+        # The condition; none where several commands have several.
+        conditions = {
+            match[1] if (match := BEHIND_IF.search(one.text, one.command.end - one.start)) else ""
+            for one in block.statements
+            if one.command is not None and one.command.canonical in _COUNTING
+        }
+        condition = conditions.pop() if len(conditions) == 1 else ""
+        whole = atoms(condition)
+        if len(judgement.counted) > 1:
+            missing = bool(whole) and all(map(OF_MISSING.fullmatch, whole))
+            gone |= set() if missing else {*judgement.counted}
+            continue
+        equals = () if _MIXED.search(condition) else map(_EQUAL.fullmatch, sorted(whole))
+        values = {one[1]: one[2] for one in equals if one is not None}
+        shown: list[tuple[int | None, float | None]] = [(None, one) for one in judgement.cases]
+        shown += [(at, numeric(lines[at].text.strip())) for at in judgement.counted]
+        single += [_ShownCount(at, one, whole, values, data) for at, one in shown]
+    gone.update(_near(single, rules), _in_series(single, rules))
+    for _, judgement in judgements:
+        for at in gone.intersection(judgement.counted):
+            text = lines[at or 0].text
+            if numeric(text.strip()) is not None:
+                start = len(text) - len(text.lstrip())
+                cut = LogCut(at or 0, start, len(text.rstrip()), "related-counts")
+                judgement.cuts.append(cut)
+
+
+def _near(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int | None]:
+    """Lines of counts that differ by too few cases, unless no record is in both: a variable has
+    another value in each.
+    """
+    by_figure: dict[float, list[_ShownCount]] = defaultdict(list)
+    for one in counts:
+        if one.figure is not None:
+            by_figure[one.figure].append(one)
+    figures = sorted(by_figure)
+    for place, figure in enumerate(figures, 1):
+        for larger in figures[place:]:
+            if not rules.few(larger - figure):
+                break
+            for one, other in product(by_figure[figure], by_figure[larger]):
+                apart = one.data == other.data and any(
+                    other.values.get(name, value) != value for name, value in one.values.items()
+                )
+                yield from () if apart else (one.line, other.line)
+
+
+def _in_series(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int | None]:
+    """Lines of counts of one value of a variable after the other, one of which is too small;
+    or a shown whole leaves too few cases for the values that are not shown.
+    """
+    series: dict[tuple[str, frozenset[str], int], dict[str, _ShownCount]] = defaultdict(dict)
+    for one in counts:
+        for name, value in one.values.items():
+            rest = one.condition - {f"{name}=={value}"}
+            series[name, rest, one.data][value] = one
+    for parts in (list(some.values()) for some in series.values() if len(some) > 1):
+        known = sum(one.figure or 0 for one in parts)
+        small = any(one.figure is None or rules.few(one.figure) for one in parts)
+        if small or any(rules.few(one.figure - known) for one in counts if one.figure is not None):
+            yield from (one.line for one in parts)

@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     from .contents import check_contents as check_contents
     from .contents import content_problems as content_problems
     from .contents import submitted_files as submitted_files
-    from .database import queue_error as queue_error
     from .decisions import answer as answer
     from .decisions import approve as approve
     from .decisions import approve_subject as approve_subject
     from .decisions import ask as ask
     from .decisions import ask_for_change as ask_for_change
     from .decisions import decide as decide
+    from .decisions import links_if_held as links_if_held
+    from .decisions import links_of as links_of
     from .decisions import permit as permit
     from .decisions import reject as reject
     from .decisions import say as say
     from .folder import MANIFEST as MANIFEST
     from .folder import SUMS as SUMS
     from .folder import Queue as Queue
-    from .links import links_if_held as links_if_held
-    from .links import links_of as links_of
+    from .folder import QueueSettings as QueueSettings
+    from .folder import queue_error as queue_error
     from .parts import OutputPart as OutputPart
     from .record import ANSWERED as ANSWERED
     from .record import ASKED as ASKED
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from .releases import release as release
     from .releases import target_of as target_of
     from .releases import verify as verify
-    from .settings import QueueSettings as QueueSettings
     from .stages import StageFinding as StageFinding
     from .stages import Submission as Submission
     from .stages import SubmissionWork as SubmissionWork

@@ -1,6 +1,8 @@
-"""A queue: a folder that only the centre can read.
+"""A queue: a folder that only the centre can read, with an append-only record in a database.
 
-In: the path of the folder. Out: `Queue`, which the other modules work on. CONFIDENTIAL.
+In: the path of the folder, and an officer's choice when it is made: who decides, how many must
+agree, what is drawn for control. Out: `Queue`, which the other modules work on, `QueueSettings`,
+and errors in words of the officers with a code. CONFIDENTIAL.
 
     queue.sqlite   the record          queue.key   what it is sealed with
     queue.lock     who is at work      store/      the files of submissions
@@ -9,27 +11,223 @@ In: the path of the folder. Out: `Queue`, which the other modules work on. CONFI
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from discreet.errors import OutputCheckError
 from discreet.files import TEMPORARY_SUFFIX
 from discreet.microdata import Secret
-from discreet_fire.append_only import transaction
-from discreet_fire.ledger import UnitKey
+from discreet_fire.append_only import PATIENCE, AppendOnlyForm, transaction
+from discreet_fire.ledger import MOST, UnitKey
 from discreet_fire.persons import plain_name, plain_text, same_person
-from discreet_fire.queue import database
-from discreet_fire.queue.database import intact, queue_error, translated
 from discreet_fire.queue.record import Event, head, last_settings, seal
-from discreet_fire.queue.settings import QueueSettings
+from discreet_fire.statistics import SafeLimits
+
+
+def queue_error(
+    what: str, code: str = "queue", where: str = "", hint: str = ""
+) -> OutputCheckError:
+    """An error of the queue."""
+    return OutputCheckError(what, code=code, where=where, hint=hint)
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Say errors of the database and the disk in plain words."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _database_error(error, where) from None
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _full(where) from None
+        message = f"the queue cannot be read or written ({error.strerror})"
+        raise queue_error(message, "queue-folder", where, "check the permissions") from None
+
+
+@contextmanager
+def intact(where: str) -> Iterator[None]:
+    """Say in plain words that what was read is not what was written."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError):
+        hint = "run: discreet fire queue verify"
+        raise queue_error("the log was changed", "queue-damaged", where, hint) from None
+
+
+def _database_error(error: sqlite3.Error, where: str) -> OutputCheckError:
+    text = str(error)
+    if "full" in text:
+        return _full(where)
+    if "locked" in text or "busy" in text:
+        hint = "try again; nothing was changed"
+        return queue_error("another process is writing to the queue", "queue-busy", where, hint)
+    if "readonly" in text or "unable to open" in text:
+        hint = "check the permissions of the folder and its files"
+        return queue_error("the queue cannot be written", "queue-folder", where, hint)
+    if "never changed" in text:
+        return queue_error("the log of the queue cannot be changed", "queue-record", where)
+    if isinstance(error, sqlite3.IntegrityError):
+        return queue_error("the log of the queue is inconsistent", "queue-record", where)
+    hint = "keep the file, and restore the last backup next to it"
+    return queue_error("the database of the queue is damaged", "queue-damaged", where, hint)
+
+
+def _full(where: str) -> OutputCheckError:
+    hint = "free disk space, and decide again; no decision was saved"
+    return queue_error("the disk is full", "disk-full", where, hint)
+
+
+VERSION = 2
+#: What tells a queue from other databases: the letters "DiQu".
+_APPLICATION = 0x44695175
+
+_TABLES = {
+    "events": "seq INTEGER PRIMARY KEY, submission INTEGER, kind TEXT NOT NULL, "
+    "person TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL, payload TEXT NOT NULL, "
+    "previous TEXT NOT NULL, digest TEXT NOT NULL UNIQUE",
+    "submissions": "id INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE, "
+    "researcher TEXT NOT NULL, project TEXT NOT NULL, program TEXT NOT NULL, "
+    "fingerprint TEXT NOT NULL",
+    "files": "submission INTEGER NOT NULL REFERENCES submissions, role TEXT NOT NULL, "
+    "name TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, "
+    "UNIQUE (submission, role, name)",
+    "findings": "submission INTEGER NOT NULL REFERENCES submissions, stage TEXT NOT NULL, "
+    "file TEXT NOT NULL, line INTEGER NOT NULL, severity TEXT NOT NULL, rule TEXT NOT NULL, "
+    "what TEXT NOT NULL, hint TEXT NOT NULL",
+    "universes": "submission INTEGER NOT NULL REFERENCES submissions, name TEXT NOT NULL, "
+    "label TEXT NOT NULL, count INTEGER NOT NULL, sums BLOB NOT NULL, marks BLOB NOT NULL",
+}
+
+
+_FORM = AppendOnlyForm(
+    application=_APPLICATION,
+    version=VERSION,
+    tables=_TABLES,
+    refusal="the record is never changed",
+)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the database of a queue; its file must exist."""
+    connection, (application, version) = _FORM.connect(path)
+    if (application, version) == (_APPLICATION, VERSION):
+        return connection
+    connection.close()
+    if application != _APPLICATION:
+        hint = "create a queue with: discreet fire queue init"
+        raise queue_error("not a queue", "queue-damaged", str(path), hint)
+    hint = "use the version of discreet that created it"
+    message = f"the queue has format version {version}; this program needs version {VERSION}"
+    raise queue_error(message, "queue-version", str(path), hint)
+
+
+def lay_out(path: Path) -> None:
+    """Make the database of a new queue, in a file that is empty or missing."""
+    kinds = ("events", "files", "findings", "universes")
+    _FORM.lay_out(path, [(f"CREATE INDEX {kind}_of ON {kind} (submission)", ()) for kind in kinds])
+
+
+@contextmanager
+def shared_lock(path: Path) -> Iterator[None]:
+    """Hold a lock that several processes may hold; it ends with the process, however that ends."""
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+    try:
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield
+    finally:
+        connection.close()
+
+
+@contextmanager
+def sole_lock(path: Path) -> Iterator[bool]:
+    """Hold the lock alone, if nobody holds it.
+
+    Yields:
+        Whether it is held.
+    """
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            yield False
+            return
+        yield True
+    finally:
+        connection.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueSettings:
+    """What a queue goes by.
+
+    >>> QueueSettings(persons=("Anna", "Ben"), approvals=2, clean_approvals=1).rate
+    0.1
+    """
+
+    persons: tuple[str, ...]  # who may decide
+    approvals: int = 1  # how many different persons must approve before release: 2 for four eyes
+    clean_approvals: int = 1  # the same for outputs without anything to look at that were not drawn
+    rate: float = 0.1  # share of clean outputs that are drawn for control by hand
+    #: Fewest units behind a figure, and by which two of them may differ
+    minimum: int = SafeLimits().minimum
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "persons", tuple(plain_name(name) for name in self.persons))
+        if not self.persons:
+            raise _wrong("no reviewers given", "add them with --person")
+        for at, name in enumerate(self.persons):
+            if any(same_person(name, other) for other in self.persons[:at]):
+                raise _wrong("a person is given twice", "", name)
+        if not 1 <= self.approvals <= 2:
+            raise _wrong("one or two persons must approve", "", "approvals")
+        if not 0 <= self.clean_approvals <= self.approvals:
+            raise _wrong(
+                "clean outputs cannot need more approvals than others", "", "clean approvals"
+            )
+        if not 0 <= self.rate <= 1:
+            raise _wrong("the drawn share must be between 0 and 1", "", "rate")
+        if not 2 <= self.minimum <= MOST:
+            raise _wrong(f"the minimum must be between 2 and {MOST}", "", "minimum")
+        if self.approvals > len(self.persons):
+            raise _wrong("four eyes need two persons", "add them with --person")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "persons": list(self.persons)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> QueueSettings:
+        """From plain values."""
+        return cls(**{**plain, "persons": tuple(plain["persons"])})
+
+    def person(self, name: str) -> str:
+        """The person of this name, as written in the settings."""
+        person = plain_name(name)
+        if person not in self.persons:
+            hint = "known: " + ", ".join(self.persons)
+            raise queue_error("unknown reviewer", "unknown-person", person, hint)
+        return person
+
+
+def _wrong(message: str, hint: str, where: str = "") -> Exception:
+    return queue_error(message, "queue-settings", where, hint)
+
 
 #: Files of a release beside the outputs.
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
@@ -68,8 +266,8 @@ class Queue:
                 (place / name).mkdir(mode=0o700)
             secret = Secret.generate()
             secret.write(place / "queue.key")
-            database.lay_out(place / "queue.sqlite")
-            queue = cls(place, database.connect(place / "queue.sqlite"), secret)
+            lay_out(place / "queue.sqlite")
+            queue = cls(place, connect(place / "queue.sqlite"), secret)
         why, facts = "the queue was created", settings.to_dict()
         with queue.writing():
             queue.append("settings", person=settings.persons[0], reason=why, payload=facts)
@@ -85,7 +283,7 @@ class Queue:
             raise queue_error("no queue in this folder", "queue-missing", str(place), hint)
         with translated(str(path)), intact(str(path)):
             secret = Secret.from_file(place / "queue.key")
-            queue = cls(place, database.connect(path), secret)
+            queue = cls(place, connect(path), secret)
             try:
                 _ = queue.settings
             except BaseException:
@@ -155,13 +353,13 @@ class Queue:
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Tell others that files of the queue are being written."""
-        with translated(str(self.folder)), database.shared_lock(self.folder / "queue.lock"):
+        with translated(str(self.folder)), shared_lock(self.folder / "queue.lock"):
             yield
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
         """Whether nobody writes files, and nobody else will until the block ends."""
-        with translated(str(self.folder)), database.sole_lock(self.folder / "queue.lock") as held:
+        with translated(str(self.folder)), sole_lock(self.folder / "queue.lock") as held:
             yield held
 
     def append(

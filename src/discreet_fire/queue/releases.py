@@ -27,14 +27,21 @@ from discreet_fire.queue.contents import (
     content_problems,
     digest_of,
 )
-from discreet_fire.queue.database import intact, queue_error, translated
 from discreet_fire.queue.decisions import (
     check_decided,
     check_not_own,
     check_version,
     standing_of,
 )
-from discreet_fire.queue.folder import MANIFEST, SUMS, Queue, left_over
+from discreet_fire.queue.folder import (
+    MANIFEST,
+    SUMS,
+    Queue,
+    intact,
+    left_over,
+    queue_error,
+    translated,
+)
 from discreet_fire.queue.parts import without
 from discreet_fire.queue.record import START, Event, Standing, State, events, head, seal, standing
 

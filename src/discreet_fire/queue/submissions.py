@@ -22,23 +22,23 @@ from discreet_fire.linked_tables import LEFT
 from discreet_fire.logs import CleaningRules
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import (
+    TABLES,
     content_digest,
     digest_of,
+    findings_against,
     submitted_files,
     tables_of_others,
 )
-from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.decisions import standing_of
-from discreet_fire.queue.folder import RESERVED, Queue
-from discreet_fire.queue.linked_submissions import TABLES, findings_against
+from discreet_fire.queue.folder import RESERVED, Queue, queue_error
 from discreet_fire.queue.record import State, events
-from discreet_fire.queue.session_stages import stages_for
 from discreet_fire.queue.stages import (
     Stage,
     StageFinding,
     Submission,
     SubmissionOutcome,
     process,
+    stages_for,
 )
 from discreet_fire.statistics import SafeLimits
 

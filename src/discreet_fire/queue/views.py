@@ -15,9 +15,8 @@ from typing import Any
 from discreet.files import texts_of
 from discreet_fire.findings import Severity
 from discreet_fire.queue.contents import conflict_sentences
-from discreet_fire.queue.database import intact
 from discreet_fire.queue.decisions import standing_of
-from discreet_fire.queue.folder import Queue
+from discreet_fire.queue.folder import Queue, intact
 from discreet_fire.queue.parts import OutputPart
 from discreet_fire.queue.record import Event, Standing, State, events
 from discreet_fire.queue.stages import StageFinding

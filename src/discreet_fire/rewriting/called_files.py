@@ -16,7 +16,6 @@ from pathlib import Path
 
 from discreet_fire.catalogue import Action, commands_with, stata_catalogue
 from discreet_fire.flow import StatementParts
-from discreet_fire.rewriting.decisions import WordChange
 from discreet_fire.stata import DoFile, DoStatement
 
 #: What is added to the name of a rewritten file.
@@ -171,17 +170,6 @@ def _plain_texts(program: str) -> dict[tuple[bool, str], set[str]]:
             kind, name, text = plain.groups()
             texts.setdefault((kind.startswith("l"), name), set()).add(text)
     return {key: sorts for key, sorts in texts.items() if key[1] not in others}
-
-
-def pointed_call(call: CalledFile) -> WordChange | None:
-    """The change that makes a call run the rewritten file; None if it does already."""
-    if not call.path:
-        return None
-    stem = call.name[:-3] if call.name.lower().endswith(".do") else call.name
-    if stem.endswith(SUFFIX):
-        return None
-    at = call.end - (len(call.name) - len(stem))
-    return WordChange(at, at, SUFFIX, "path", call.command, "the rewritten file runs")
 
 
 def placed(call: CalledFile, root: Path, file: Path) -> CalledFile:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from discreet_fire.catalogue import CommandRule
-from discreet_fire.rewriting.package_programs import PackageProgram
+from discreet_fire.rewriting.changes import PackageProgram
 from discreet_fire.scripts import (
     PackageToken,
     SasStatement,

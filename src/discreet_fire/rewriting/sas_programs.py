@@ -15,8 +15,7 @@ from pathlib import Path
 
 from discreet_fire.catalogue import Action, CommandRule, PackagePolicy
 from discreet_fire.flow import grown
-from discreet_fire.rewriting.changes import Language, Rewriting
-from discreet_fire.rewriting.package_programs import PackageProgram
+from discreet_fire.rewriting.changes import Language, PackageProgram, Rewriting
 from discreet_fire.rewriting.sas_gates import Clause, copies_values, gated
 from discreet_fire.scripts import (
     PackageToken,

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from discreet_fire.catalogue import Action, CommandRule, PackagePolicy, PartRule
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.changes import Language, Rewriting
-from discreet_fire.rewriting.package_programs import SAID, PackageProgram
+from discreet_fire.rewriting.changes import SAID, Language, PackageProgram, Rewriting
 from discreet_fire.scripts import (
     PackageToken,
     SpssCommand,

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .package_syntax import parse_sas as parse_sas
     from .package_syntax import parse_spss as parse_spss
     from .package_syntax import split_at as split_at
-    from .python_syntax import read_python as read_python
     from .r_syntax import RSyntaxError as RSyntaxError
     from .r_syntax import parse_r as parse_r
     from .r_syntax import read_r as read_r
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from .tree import methods_of as methods_of
     from .tree import object_of as object_of
     from .tree import places_of as places_of
+    from .tree import read_python as read_python
     from .tree import returned_by as returned_by
     from .tree import root_of as root_of
     from .tree import roots_of as roots_of

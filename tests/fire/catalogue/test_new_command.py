@@ -49,7 +49,7 @@ SCRIPT = """
 from pathlib import Path
 import polars as pl
 from discreet_fire.catalogue import Policy, statistic_row
-from discreet_fire.logs.safe_outputs import _FORMS
+from discreet_fire.logs.stata_tables import _FORMS
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.statistics import safe_statistic
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet_fire.catalogue.script_policy import ScriptPolicy
+from discreet_fire.catalogue.policy import ScriptPolicy
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.rewriting.submission import rewrite_python, rewrite_r
 from tests.helpers.rows import for_all_rows
 
 PYTHON = [

@@ -23,9 +23,9 @@ from discreet_fire.linked_tables import (
     shown_counts,
     tables_of,
 )
+from discreet_fire.linked_tables.advice import more_withheld, opened_cells
 from discreet_fire.linked_tables.small_counts import shown_sums
 from discreet_fire.linked_tables.system import sum_systems_of, systems_of
-from discreet_fire.linked_tables.withheld_cells import more_withheld, opened_cells
 from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import safe_statistic

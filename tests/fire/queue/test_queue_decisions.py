@@ -29,7 +29,7 @@ from discreet_fire.queue import (
     view,
     views,
 )
-from discreet_fire.queue.linked_submissions import SubmissionTables
+from discreet_fire.queue.contents import SubmissionTables
 from tests.helpers.queue_parts import LOG, hand_in, new_queue, output_stage, version
 from tests.helpers.rows import for_all_rows
 

@@ -10,8 +10,7 @@ import pytest
 
 from discreet_fire.linked_tables import ShownCounts, read_tables
 from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, release, submit, view
-from discreet_fire.queue.contents import all_tables
-from discreet_fire.queue.linked_submissions import SubmissionTables
+from discreet_fire.queue.contents import SubmissionTables, all_tables
 from discreet_fire.queue.stages import record_tables
 from discreet_fire.runners.protocol import StatisticShown
 from tests.helpers.queue_parts import new_queue, version

@@ -24,7 +24,7 @@ from discreet_fire.queue import (
     submit,
     view,
 )
-from discreet_fire.rewriting.script_files import rewrite_python
+from discreet_fire.rewriting.submission import rewrite_python
 from discreet_fire.runners import closed_process
 from discreet_fire.runners.asked_statistics import AskedStatistic, token
 from discreet_fire.runners.closed_process import ProcessLimits

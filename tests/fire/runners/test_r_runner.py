@@ -10,7 +10,7 @@ import pytest
 
 from discreet_fire.findings import Severity
 from discreet_fire.queue import Queue, QueueSettings, Submission, approve, release, submit, view
-from discreet_fire.rewriting.script_files import rewrite_r
+from discreet_fire.rewriting.submission import rewrite_r
 from discreet_fire.runners.protocol import RunResult, StatisticShown, run_program
 from discreet_fire.runners.registry import VARIABLE
 from discreet_fire.runners.script_run import RRunner

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.rewriting.submission import rewrite_python, rewrite_r
 from discreet_fire.runners.asked_statistics import columns_of
 from discreet_fire.runners.builtin.data import DataSet, dta_bytes
 from discreet_fire.runners.protocol import RunResult, run_program

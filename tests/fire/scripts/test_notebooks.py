@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
 from discreet_fire.rewriting.results import undo
-from discreet_fire.rewriting.script_files import rewrite_python
-from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.rewriting.submission import rewrite_files, rewrite_python
 from discreet_fire.scripts.documents import in_json, read_notebook
 from tests.helpers.rows import for_all_rows
 

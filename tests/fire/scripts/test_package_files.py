@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet_fire.catalogue.script_policy import PackagePolicy
+from discreet_fire.catalogue.policy import PackagePolicy
 from discreet_fire.queue import Submission, submit, view
 from discreet_fire.rewriting.results import undo
 from discreet_fire.rewriting.submission import policies_of, rewrite_files

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet_fire.catalogue.script_policy import PackagePolicy
+from discreet_fire.catalogue.policy import PackagePolicy
 from discreet_fire.rewriting.spss_programs import rewrite_spss
 from tests.conftest import without
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet_fire.catalogue.script_policy import ScriptPolicy
+from discreet_fire.catalogue.policy import ScriptPolicy
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.script_files import rewrite_python
+from discreet_fire.rewriting.submission import rewrite_python
 from tests.helpers.rows import for_all_rows
 
 HEAD = "import pandas as pd\ndf = pd.read_csv('a.csv')\n"

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from discreet_fire.catalogue.policy import CommandRule, ScriptLanguage, ScriptPolicy
 from discreet_fire.catalogue.rules import Action
-from discreet_fire.catalogue.script_policy import CommandRule, ScriptLanguage, ScriptPolicy
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.rewriting.submission import rewrite_python, rewrite_r
 
 HOSTILE = sorted((Path(__file__).parents[1] / "data" / "scripts" / "hostile").iterdir())
 HEADS = {

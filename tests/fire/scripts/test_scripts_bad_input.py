@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
-from discreet_fire.catalogue.script_policy import ScriptPolicy
+from discreet_fire.catalogue.policy import ScriptPolicy
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.script_files import (
+from discreet_fire.rewriting.submission import (
     cookie_of,
+    rewrite_files,
     rewrite_python,
     rewrite_r,
 )
-from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.scripts.documents import chunks_of
 from discreet_fire.scripts.r_syntax import parse_r
 from discreet_fire.scripts.tree import Node

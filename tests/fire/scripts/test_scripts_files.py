@@ -15,11 +15,10 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
-from discreet_fire.catalogue.script_policy import ScriptPolicy
+from discreet_fire.catalogue.policy import ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.results import undo
-from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
-from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.rewriting.submission import rewrite_files, rewrite_python, rewrite_r
 from discreet_fire.scripts.documents import chunks_of
 from discreet_fire.scripts.r_syntax import parse_r
 from tests.helpers.rows import for_all_rows

@@ -26,7 +26,7 @@ from discreet_fire.queue import (
     submit,
     view,
 )
-from discreet_fire.queue.links import links_if_held
+from discreet_fire.queue.decisions import links_if_held
 from discreet_service.permissions import Grant, Principal
 from tests.helpers.asgi_browser import form_of
 from tests.helpers.jobs_done import do_jobs
