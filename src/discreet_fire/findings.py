@@ -57,10 +57,10 @@ class Finding:
     rule: str  # short stable name of the rule, for programs
     severity: Severity  # how much it matters
     what: str  # what was found, in one sentence, without any figure of the data
-    line: int  # line, counted from 1
-    column: int  # character within the line, counted from 1
-    start: int  # where the passage starts in the text, in characters from 0
-    end: int  # where it ends
+    line: int = 0  # line, counted from 1; 0 if it is about all of the text
+    column: int = 1  # character within the line, counted from 1
+    start: int = 0  # where the passage starts in the text, in characters from 0
+    end: int = 0  # where it ends
     hint: str = ""  # what to do about it
 
     def __str__(self) -> str:

@@ -8,7 +8,6 @@ review. Nothing here is confidential.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import json
 import operator
@@ -20,7 +19,7 @@ from enum import StrEnum
 from importlib.resources import files
 from typing import Any, Literal, NoReturn
 
-from discreet.errors import OutputCheckError, Problem, shortened
+from discreet.errors import OutputCheckError, Problem, nearest, shortened
 
 
 class Action(StrEnum):
@@ -177,10 +176,7 @@ class RuleReader:
 
     def unknown(self, word: str, where: str, known: Iterable[str]) -> None:
         """Note a word that is not one of those that are known."""
-        names = [*map(str, known)]
-        near = difflib.get_close_matches(word, names, 1)
-        hint = f"closest match: {near[0]!r}" if near else f"names: {', '.join(names)}"
-        self.wrong(f"{word!r} is not known here", where, hint)
+        self.wrong(f"{word!r} is not known here", where, nearest(word, [*map(str, known)]))
 
     def stop(self) -> NoReturn:
         """Raise all mistakes."""
@@ -318,17 +314,6 @@ class WordPattern:
         word = text.removesuffix("()")
         capitals = len(word) - len(word.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))
         return cls(word.lower(), capitals if capitals and not word.islower() else len(word))
-
-    @property
-    def text(self) -> str:
-        """As `of` reads it.
-
-        >>> WordPattern.of("RESiduals").text, WordPattern.of("AT").text
-        ('RESiduals', 'at')
-        """
-        if self.shortest == len(self.full):
-            return self.full
-        return self.full[: self.shortest].upper() + self.full[self.shortest :]
 
     def matches(self, word: str) -> bool:
         """Whether a word is this one, or an abbreviation of it."""

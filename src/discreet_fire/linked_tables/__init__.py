@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from .differences import DIFFERENCE as DIFFERENCE
     from .differences import MORE as MORE
     from .differences import difference_findings as difference_findings
-    from .outputs import GroupsShown as GroupsShown
-    from .outputs import OutputRecords as OutputRecords
-    from .outputs import tables_of as tables_of
+    from .small_counts import GroupsShown as GroupsShown
+    from .small_counts import OutputRecords as OutputRecords
     from .small_counts import ShownCounts as ShownCounts
     from .small_counts import ShownSums as ShownSums
     from .small_counts import ShownTable as ShownTable
     from .small_counts import read_tables as read_tables
     from .small_counts import shown_counts as shown_counts
     from .small_counts import table_bytes as table_bytes
+    from .small_counts import tables_of as tables_of
     from .small_counts import with_records as with_records
     from .system import sum_systems_of as sum_systems_of
     from .system import systems_of as systems_of

@@ -341,7 +341,7 @@ def _related(tables: Sequence[ShownTable]) -> Iterator[Finding]:
     if left:
         message = f"sums that add up were not held against each other: {'; '.join(left)}"
         hint = "withhold the same cells of all these variables, or leave one of them out"
-        yield replace(_finding(message, hint), rule=LEFT)
+        yield _finding(message, hint, LEFT)
 
 
 def _mixed(tables: Sequence[ShownTable]) -> Iterator[Finding]:
@@ -352,7 +352,7 @@ def _mixed(tables: Sequence[ShownTable]) -> Iterator[Finding]:
         message = "tables with weights were not held against those without"
         named = "; ".join(dict.fromkeys(one.name for one in weighted[:_TERMS]))
         hint = "check whether both together disclose what one of them withholds"
-        yield replace(_finding(f"{message}: {named}", hint), rule=LEFT)
+        yield _finding(f"{message}: {named}", hint, LEFT)
 
 
 def _looked(tables: Sequence[ShownTable], limits: SafeLimits, until: float | None) -> _Looked:
@@ -415,15 +415,13 @@ def _not_told(looked: _Looked) -> Iterator[Finding]:
     if looked.large:
         many = f"{looked.large} sets of tables were not held against each other"
         message = f"{many}: they are too large, or could not be solved"
-        yield replace(
-            _finding(message, "show fewer tables in one program, or coarser ones"), rule=LEFT
-        )
+        yield _finding(message, "show fewer tables in one program, or coarser ones", LEFT)
     if looked.late:
         message = "not all tables were held against each other: the time of the run was over"
-        yield replace(_finding(message, "allow more time, or show fewer tables"), rule=LEFT)
+        yield _finding(message, "allow more time, or show fewer tables", LEFT)
     if looked.apart:
         message = "so many tables are linked that they were held against each other by twos only"
-        yield replace(_finding(message, "show fewer tables in one program"), rule=LEFT)
+        yield _finding(message, "show fewer tables in one program", LEFT)
 
 
 def _sentence(opened: _Opened, one: OpenCell) -> str:
@@ -497,14 +495,5 @@ def _advice(system: LinkedSystem, until: float | None) -> str:
     return f"also withhold: {'; '.join(names)}{nearly}"
 
 
-def _finding(message: str, hint: str, severity: Severity = Severity.REVIEW) -> Finding:
-    return Finding(
-        rule="linked-tables",
-        severity=severity,
-        what=message,
-        line=0,
-        column=1,
-        start=0,
-        end=0,
-        hint=hint,
-    )
+def _finding(message: str, hint: str, rule: str = "linked-tables") -> Finding:
+    return Finding(rule=rule, severity=Severity.REVIEW, what=message, hint=hint)

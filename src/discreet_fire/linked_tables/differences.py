@@ -218,13 +218,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _finding(what: str, hint: str) -> Finding:
-    return Finding(
-        rule=DIFFERENCE,
-        severity=Severity.REVIEW,
-        what=what,
-        line=0,
-        column=1,
-        start=0,
-        end=0,
-        hint=hint,
-    )
+    return Finding(rule=DIFFERENCE, severity=Severity.REVIEW, what=what, hint=hint)

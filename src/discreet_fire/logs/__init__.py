@@ -12,11 +12,11 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .cleaned_log import CleanedLog as CleanedLog
     from .cleaned_log import clean_log as clean_log
+    from .cleaned_log import clean_log_file as clean_log_file
+    from .cleaned_log import clean_log_files as clean_log_files
     from .cleaned_log import is_smcl as is_smcl
     from .lines import LogLine as LogLine
     from .lines import log_lines as log_lines
-    from .log_files import clean_log_file as clean_log_file
-    from .log_files import clean_log_files as clean_log_files
     from .outputs import blocks_of as blocks_of
     from .rules import MARK as MARK
     from .rules import CleaningRules as CleaningRules

@@ -205,16 +205,7 @@ def _news(
 
 
 def _left(message: str, hint: str) -> Finding:
-    return Finding(
-        rule=LEFT,
-        severity=Severity.REVIEW,
-        what=message,
-        line=0,
-        column=1,
-        start=0,
-        end=0,
-        hint=hint,
-    )
+    return Finding(rule=LEFT, severity=Severity.REVIEW, what=message, hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Stages that a submission goes through: copy, rewrite, run, clean, record universes.
 
 In: a do-file or a folder from a researcher, and a folder to work in (CONFIDENTIAL). Out: a
-`SubmissionOutcome` with outputs for release and everything an officer must know. Links, special
+`SubmissionWork` with outputs for release and everything an officer must know. Links, special
 files, names that hide something and files too large for programs are refused. A stage is a
 function; others can be put in their place.
 
@@ -276,6 +276,10 @@ class SubmissionWork:
     #: Name and digest of each file of a program that an officer lets run
     permitted: frozenset[tuple[str, str]] = frozenset()
     stopped: bool = False  # whether later stages have nothing to work on
+    copy: Path = field(init=False)  # the do-file as it was submitted
+
+    def __post_init__(self) -> None:
+        self.copy = self.program
 
     def note(self, stage: str, rule: str, severity: Severity, what: str, hint: str = "") -> None:
         """Note something about the whole submission."""
@@ -284,16 +288,6 @@ class SubmissionWork:
 
 
 Stage = Callable[[SubmissionWork], None]
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class SubmissionOutcome:
-    """What the stages gave (confidential until it is released)."""
-
-    program: Path  # the copy of the do-file as it was submitted
-    outputs: tuple[Path, ...]  # files for release
-    findings: tuple[StageFinding, ...]  # what an officer must know
-    parts: tuple[OutputPart, ...]  # the single outputs in these files
 
 
 def rewrite(work: SubmissionWork) -> None:
@@ -428,15 +422,11 @@ def process(
     key: UnitKey,
     stages: Sequence[Stage] = STAGES,
     permitted: frozenset[tuple[str, str]] = frozenset(),
-) -> SubmissionOutcome:
+) -> SubmissionWork:
     """Let a submission go through all stages."""
     copy = program_copy(submission.program, folder / "program", submission.main)
     work = SubmissionWork(
-        submission=submission,
-        folder=folder,
-        program=copy,
-        key=key,
-        permitted=permitted,
+        submission=submission, folder=folder, program=copy, key=key, permitted=permitted
     )
     for stage in stages:
         if not work.stopped:
@@ -453,19 +443,9 @@ def process(
     if not work.outputs:
         message = "no output can be released"
         work.note("queue", "no-output", Severity.ERROR, message, "look at the other findings")
-    return SubmissionOutcome(
-        program=copy,
-        outputs=tuple(work.outputs),
-        findings=tuple(work.findings),
-        parts=_numbered(work, copy),
-    )
-
-
-def _numbered(work: SubmissionWork, copy: Path) -> tuple[OutputPart, ...]:
-    """The single outputs, numbered from 1."""
-    if work.parts is None:
-        return parts_of(work.outputs, [work.program, copy])
-    return tuple(replace(one, number=at) for at, one in enumerate(work.parts, start=1))
+    parts = parts_of(work.outputs, [work.program, copy]) if work.parts is None else work.parts
+    work.parts = [replace(one, number=at) for at, one in enumerate(parts, start=1)]
+    return work
 
 
 def record_tables(work: SubmissionWork, told: StatisticShown) -> None:

@@ -36,7 +36,7 @@ from discreet_fire.queue.stages import (
     Stage,
     StageFinding,
     Submission,
-    SubmissionOutcome,
+    SubmissionWork,
     process,
     stages_for,
 )
@@ -70,18 +70,18 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
     with queue.at_work():
         folder.mkdir(mode=0o700)
         try:
-            outcome = process(
+            work = process(
                 submission,
                 folder,
                 key=queue.units,
                 stages=stages,
                 permitted=permitted,
             )
-            others, more = _linked_notes(queue, submission, outcome, folder)
+            others, more = _linked_notes(queue, work)
             _keep(folder)
             with queue.writing():
-                more += _came_meanwhile(queue, outcome, others)
-                return _enter(queue, submission, token, outcome, [*outcome.findings, *more])
+                more += _came_meanwhile(queue, work, others)
+                return _enter(queue, work, [*work.findings, *more])
         except BaseException:
             known = "SELECT count(*) FROM submissions WHERE token = ?"
             try:
@@ -93,62 +93,53 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
             raise
 
 
-def _linked_notes(
-    queue: Queue, submission: Submission, outcome: SubmissionOutcome, folder: Path
-) -> tuple[set[int], list[StageFinding]]:
+def _linked_notes(queue: Queue, work: SubmissionWork) -> tuple[set[int], list[StageFinding]]:
     """What tables tell together with those of others, and which others there are."""
     known = _submissions(queue)
-    if not (folder / TABLES).is_file():
+    submission, tables = work.submission, work.folder / TABLES
+    if not tables.is_file():
         return known, []
     findings = findings_against(
-        folder / TABLES,
+        tables,
         tables_of_others(queue),
         limits=submission.limits or SafeLimits(minimum=queue.settings.minimum),
         seconds=submission.seconds,
     )
-    return known, [StageFinding.of("ledger", outcome.program.name, one) for one in findings]
+    return known, [StageFinding.of("ledger", work.copy.name, one) for one in findings]
 
 
-def _came_meanwhile(
-    queue: Queue, outcome: SubmissionOutcome, known: set[int]
-) -> list[StageFinding]:
+def _came_meanwhile(queue: Queue, work: SubmissionWork, known: set[int]) -> list[StageFinding]:
     """That submissions which came at the same moment were not looked at."""
     more = sorted(_submissions(queue) - known)
     if not more:
         return []
     message = f"its tables were not held against submission {', '.join(map(str, more))}"
     fields = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
-    return [StageFinding.of("ledger", outcome.program.name, {**fields, "hint": "submit it again"})]
+    return [StageFinding.of("ledger", work.copy.name, {**fields, "hint": "submit it again"})]
 
 
 def _submissions(queue: Queue) -> set[int]:
     return {number for (number,) in queue.connection.execute("SELECT id FROM submissions")}
 
 
-def _enter(
-    queue: Queue,
-    submission: Submission,
-    token: str,
-    outcome: SubmissionOutcome,
-    notes: list[StageFinding],
-) -> int:
+def _enter(queue: Queue, work: SubmissionWork, notes: list[StageFinding]) -> int:
     """Take the submission down, within a transaction."""
-    connection, researcher = queue.connection, submission.researcher
-    folder = queue.store(token)
-    _check_names(outcome.outputs)
+    connection, submission, folder = queue.connection, work.submission, work.folder
+    researcher = submission.researcher
+    _check_names(work.outputs)
     home = folder / "program"
     programs = [path for path in sorted(home.rglob("*")) if path.is_file()]
     files = [("program", str(path.relative_to(home)), path) for path in programs]
-    files += [("output", path.name, path) for path in outcome.outputs]
+    files += [("output", path.name, path) for path in work.outputs]
     rows = [(role, name, digest_of(path), path.stat().st_size) for role, name, path in files]
     fingerprint = _digest([researcher.casefold(), submission.project, *rows])
     _check_new(queue, fingerprint)
     settings = queue.settings
-    notes = [*notes, *_replaced(queue, submission, outcome)]
+    notes = [*notes, *_replaced(queue, work)]
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
-    drawn = clean and queue.drawn(_figures(outcome.outputs), settings.rate)
+    drawn = clean and queue.drawn(_figures(work.outputs), settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
-    row = (token, researcher, submission.project, outcome.program.name, fingerprint)
+    row = (folder.name, researcher, submission.project, work.copy.name, fingerprint)
     into = "INSERT INTO submissions (token, researcher, project, program, fingerprint)"
     number = connection.execute(f"{into} VALUES (?,?,?,?,?)", row).lastrowid
     assert number is not None
@@ -159,7 +150,7 @@ def _enter(
     )
     facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
     facts["content"] = content_digest(connection, number)
-    facts["parts"] = [one.to_dict() for one in outcome.parts]
+    facts["parts"] = [one.to_dict() for one in work.parts or ()]
     facts["replaces"] = submission.replaces
     if (folder / TABLES).is_file():
         facts["tables"] = digest_of(folder / TABLES)
@@ -168,11 +159,9 @@ def _enter(
     return int(number)
 
 
-def _replaced(
-    queue: Queue, submission: Submission, outcome: SubmissionOutcome
-) -> list[StageFinding]:
+def _replaced(queue: Queue, work: SubmissionWork) -> list[StageFinding]:
     """What is the same as in the submission that this one replaces; an error if it cannot."""
-    number = submission.replaces
+    submission, number = work.submission, work.submission.replaces
     if number is None:
         return []
     before, where = standing_of(queue, number), f"submission {number}"
@@ -186,11 +175,11 @@ def _replaced(
     sentences = [f"it replaces submission {number}, {before.state.value}: {history[-1].reason}"]
     sentences += [
         f"output {one.number} is output {old[one.sha256]} of submission {number}, letter by letter"
-        for one in outcome.parts
+        for one in work.parts or ()
         if one.sha256 in old
     ]
     plain = {"line": 0, "severity": Severity.INFO, "rule": "replaces"}
-    name = outcome.program.name
+    name = work.copy.name
     return [StageFinding.of("queue", name, {**plain, "what": sentence}) for sentence in sentences]
 
 

@@ -313,16 +313,12 @@ def policies_of(
     >>> policies_of(None, None)
     {}
     """
-    policies: dict[str, ScriptPolicy | PackagePolicy] = {}
-    if python is not None:
-        policies["python"] = ScriptPolicy.read("python", python)
-    if r is not None:
-        policies["r"] = ScriptPolicy.read("r", r)
-    if spss is not None:
-        policies["spss"] = PackagePolicy.read("spss", spss)
-    if sas is not None:
-        policies["sas"] = PackagePolicy.read("sas", sas)
-    return policies
+    own: dict[Any, _Place] = {"python": python, "r": r, "spss": spss, "sas": sas}
+    return {
+        name: (PackagePolicy if name in ("spss", "sas") else ScriptPolicy).read(name, place)
+        for name, place in own.items()
+        if place is not None
+    }
 
 
 _Place = str | os.PathLike[str] | None
