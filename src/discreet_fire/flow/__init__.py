@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .levels import grown as grown
     from .python_marks import PythonMarks as PythonMarks
     from .r_marks import RMarks as RMarks
-    from .script_marks import HERE as HERE
     from .script_marks import SINGLE as SINGLE
     from .script_marks import TURNED as TURNED
     from .script_marks import VALUES as VALUES

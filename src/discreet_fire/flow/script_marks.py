@@ -33,15 +33,14 @@ from discreet_fire.scripts import (
 #: It derives from data; it may be made of values, and not of names of columns only; it may be
 #: something else than a choice of records.
 DATA, VALUES, NO_CHOICE = 1, 2, 4
-#: It holds single values; ones that are picked in the expression itself.
-SINGLE, HERE = 8, 16
+#: It holds single values.
+SINGLE = 8
 #: It holds records that a condition has chosen, also under the same name; under another one.
 CUT, CHOSEN = 32, 64
 #: It may be a frame whose columns are called by values.
 TURNED = 128
 
 _ANY = DATA | VALUES | NO_CHOICE
-_KEPT = SINGLE | HERE | CUT | CHOSEN | TURNED
 _WHOLE = SINGLE | CUT | TURNED
 _COMPARED = ("==", "!=", "<", ">", "<=", ">=", "%in%")
 _CHOICES = ("&", "|", "xor", ":", "+", "-")
@@ -332,9 +331,8 @@ class ScriptMarks(ABC):
         if sign in _COMPARED:
             # Comparisons of columns with single values hold none, those of single values alone do:
             # their answer is about one record.
-            for mark in (SINGLE, HERE):
-                single = marks & mark and all(one & mark or not one & DATA for one in part_marks)
-                marks &= ~0 if single else ~mark
+            if not all(one & SINGLE or not one & DATA for one in part_marks):
+                marks &= ~SINGLE
             return marks & ~(CUT | CHOSEN | TURNED | NO_CHOICE)
         chooses = all(not one & NO_CHOICE or not one & DATA for one in part_marks)
         marks = marks & ~NO_CHOICE if sign in _CHOICES and chooses else marks | NO_CHOICE
@@ -366,7 +364,7 @@ class ScriptMarks(ABC):
     def _of_call(self, node: Node, part_marks: Sequence[int]) -> int:
         function, word = node.parts[0], word_of(node.parts[0])
         on = self.operands(node)
-        marks = reduce(or_, part_marks) & (SINGLE | HERE | CUT | CHOSEN)
+        marks = reduce(or_, part_marks) & (SINGLE | CUT | CHOSEN)
         marks |= reduce(or_, (self.marks(one) for one in (*on, *node.parts[1:])), 0) & TURNED
         marks |= part_marks[0] & TURNED if function.kind == "name" else 0
         data = any(self.has(one, DATA) for one in (*on, *node.parts[1:]))
@@ -374,7 +372,7 @@ class ScriptMarks(ABC):
             marks & CHOSEN or any(map(self.is_choice, on))
         )
         if reduces or (data and self._picks_call(node)):
-            marks |= SINGLE | HERE
+            marks |= SINGLE
         if word in self.policy.words["selects"]:
             marks |= CUT | CHOSEN
         if self._turns(node):
@@ -402,7 +400,7 @@ class ScriptMarks(ABC):
             single = inner.kind == "number" and inner.value[:1].isdigit()
             single = single and bool(marks[0] & VALUES) and word_of(base) not in _NO_RECORDS
             single = single and not (node.value == "[[" and base.kind == "name")
-        return reduce(or_, marks) & (SINGLE | HERE) | (SINGLE | HERE if single else 0)
+        return reduce(or_, marks) & SINGLE | (SINGLE if single else 0)
 
     def _picks_call(self, node: Node) -> bool:
         """Whether a call picks by itself, or is given a function that does: ``FUN = max``."""
@@ -456,12 +454,12 @@ class ScriptMarks(ABC):
         """The names that have a mark."""
         return {name for name, held in self._held.items() if held & mark}
 
-    def spreads(self, node: Node, mark: int = SINGLE) -> bool:
+    def spreads(self, node: Node) -> bool:
         """Whether an assignment or call puts single values into many records."""
         if is_assignment(node):
             target, value = sides(node)
             part = target.kind == "index" or is_part(target)
-            return part and (self.has(value, mark) or self._chosen_into(target, value))
+            return part and (self.has(value, SINGLE) or self._chosen_into(target, value))
         if node.kind != "call":
             return False
         function, word = node.parts[0], word_of(node.parts[0])
@@ -473,7 +471,9 @@ class ScriptMarks(ABC):
                 return True
         if self._crosses(node):
             return True
-        return self.may(function, "spreads") and any(self.has(one, mark) for one in node.parts[1:])
+        return self.may(function, "spreads") and any(
+            self.has(one, SINGLE) for one in node.parts[1:]
+        )
 
     def _chosen_into(self, target: Node, value: Node) -> bool:
         return False

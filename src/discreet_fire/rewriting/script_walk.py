@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from discreet.files import texts_of
 from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
-from discreet_fire.flow import HERE, SINGLE, ScriptMarks
+from discreet_fire.flow import SINGLE, ScriptMarks
 from discreet_fire.rewriting.changes import Language, ProgramNotes
 from discreet_fire.scripts import Node, conditions_of
 
@@ -30,9 +30,8 @@ class ScriptWalk(ABC):
         self.wording = texts_of("discreet_fire.rewriting", "wording", language)["code"]
         #: How many conditions around a place depend on data.
         self.deciding = 0
-        #: Where single values are handed to many records, and whether they are picked there; frames
-        #: named by values.
-        self.spreads: list[tuple[Node, bool]] = []
+        #: Where single values are handed to many records; frames named by values.
+        self.spreads: list[Node] = []
         self.named: list[Node] = []
         #: The statement that is visited.
         self.statement = marks.tree
@@ -105,15 +104,14 @@ class ScriptWalk(ABC):
     def judge_columns(self, node: Node, place: Node) -> None:
         """Single values that become a column, and labels that are made of data."""
         if self._marks.spreads(node):
-            self.spreads.append((place, self._marks.spreads(node, HERE)))
+            self.spreads.append(place)
         if self._marks.labels(node):
             self.review(place, "label", "a label derives from data, and safe functions show labels")
 
     def note_shown(self, place: Node, shown: Iterable[Node]) -> None:
         """Note where a safe form is given single values."""
-        held = [one for one in shown if self._marks.has(one, SINGLE)]
-        if held:
-            self.spreads.append((place, any(self._marks.has(one, HERE) for one in held)))
+        if any(self._marks.has(one, SINGLE) for one in shown):
+            self.spreads.append(place)
 
     def judge_shown(self, *, shown: bool) -> None:
         """Review what was noted, if any figure is shown, or the frame itself.
@@ -123,11 +121,11 @@ class ScriptWalk(ABC):
         reported: set[str] = set()
         moot = self.notes.taken_out()
         picked = self._marks.names_with(SINGLE)
-        for node, own in self.spreads if shown else ():
+        for node in self.spreads if shown else ():
             if moot(node.span):
                 continue
             names = set(_WORD.findall(self.notes.text[slice(*node.span)])) & picked
-            if own or not names or not names <= reported:
+            if not names or not names <= reported:
                 message = "a single value is handed to many records; a safe figure could show it"
                 self.review(node, "single", message)
             reported |= names
