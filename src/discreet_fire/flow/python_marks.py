@@ -17,16 +17,6 @@ from discreet_fire.flow.script_marks import DATA, NO_CHOICE, VALUES, ScriptMarks
 from discreet_fire.scripts import (
     Binding,
     Node,
-    arguments,
-    bindings_of,
-    is_assignment,
-    is_part,
-    methods_of,
-    object_of,
-    root_of,
-    roots_of,
-    text_of,
-    word_of,
 )
 
 _BUILTINS = frozenset(dir(builtins))
@@ -61,7 +51,7 @@ class PythonMarks(ScriptMarks):
         #: Functions and classes of the script.
         self.own = {node.value: node for node in (*defined, *classes)}
         self.functions = {node.value for node in defined} - {node.value for node in classes}
-        inside = [method for node in classes for method in methods_of(node)]
+        inside = [method for node in classes for method in node.methods()]
         self.methods = {method.value for method in inside}
         #: Names of the objects of own classes within their methods.
         self.selves = {name for one in inside for name in one.parts[-1].names[:1] if name}
@@ -72,26 +62,26 @@ class PythonMarks(ScriptMarks):
         constant = ("number", "string", "format")
         varied = {name for name, one, _ in self.bindings if one is None or one.kind not in constant}
         self._fixed = set(self.values) - varied - set(self.own)
-        self.follow_aliases(roots_of, self._functions_in, _MOST_ALIASES)
+        self.follow_aliases(lambda value: value.roots, self._functions_in, _MOST_ALIASES)
         self.settle(self._filled(), self.bound - set(self.aliases))
 
     def _bound_by(self, node: Node) -> Iterator[Binding]:
-        yield from bindings_of(node)
+        yield from node.bindings()
         if node.kind == "class":
             # A class holds what its body and its methods put into it; what its metaclass gives is
             # not known.
             for name, part in zip(node.names[:-1], node.parts, strict=False):
                 if name != "@":
                     yield node.value, None if name else part, False
-            methods = {id(item) for one in methods_of(node) for item in one.walk()}
+            methods = {id(item) for one in node.methods() for item in one.walk()}
             for item in node.parts[-1].walk():
-                for _, value, whole in bindings_of(item):
+                for _, value, whole in item.bindings():
                     if value is not None and not (whole and id(item) in methods):
                         yield node.value, value, False
-        elif is_assignment(node):
+        elif node.is_assignment:
             # Names of one object: what is put into it by one is seen by the others.
             target, value = node.parts
-            if target.kind == "name" and is_assignment(value) and value.parts[0].kind == "name":
+            if target.kind == "name" and value.is_assignment and value.parts[0].kind == "name":
                 yield value.parts[0].value, target, False
 
     def _import(self) -> None:
@@ -122,14 +112,14 @@ class PythonMarks(ScriptMarks):
             return frozenset[str]().union(*map(self.resolved, parts))
         if node.kind == "call" and "logging.getLogger" in self.resolved(node.parts[0]):
             return frozenset({"logging.Logger"})
-        if not is_part(node):
+        if not node.is_part:
             return frozenset()
         return frozenset(f"{base}.{node.parts[1].value}" for base in self.resolved(node.parts[0]))
 
     def rules(self, function: Node) -> list[CommandRule]:
         """The rules on a function or value, by its full names or as a method of anything."""
         rules = [rule for name in sorted(self.resolved(function)) for rule in self.of_name(name)]
-        if is_part(function):
+        if function.is_part:
             method = self.policy.rule(f".{function.parts[1].value}")
             known = [rule for rule in rules if rule.known]
             # A function of a module that a rule names as such; otherwise the method counts too.
@@ -176,15 +166,15 @@ class PythonMarks(ScriptMarks):
         """The full names of a function that an import or Python gives; none for a method of an
         object that nothing in this script binds: it may be data.
         """
-        root = object_of(function)
+        root = function.base
         unbound = root.kind == "name" and root.value not in {*self.aliases, *_BUILTINS}
-        return frozenset() if unbound and is_part(function) else self.resolved(function)
+        return frozenset() if unbound and function.is_part else self.resolved(function)
 
     def facts(self, function: Node) -> list[CommandRule]:
         """The rules that state what a call may do with values; none for functions of the script."""
         if full := self.given_names(function):
             return [rule for name in sorted(full) for rule in self._facts_of(name)]
-        if not is_part(function):
+        if not function.is_part:
             return []
         word = function.parts[1].value
         rule = self.policy.rule(f".{word}")
@@ -218,7 +208,7 @@ class PythonMarks(ScriptMarks):
         """Whether a function is one of this script."""
         if function.kind == "name":
             return function.value in self.own and not self.resolved(function)
-        return is_part(function) and function.parts[1].value in self.methods
+        return function.is_part and function.parts[1].value in self.methods
 
     def is_safe(self, node: Node) -> bool:
         """Whether an expression is a call of a safe function."""
@@ -230,7 +220,7 @@ class PythonMarks(ScriptMarks):
         return safe and not self._rebound(node.parts[0])
 
     def _rebound(self, node: Node) -> bool:
-        root = object_of(node).value
+        root = node.base.value
         return root in self.own or root in self._inputs or root in self._whole
 
     def _functions_in(self, value: Node) -> set[str]:
@@ -264,7 +254,7 @@ class PythonMarks(ScriptMarks):
             hidden = hidden or word.startswith(_HIDDEN)
             data = hidden or bool(marks[0] & DATA) or thing.value in self.functions
         inner = node
-        while is_part(inner):
+        while inner.is_part:
             if self.has_trait(inner, "schema"):
                 result &= ~VALUES
             inner = inner.parts[0]
@@ -283,7 +273,7 @@ class PythonMarks(ScriptMarks):
             return self.is_plain_error(function)
         if full := self.resolved(function):
             return all(map(self._is_clean, full)) and not self._rebound(function)
-        word = function.parts[1].value if is_part(function) else "open"
+        word = function.parts[1].value if function.is_part else "open"
         if word.startswith(_HIDDEN):
             return False
         if word in ("format", "format_map") and not _plain_template(function.parts[0]):
@@ -307,18 +297,18 @@ class PythonMarks(ScriptMarks):
         if node.kind == "class":
             yield node.value
         elif node.kind == "call":
-            word = word_of(node.parts[0])
-            if is_part(node.parts[0]) and self.acts(word):
-                yield from roots_of(node.parts[0].parts[0])
+            word = node.parts[0].word
+            if node.parts[0].is_part and self.acts(word):
+                yield from node.parts[0].parts[0].roots
             elif word == "next":
-                yield from (name for inputs in node.parts[1:] for name in roots_of(inputs))
+                yield from (name for inputs in node.parts[1:] for name in inputs.roots)
 
     def _loose(self) -> set[str]:
         """What a function changes that is not its own, or may be another name for what is not."""
         loose: set[str] = set()
         for function in (node for node in self.nodes if node.kind == "function"):
             inside = [*function.walk()]
-            bound = [one for item in inside for one in bindings_of(item)]
+            bound = [one for item in inside for one in item.bindings()]
             own = {name for name, value, whole in bound if whole and not _shares(value)}
             stated = {name for item in inside if item.kind == "global" for name in item.names}
             filled = set[str]().union(*map(self._effects, inside))
@@ -337,10 +327,10 @@ class PythonMarks(ScriptMarks):
         for name, value, _ in self.bindings:
             if value is None:
                 continue
-            if is_part(value) and self.acts(value.parts[1].value):
-                self._held_by(roots_of(value) & targets)
+            if value.is_part and self.acts(value.parts[1].value):
+                self._held_by(value.roots & targets)
             if _shares(value):
-                yield self._fillable(roots_of(value)), Node("name", name, 0, 0)
+                yield self._fillable(value.roots), Node("name", name, 0, 0)
         for node in self.nodes:
             if node.kind == "call":
                 yield from self._fill(node)
@@ -357,53 +347,53 @@ class PythonMarks(ScriptMarks):
         function, *inputs = call.parts
         targets: set[str] = set()
         full = self.resolved(function)
-        if is_part(function) and not self.resolved(function.parts[0]):
-            roots = roots_of(function.parts[0])
+        if function.is_part and not self.resolved(function.parts[0]):
+            roots = function.parts[0].roots
             targets |= {root for root in roots if not self.aliases.get(root)}
         if full and any(rule.role == "acts" for rule in self.rules(function)):
-            targets |= {name for item in inputs for name in roots_of(item)}
-        out = [value for name, value in arguments(call) if name == "out"]
-        targets |= {name for item in out for name in roots_of(item)}
+            targets |= {name for item in inputs for name in item.roots}
+        out = [value for name, value in call.arguments() if name == "out"]
+        targets |= {name for item in out for name in item.roots}
         if targets := self._fillable(targets & self.bound):
             yield from ((targets, item) for item in inputs)
-            if out and is_part(function):
+            if out and function.is_part:
                 yield targets, function.parts[0]
         # Functions of the script, and what is handed over to run, may fill what is beside them.
         handed = any(
             item.kind == "function" or item.value in self.functions
-            or (is_part(item) and self.acts(item.parts[1].value))
+            or (item.is_part and self.acts(item.parts[1].value))
             for item in inputs
         )  # fmt: skip
-        if handed or self.is_own(function) or not (full or is_part(function)):
-            roots = set[str]().union(*map(roots_of, inputs))
+        if handed or self.is_own(function) or not (full or function.is_part):
+            roots = set[str]().union(*(one.roots for one in inputs))
             self._held_by(roots & self.bound - set(self.aliases))
 
     # ------------------------------------------------------------ single values and labels
 
     def thing_of(self, function: Node) -> list[Node]:
         """The object whose method a function is, if it is that of one."""
-        method = is_part(function) and not self.given_names(function)
+        method = function.is_part and not self.given_names(function)
         return function.parts[: 1 if method else 0]
 
     def is_place(self, node: Node) -> bool:
         """Whether single values stand in the brackets behind a part: ``df.iloc[17]``."""
-        return is_part(node) and self.states(f".{node.parts[1].value}", "place")
+        return node.is_part and self.states(f".{node.parts[1].value}", "place")
 
     def _names_picking(self, function: Node, name: str | None, node: Node) -> bool:
         if not self.may(function, "runs"):
             return False
-        if (text := text_of(node)) is not None:
+        if (text := node.text) is not None:
             return self.states(f".{text}", "picks")
         return bool(self.resolved(node)) and self.may(node, "picks")
 
     def is_label(self, part: Node) -> bool:
         """Whether a part of an object is a label."""
-        own = root_of(part) in {*self.selves, *self.own}
+        own = part.root in {*self.selves, *self.own}
         rule = self.policy.rule(f".{part.parts[1].value}")
         return rule.may("named") and (rule.known or not own)
 
     def _column_of(self, node: Node) -> tuple[Node, Node] | None:
-        inserts = node.kind == "call" and is_part(node.parts[0]) and len(node.parts) > 2
+        inserts = node.kind == "call" and node.parts[0].is_part and len(node.parts) > 2
         if inserts and node.parts[0].parts[1].value == "insert":
             return node.parts[0], node.parts[2]
         return super()._column_of(node)
@@ -413,18 +403,18 @@ class PythonMarks(ScriptMarks):
         full = self.resolved(function)
         if any(not name.startswith("builtins.") for name in full):
             return False
-        inside = [*call.parts[1:], *(function.parts[:1] if not full and is_part(function) else ())]
+        inside = [*call.parts[1:], *(function.parts[:1] if not full and function.is_part else ())]
         return not any(self.has(item, VALUES) for item in inside)
 
     def has_trait(self, node: Node, trait: str) -> bool:
         """Whether a rule states this of a function or part."""
-        return is_part(node) and trait in self.policy.rule(f".{node.parts[1].value}").traits
+        return node.is_part and trait in self.policy.rule(f".{node.parts[1].value}").traits
 
 
 def _shares(value: Node | None) -> bool:
     """Whether a value may be an object that other names hold too."""
     if value is None or value.kind == "call":
-        return value is not None and word_of(value.parts[0]) in _VIEWS
+        return value is not None and value.parts[0].word in _VIEWS
     shared = ("name", "holder", "dict", "if", "index")
     return value.kind in shared or value.value in ("and", "or", "*", "<-")
 
@@ -435,5 +425,5 @@ def _gives_clean(rule: CommandRule) -> bool:
 
 def _plain_template(node: Node) -> bool:
     """Whether a template takes its arguments as they are, not parts of them: ``{0.part}``."""
-    text = text_of(node)
+    text = node.text
     return text is not None and not re.search(r"\{[^{}:!]*[.\[][^{}]*\}", text)

@@ -12,8 +12,6 @@ from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
 from discreet_fire.flow.script_marks import ScriptMarks
 from discreet_fire.scripts import (
     Node,
-    bindings_of,
-    word_of,
 )
 
 _OUTWARD = ("<<-", "->>")
@@ -136,7 +134,7 @@ class RMarks(ScriptMarks):
 
     def decides(self, node: Node) -> bool:
         """Whether the first argument of a call decides how often the others run."""
-        return node.kind == "call" and self.policy.rule(word_of(node.parts[0])).may("decides")
+        return node.kind == "call" and self.policy.rule(node.parts[0].word).may("decides")
 
     def _effects(self, node: Node) -> Iterable[str]:
         return ()
@@ -146,7 +144,7 @@ class RMarks(ScriptMarks):
         return {
             name for function in functions for item in function.walk()
             if item.kind == "binary" and item.value in _OUTWARD
-            for name, _, _ in bindings_of(item)
+            for name, _, _ in item.bindings()
         }  # fmt: skip
 
     # ------------------------------------------------------------ single values and labels

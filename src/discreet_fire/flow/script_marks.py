@@ -18,16 +18,6 @@ from discreet_fire.scripts import (
     LOOPS,
     Binding,
     Node,
-    arguments,
-    bindings_of,
-    conditions_of,
-    is_assignment,
-    is_part,
-    object_of,
-    returned_by,
-    root_of,
-    sides,
-    word_of,
 )
 
 #: It derives from data; it may be made of values, and not of names of columns only; it may be
@@ -130,7 +120,7 @@ class ScriptMarks(ABC):
         return False
 
     def _bound_by(self, node: Node) -> Iterable[Binding]:
-        return bindings_of(node)
+        return node.bindings()
 
     def _of_part(self, node: Node, marks: Sequence[int]) -> int:
         """The marks of a part of an object."""
@@ -166,7 +156,7 @@ class ScriptMarks(ABC):
     def settle(self, more: Iterable[tuple[Iterable[str], Node]], targets: set[str]) -> None:
         """Find the marks of all names, with more expressions that make targets hold data."""
         whole = [(name, value) for name, value, all_ in self.bindings if value is not None and all_]
-        roots = [(name, root_of(value)) for name, value in whole]
+        roots = [(name, value.root) for name, value in whole]
         self._copied = {name for name, root in roots if root != name and root in self.values}
         edges: list[_Edge] = []
         for name, value, all_ in self.bindings:
@@ -178,7 +168,7 @@ class ScriptMarks(ABC):
         changed = {id(node): self._changed_by(node) for node in self.nodes}
         self.jumps.update((id(node), [*self._exits(node)]) for node in self.nodes)
         for node in self.nodes:
-            conditions, free = conditions_of(node, self.decides(node))
+            conditions, free = node.conditions(self.decides(node))
             guards = self.jumps.get(id(node), ())
             if conditions or guards:
                 edges += self._under(node, conditions, free, guards, changed, targets)
@@ -187,7 +177,7 @@ class ScriptMarks(ABC):
             self._held[name] |= DATA
         for node in self.nodes:
             if target := self._column_of(node):
-                edges.append((frozenset((root_of(target[0]),)), node, TURNED))
+                edges.append((frozenset((target[0].root,)), node, TURNED))
         # What is single or chosen depends on what is no choice.
         self._spread_marks([(names, node, kept & _ANY) for names, node, kept in edges])
         self._spread_marks(edges)
@@ -205,7 +195,7 @@ class ScriptMarks(ABC):
             yield from ((frozenset(inside & targets), guard, DATA) for guard in guards)
 
     def _changed_by(self, node: Node) -> set[str]:
-        return {name for name, _, _ in bindings_of(node) if node.kind != "function"}.union(
+        return {name for name, _, _ in node.bindings() if node.kind != "function"}.union(
             self._effects(node)
         )
 
@@ -217,7 +207,7 @@ class ScriptMarks(ABC):
         """Functions of the script with what they may give back."""
         for name, value, whole in self.bindings:
             if whole and value is not None and value.kind == "function":
-                yield from ((name, item) for item in returned_by(value))
+                yield from ((name, item) for item in value.returned())
 
     def _exits(self, frame: Node) -> Iterator[Node]:
         """The conditions under which a loop or function is left early."""
@@ -225,7 +215,7 @@ class ScriptMarks(ABC):
             return
         caught = any(node.kind == "try" for node in frame.walk())
         for node in frame.walk():
-            conditions, _ = conditions_of(node, self.decides(node))
+            conditions, _ = node.conditions(self.decides(node))
             if conditions and any(_leaves(item, frame, caught) for item in node.walk()):
                 yield from conditions
 
@@ -256,10 +246,10 @@ class ScriptMarks(ABC):
 
     def _column_of(self, node: Node) -> tuple[Node, Node] | None:
         """What gets a column, and how that is called: ``d[[max(d$x)]] <- 1``."""
-        target = sides(node)[0] if is_assignment(node) else node
+        target = node.sides[0] if node.is_assignment else node
         if target is node or target.kind != "index" or len(target.parts) < 2:
             return None
-        return None if word_of(target.parts[0]) == "iloc" else (target, target.parts[-1])
+        return None if target.parts[0].word == "iloc" else (target, target.parts[-1])
 
     # ------------------------------------------------------------ marks
 
@@ -323,10 +313,10 @@ class ScriptMarks(ABC):
         sign, marks = node.value, reduce(or_, part_marks)
         if sign == "~":
             return NO_CHOICE
-        if is_assignment(node):
+        if node.is_assignment:
             value = part_marks[0 if sign[0] == "-" else 1]
             return value | NO_CHOICE | (part_marks[0] & DATA if node.parts[0].stored else 0)
-        if is_part(node):
+        if node.is_part:
             return self._of_part(node, part_marks)
         if sign in _COMPARED:
             # Comparisons of columns with single values hold none, those of single values alone do:
@@ -347,7 +337,7 @@ class ScriptMarks(ABC):
         """A condition without brackets and what makes it numbers: ``as.numeric(d$id == 17)``."""
         while node.kind in ("paren", "call") and node.parts:
             function = node.parts[0]
-            method = word_of(function) in ("astype", "cast") and is_part(function)
+            method = function.word in ("astype", "cast") and function.is_part
             node = function.parts[0] if method else node.parts[-1]
         return node
 
@@ -362,7 +352,7 @@ class ScriptMarks(ABC):
         return marks | (TURNED if part_marks[0] & TURNED and part_marks[-1] & DATA else 0)
 
     def _of_call(self, node: Node, part_marks: Sequence[int]) -> int:
-        function, word = node.parts[0], word_of(node.parts[0])
+        function, word = node.parts[0], node.parts[0].word
         on = self.operands(node)
         marks = reduce(or_, part_marks) & (SINGLE | CUT | CHOSEN)
         marks |= reduce(or_, (self.marks(one) for one in (*on, *node.parts[1:])), 0) & TURNED
@@ -398,7 +388,7 @@ class ScriptMarks(ABC):
         else:
             inner = place.parts[0] if place.kind == "unary" else place
             single = inner.kind == "number" and inner.value[:1].isdigit()
-            single = single and bool(marks[0] & VALUES) and word_of(base) not in _NO_RECORDS
+            single = single and bool(marks[0] & VALUES) and base.word not in _NO_RECORDS
             single = single and not (node.value == "[[" and base.kind == "name")
         return reduce(or_, marks) & SINGLE | (SINGLE if single else 0)
 
@@ -409,10 +399,10 @@ class ScriptMarks(ABC):
             self.may(function, "picks")
             or (self.may(function, "ends") and not all(map(_inner_quantile, inputs)))
             or (self.may(function, "few") and any(map(_is_small, inputs)))
-            or any(self._names_picking(function, name, one) for name, one in arguments(node))
+            or any(self._names_picking(function, name, one) for name, one in node.arguments())
             or any(
                 self.has(result, SINGLE)
-                for one in inputs if one.kind == "function" for result in returned_by(one)
+                for one in inputs if one.kind == "function" for result in one.returned()
             )
         )  # fmt: skip
 
@@ -421,12 +411,12 @@ class ScriptMarks(ABC):
         function = call.parts[0]
         if self.may(function, "turns"):
             return not all(map(self.clean, self.operands(call)))
-        named = (value for name, value in arguments(call) if name in _NAMING)
+        named = (value for name, value in call.arguments() if name in _NAMING)
         return self.may(function, "frames") and any(self.has(one, VALUES) for one in named)
 
     def _crosses(self, call: Node) -> bool:
         """Whether a call puts each record beside each, or carries values on."""
-        word, named = word_of(call.parts[0]), dict(arguments(call))
+        word, named = call.parts[0].word, dict(call.arguments())
         if word in ("fillna", "fill_null") and {"method", "strategy"} & set(named):
             return True
         every = [named[name].value for name in ("how", "by") if name in named]
@@ -435,16 +425,16 @@ class ScriptMarks(ABC):
 
     def label_sources(self, node: Node) -> Sequence[Node]:
         """What is assigned to a label, or given to a function that makes labels."""
-        if is_assignment(node):
-            target, value = sides(node)
+        if node.is_assignment:
+            target, value = node.sides
             if target.kind == "unary" and target.value != "*":  # `!!name := value`
                 return [target]
-            inner = object_of(target)
+            inner = target.base
             label = inner.kind == "call" and self.does(inner.parts[0], "named")
-            return [value] if label or (is_part(target) and self.is_label(target)) else []
+            return [value] if label or (target.is_part and self.is_label(target)) else []
         if node.kind != "call" or not self.does(node.parts[0], "labels"):
             return []
-        pairs = [*arguments(node)]  # what is labelled stands first
+        pairs = [*node.arguments()]  # what is labelled stands first
         first = bool(pairs) and pairs[0][0] in (None, "", "x", ".data")
         return [one for _, one in pairs[1 if first and not self.thing_of(node.parts[0]) else 0 :]]
 
@@ -456,13 +446,13 @@ class ScriptMarks(ABC):
 
     def spreads(self, node: Node) -> bool:
         """Whether an assignment or call puts single values into many records."""
-        if is_assignment(node):
-            target, value = sides(node)
-            part = target.kind == "index" or is_part(target)
+        if node.is_assignment:
+            target, value = node.sides
+            part = target.kind == "index" or target.is_part
             return part and (self.has(value, SINGLE) or self._chosen_into(target, value))
         if node.kind != "call":
             return False
-        function, word = node.parts[0], word_of(node.parts[0])
+        function, word = node.parts[0], node.parts[0].word
         if word in self.policy.words["carries"]:
             return True
         if word in self.policy.words["joins"]:

@@ -23,16 +23,7 @@ from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_word
 from discreet_fire.rewriting.script_walk import ScriptWalk
 from discreet_fire.scripts import (
     Node,
-    arguments,
-    failing,
-    is_assignment,
-    is_part,
-    methods_of,
-    object_of,
     read_python,
-    roots_of,
-    text_of,
-    word_of,
 )
 
 _CALLED = re.compile(r"([@\w.]+)\s*\(")
@@ -72,7 +63,7 @@ class PythonWalk(ScriptWalk):
         self._simple = {
             node.parts[0].value: node.parts[1]
             for node in marks.nodes
-            if is_assignment(node) and node.parts[0].kind == "name"
+            if node.is_assignment and node.parts[0].kind == "name"
         }
         super().__init__(marks, notes, language)
         self.autoshow = autoshow
@@ -96,7 +87,7 @@ class PythonWalk(ScriptWalk):
                 shows = any(r.role == "shows" or r.safe in ("histogram", "info") for r in rules)
                 leaves = (item for item in node.walk() if item.kind == "raise")
                 shows = shows or any(n.value == "SystemExit" for x in leaves for n in x.walk())
-                yield node.value, map(word_of, calls), shows
+                yield node.value, (one.word for one in calls), shows
 
     def run(self) -> None:
         """Note all that is to be said and changed."""
@@ -155,7 +146,7 @@ class PythonWalk(ScriptWalk):
         rules = self.marks.rules(function)
         quiet = all(rule.role in ("acts", "shows") for rule in rules if rule.known)
         return (
-            word_of(function) == "info"
+            function.word == "info"
             or self.marks.is_own(function)
             or (bool(rules) and quiet)
             or any(rule.action in (Action.REFUSED, Action.REVIEW) for rule in rules)
@@ -188,7 +179,7 @@ class PythonWalk(ScriptWalk):
             with self.under(loose=depends):
                 self.visit(item)
             one = Node("block", "", item.start, item.end, [item])
-            depends = depends or not all(map(self.marks.clean, failing(one)))
+            depends = depends or not all(map(self.marks.clean, one.failing()))
         self.statement = outer
         with self.under(loose=depends):
             self.visit(other)
@@ -242,7 +233,7 @@ class PythonWalk(ScriptWalk):
             self.review(node, "special", f"{node.value} {message}")
         for item in decorators:
             # As in ``@x.setter``.
-            changes = word_of(item) in _PROPERTIES and object_of(item).value in self.marks.methods
+            changes = item.word in _PROPERTIES and item.base.value in self.marks.methods
             known = self.marks.resolved(item) or changes
             if not known and not self.marks.is_own(item):
                 self.review(item, "decorator", "a decorator that no rule knows")
@@ -255,7 +246,7 @@ class PythonWalk(ScriptWalk):
         It may run as a property, by `with`, by decorators, metaclasses, patterns and functions from
         elsewhere.
         """
-        named = [one.value for one in methods_of(node) if one.value in self.speaking]
+        named = [one.value for one in node.methods() if one.value in self.speaking]
         if named:
             message = "shows something, and may run without being called by name"
             self.review(node, "special", f"{node.value}.{named[0]} {message}")
@@ -305,10 +296,10 @@ class PythonWalk(ScriptWalk):
     # ------------------------------------------------------------ what is given to names
 
     def _see_binary(self, node: Node) -> None:
-        if is_part(node):
+        if node.is_part:
             self._see_part(node)
             return
-        if is_assignment(node):
+        if node.is_assignment:
             self._judge_target(node.parts[0], node.parts[1])
             self.judge_columns(node, node)
         self.judge_template(node)
@@ -319,7 +310,7 @@ class PythonWalk(ScriptWalk):
         if target.kind == "holder" or target.kind == "unary":
             for part in target.parts:
                 self._judge_target(part)
-        elif target.kind == "index" or is_part(target):
+        elif target.kind == "index" or target.is_part:
             full = self.marks.resolved(target.parts[0])
             modules = {"builtins"}.union(*self.marks.aliases.values())
             if not full & modules and not any("." in name for name in full):
@@ -327,7 +318,7 @@ class PythonWalk(ScriptWalk):
             whole = self.marks.resolved(target) or full
             settings = all(self.marks.policy.rule(name).role == "acts" for name in whole)
             plain = value is not None and (
-                is_part(value) or value.kind == "function" or self.marks.clean(value)
+                value.is_part or value.kind == "function" or self.marks.clean(value)
             )
             if not settings or not plain:
                 message = "changes a module, its functions or the environment"
@@ -345,10 +336,10 @@ class PythonWalk(ScriptWalk):
         if function.kind == "name" and function.value == "getattr":
             message = "takes an attribute whose name cannot be read from the program"
             self.refuse(node, "getattr", "getattr", message)
-        if word_of(function) in self.speaking and own:
-            self.branching(node, word_of(function))
+        if function.word in self.speaking and own:
+            self.branching(node, function.word)
         self.judge_columns(node, node)
-        if is_part(function) and any(rule.action is Action.WRAPPED for rule in rules):
+        if function.is_part and any(rule.action is Action.WRAPPED for rule in rules):
             self.note_shown(node, function.parts[:1])
             if any(self.marks.has(one, TURNED) for one in (function.parts[0], *inputs)):
                 self.named.append(node)
@@ -359,7 +350,7 @@ class PythonWalk(ScriptWalk):
         dirty = [item for item in inputs if not self.marks.clean(item)]
         if dirty and self.marks.does(function, "reads"):
             # A place that derives from data tells it to whoever serves the place.
-            name = word_of(function)
+            name = function.word
             self.review(node, "place", f"{name}: the place it reads derives from data, or may")
         if worst is not None and not own and not self.marks.is_safe(node):
             self._judge(node, rules, worst)
@@ -367,7 +358,7 @@ class PythonWalk(ScriptWalk):
                 self.review(node, "call", f"no rule for {item}; it may show anything")
             inside = [] if self.marks.resolved(function) else function.parts[:1]
             self.judge_unstated(node, self.marks.facts(function), [*inputs, *inside])
-        if is_part(function):
+        if function.is_part:
             self.visit(function.parts[0])
         elif function.kind != "name":
             self.visit(function)
@@ -378,7 +369,7 @@ class PythonWalk(ScriptWalk):
     def _judge_safe(self, node: Node) -> None:
         """Safe functions keep to the rules of the centre; names they get are constants."""
         self.shows_figures = True
-        pairs = [*arguments(node)]
+        pairs = [*node.arguments()]
         if any(name in ("**", "limits") for name, _ in pairs):
             message = "the rules are those of the centre, and options are written out"
             self.refuse(node, "limits", "limits", message)
@@ -396,7 +387,7 @@ class PythonWalk(ScriptWalk):
         if worst.action is Action.REFUSED:
             self.refuse(node, "call", name, worst.reason)
         elif any(rule.name in ("builtins.open", ".open") for rule in rules) or (
-            word_of(function) == "open" and worst.known
+            function.word == "open" and worst.known
         ):
             self._judge_open(node, rules)
         elif self._renames_file(node):
@@ -437,13 +428,13 @@ class PythonWalk(ScriptWalk):
 
     def _renames_file(self, node: Node) -> bool:
         function = node.parts[0]
-        if word_of(function) not in ("rename", "replace") or not is_part(function):
+        if function.word not in ("rename", "replace") or not function.is_part:
             return False
         thing = function.parts[0]
         if node.names.count(None) != 1:
             return False
         inside = any(map(self._is_path, thing.walk()))
-        return self.marks.clean(thing) or inside or bool(roots_of(thing) & self.paths)
+        return self.marks.clean(thing) or inside or bool(thing.roots & self.paths)
 
     def _is_path(self, node: Node) -> bool:
         return any(name.startswith("pathlib.") for name in self.marks.resolved(node))
@@ -451,11 +442,11 @@ class PythonWalk(ScriptWalk):
     def _judge_open(self, node: Node, rules: list[CommandRule]) -> None:
         """Files may be read; whatever may write is refused."""
         # A method of a path has the mode first; a function of a module may have it anywhere.
-        function, pairs = node.parts[0], [*arguments(node)]
+        function, pairs = node.parts[0], [*node.arguments()]
         full = self.marks.resolved(function)
-        method = is_part(function) and not full
+        method = function.is_part and not full
         known = all(rule.name == "builtins.open" for rule in rules)
-        wrong = is_part(function) and bool(full) and not known and len(pairs) > 1
+        wrong = function.is_part and bool(full) and not known and len(pairs) > 1
         free = [value for name, value in pairs if name is None]
         modes = [value for name, value in pairs if name == "mode"]
         modes += free[0 if method else 1 :][:1]
@@ -493,10 +484,10 @@ class PythonWalk(ScriptWalk):
     def _is_alias(self, node: Node) -> bool:
         """Whether a name is only given another name, which is followed."""
         statement = self.statement
-        if not is_assignment(statement) or id(statement) in self.in_classes:
+        if not statement.is_assignment or id(statement) in self.in_classes:
             return False
         plain = True
-        while is_assignment(statement):
+        while statement.is_assignment:
             plain = plain and statement.parts[0].kind == "name"
             statement = statement.parts[1]
         return plain and statement is node
@@ -505,7 +496,7 @@ class PythonWalk(ScriptWalk):
         full = self.marks.resolved(node)
         word = node.value if node.kind == "name" else node.parts[1].value
         rules = [rule for name in sorted(full) for rule in self.marks.of_name(name)]
-        if is_part(node) and not full:
+        if node.is_part and not full:
             if id(node) in self.plain and word != "evidence":
                 # A column of that name: only functions that are handed over are of interest.
                 return
@@ -526,7 +517,7 @@ class PythonWalk(ScriptWalk):
                 self.review(node, "value", f"{rule.name}: may hand over a function that shows")
 
     def _unknown(self, node: Node) -> list[str]:
-        known = object_of(node).value in self.marks.aliases
+        known = node.base.value in self.marks.aliases
         rule = self.marks.policy.rule
         return [
             name for name in sorted(self.marks.resolved(node) if known else ())
@@ -534,7 +525,7 @@ class PythonWalk(ScriptWalk):
         ]  # fmt: skip
 
     def _judge_word(self, node: Node) -> None:
-        word = node.value if node.kind == "name" else word_of(node)
+        word = node.value if node.kind == "name" else node.word
         if _is_special(word) and word not in _OPEN_WORDS:
             self.refuse(node, "dunder", word, "reaches the inside of Python")
 
@@ -564,13 +555,13 @@ class PythonWalk(ScriptWalk):
             inner = ", ".join(map(ast.unparse, [*call.args, *call.keywords]))
         else:
             inner = text[function.end : node.end].strip()
-            before = text[node.start : function.end].removesuffix(word_of(function)).rstrip()
+            before = text[node.start : function.end].removesuffix(function.word).rstrip()
             if not inner.startswith("(") or "#" in inner or "#" in before:
                 return None
             before, inner = before.removesuffix(".").rstrip(), inner[1:-1].strip()
-        if not full and not is_part(function):
+        if not full and not function.is_part:
             return None
-        which = repr(word_of(function)) if name == "statistic" else ""
+        which = repr(function.word) if name == "statistic" else ""
         parts = [inner] if full else [before, which, inner]
         return f"fdz_safe.{name}({', '.join(filter(None, parts))})"
 
@@ -656,7 +647,7 @@ class PythonWalk(ScriptWalk):
     @staticmethod
     def _inputs(node: Node, keys: tuple[str, ...]) -> Iterator[Node]:
         """The argument that counts: the first, or one by its name."""
-        word, named = word_of(node.parts[0]), [pair for pair in arguments(node) if pair[0]]
+        word, named = node.parts[0].word, [pair for pair in node.arguments() if pair[0]]
         if node.names[:1] == [None] and word not in ("pivot_table", "crosstab"):
             yield node.parts[1]
         for name, value in named:
@@ -688,7 +679,7 @@ class PythonWalk(ScriptWalk):
 
     def _judge_named(self, node: Node, inputs: Node) -> None:
         for item in self._readable(inputs):
-            text = None if item is None else text_of(item)
+            text = None if item is None else item.text
             if text is not None:
                 rule = self.marks.policy.rule(f".{text}")
                 if rule.action is Action.REFUSED or rule.role == "shows":
@@ -699,11 +690,11 @@ class PythonWalk(ScriptWalk):
                 self.review(node, "text", "which function runs cannot be read from the program")
 
     def _is_function(self, node: Node) -> bool:
-        if is_part(node):
+        if node.is_part:
             rules = self.marks.rules(node)
             known = bool(rules) and all(rule.known for rule in rules)
             free = not (self.marks.resolved(node) or self.marks.clean(node))
-            return known or word_of(node) in self.marks.methods or free
+            return known or node.word in self.marks.methods or free
         if node.kind == "call":
             full = self.marks.resolved(node.parts[0])
             return bool(full) and full <= {"functools.partial"}
@@ -722,9 +713,9 @@ class PythonWalk(ScriptWalk):
         elif node.kind in ("name", "holder", "comprehension"):
             joint, parts = " ", list(self._readable(node))
             parts = [None] if parts == [node] else parts
-        elif node.kind == "call" and word_of(node.parts[0]) == "join" and is_part(node.parts[0]):
+        elif node.kind == "call" and node.parts[0].word == "join" and node.parts[0].is_part:
             # Texts that are joined: what stands between them keeps names apart.
-            between = text_of(node.parts[0].parts[0])
+            between = node.parts[0].parts[0].text
             if between is not None and len(node.parts) == 2:
                 joint, parts = between, list(self._readable(node.parts[1]))
         texts = [None if part is None else self._code_of(part, depth + 1) for part in parts]
@@ -762,7 +753,7 @@ class PythonWalk(ScriptWalk):
 
     def judge_template(self, node: Node) -> None:
         """Templates that reach into a result: ``"{0.evidence}".format(result)``."""
-        text = text_of(node)
+        text = node.text
         if text is not None and _EVIDENCE.search(text):
             self.refuse(node, "text", "evidence", "true values stay inside the centre")
 
@@ -780,7 +771,7 @@ def _is_odd_builtin(rule: CommandRule, full: frozenset[str]) -> bool:
 def _parts_of_more(nodes: Iterable[Node]) -> Iterator[int]:
     """Attributes that are operands or have parts taken of them, so that none is handed over."""
     for node in nodes:
-        if node.kind == "index" or is_part(node) or (node.kind == "unary" and node.value != "*"):
+        if node.kind == "index" or node.is_part or (node.kind == "unary" and node.value != "*"):
             yield id(node.parts[0])
         elif node.kind == "binary" and node.value not in ("and", "or", "<-"):
             yield from map(id, node.parts)

@@ -17,13 +17,7 @@ from discreet_fire.rewriting.script_walk import ScriptWalk
 from discreet_fire.scripts import (
     Node,
     RSyntaxError,
-    arguments,
-    conditions_of,
-    is_assignment,
-    is_part,
     parse_r,
-    root_of,
-    sides,
 )
 
 _NAMED = ("FUN", "f", ".f", "fn", ".fns")
@@ -102,7 +96,7 @@ class RWalk(ScriptWalk):
             if node.kind == "name" and node.value.startswith(".fdz"):
                 message = f"the name {node.value} belongs to the safe functions"
                 self.notes.find("own-name", Severity.ERROR, message, node.span)
-            if is_assignment(node) and (name := sides(node)[0].value) in self.marks.own_methods:
+            if node.is_assignment and (name := node.sides[0].value) in self.marks.own_methods:
                 self.review(node, "special", f"{name} runs without being called")
 
     # ------------------------------------------------------------ what R prints by itself
@@ -132,7 +126,7 @@ class RWalk(ScriptWalk):
         return self._quiet(node) or self.marks.clean(node)
 
     def _quiet(self, node: Node) -> bool:
-        if is_assignment(node) or node.kind in ("for", "while", "repeat", "function"):
+        if node.is_assignment or node.kind in ("for", "while", "repeat", "function"):
             return True
         if node.kind == "block":
             return not node.parts or self._quiet(node.parts[-1])
@@ -218,26 +212,26 @@ class RWalk(ScriptWalk):
 
     def _see_binary(self, node: Node) -> None:
         left, right = node.parts
-        if is_part(node):
+        if node.is_part:
             self.visit(left)
             if right.kind not in ("name", "string"):
                 self.visit(right)
         elif node.value in ("::", ":::"):
             self._see_name(node)
-        elif is_assignment(node):
+        elif node.is_assignment:
             self._assignment(node)
         else:
             if node.value[0] == "%" and node.value not in self.marks.listed["operators"]:
                 self.review(node, "call", f"no rule for the operator {node.value}")
             # Names in formulas, sums and comparisons are columns, not functions.
-            conditions, _ = conditions_of(node)
+            conditions, _ = node.conditions()
             for part in node.parts:
                 if part.kind != "name":
                     with self.under(*(() if part is left else conditions)):
                         self.visit(part)
 
     def _assignment(self, node: Node) -> None:
-        target, value = sides(node)
+        target, value = node.sides
         simple = target.kind in ("name", "string")
         known = self.marks.policy.rule(target.value).known
         is_function = value.kind == "function" or any(r.known for r in self.marks.rules(value))
@@ -245,7 +239,7 @@ class RWalk(ScriptWalk):
             self.review(target, "own-name", f"gives {target.value} a meaning of its own")
         if not simple:
             self.visit(target)
-            fits = self.marks.values.get(root_of(target), [])
+            fits = self.marks.values.get(target.root, [])
             if any(fit is not None and self._has(fit, "model") for fit in fits):
                 self.review(node, "model", "changes a fitted model, which is shown as if fitted")
         self.judge_columns(node, node)
@@ -270,7 +264,7 @@ class RWalk(ScriptWalk):
             self.visit(function)
         named = self.marks.rules(function)
         runs_others = not named or any(not one.known or one.runs is not None for one in named)
-        conditions, free = conditions_of(node, self.marks.decides(node))
+        conditions, free = node.conditions(self.marks.decides(node))
         for item in inputs:
             if item.kind == "string" and runs_others and len(inputs) > 1:
                 # The name of a function as a text: ``sapply(x, "print")``.
@@ -334,7 +328,7 @@ class RWalk(ScriptWalk):
 
     def _judge_given(self, node: Node, rules: list[CommandRule]) -> None:
         """Functions that a call runs, and code that it takes as a text."""
-        pairs = [*arguments(node)]
+        pairs = [*node.arguments()]
         free = [value for name, value in pairs if name is None]
         for rule in rules:
             if rule.runs is not None:
@@ -420,6 +414,6 @@ class RWalk(ScriptWalk):
 
 
 def _binds(node: Node, name: str) -> bool:
-    if is_assignment(node):
-        return any(item.value == name for item in sides(node)[0].walk())
+    if node.is_assignment:
+        return any(item.value == name for item in node.sides[0].walk())
     return node.value == name or name in node.names

@@ -17,7 +17,7 @@ from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
 from discreet_fire.flow import SINGLE, ScriptMarks
 from discreet_fire.rewriting.changes import Language, ProgramNotes
-from discreet_fire.scripts import Node, conditions_of
+from discreet_fire.scripts import Node
 
 _WORD = re.compile(r"\w+")
 
@@ -59,7 +59,7 @@ class ScriptWalk(ABC):
     def see_parts(self, node: Node, *, loose: bool = False) -> None:
         """Visit all parts, each under the conditions that it runs under."""
         jumps = self._marks.jumps.get(id(node), ())
-        conditions, free = conditions_of(node, self._marks.decides(node))
+        conditions, free = node.conditions(self._marks.decides(node))
         for part in node.parts:
             under = () if any(part is one for one in free) else conditions
             with self.under(*jumps, *under, loose=loose):

@@ -37,21 +37,6 @@ if TYPE_CHECKING:
     from .tree import LOOPS as LOOPS
     from .tree import Binding as Binding
     from .tree import Node as Node
-    from .tree import arguments as arguments
-    from .tree import bindings_of as bindings_of
-    from .tree import conditions_of as conditions_of
-    from .tree import failing as failing
-    from .tree import is_assignment as is_assignment
-    from .tree import is_part as is_part
-    from .tree import methods_of as methods_of
-    from .tree import object_of as object_of
-    from .tree import places_of as places_of
     from .tree import read_python as read_python
-    from .tree import returned_by as returned_by
-    from .tree import root_of as root_of
-    from .tree import roots_of as roots_of
-    from .tree import sides as sides
-    from .tree import text_of as text_of
-    from .tree import word_of as word_of
 
 lazy_face(__name__)
