@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -84,34 +84,52 @@ class FindingCause:
     names: Mapping[str, int]
     hint: str  # what to do about it
     places: tuple[tuple[int, int], ...]  # line and column of each place, in their order
+    #: The lines in each file, if it is of files that are handed in together
+    files: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.text()
+
+    @property
+    def count(self) -> int:
+        """In how many places."""
+        return len(self.places)
 
     def text(self, language: str = "en") -> str:
         """The cause on one line, with its hint below; its reason stays as it is."""
         words = texts_of("discreet_fire", "rewritten", language)
         severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
-        line, column = self.places[0]
-        message = said_of(self.names, self.reason)
-        if len(self.places) > 1:
-            lines = [*dict.fromkeys(str(line) for line, _ in self.places)]
-            some = ", ".join(lines[:_MOST_LINES]) + (", …" if len(lines) > _MOST_LINES else "")
-            message = words["times"].format(what=message, n=len(self.places), lines=some)
+        message, place = said_of(self.names, self.reason), ""
+        if self.files:
+            where = "; ".join(f"{name} {_few(lines)}" for name, lines in self.files.items())
+            message = words["in_files"].format(
+                what=message, n=self.count, files=len(self.files), where=where
+            )
+        else:
+            place = "{}:{} ".format(*self.places[0])
+            if self.count > 1:
+                lines = _few([*dict.fromkeys(line for line, _ in self.places)])
+                message = words["times"].format(what=message, n=self.count, lines=lines)
         hint = f"\n  {words['hint']}: {self.hint}" if self.hint else ""
-        return f"{line}:{column} {severity} [{self.rule}] {message}{hint}"
+        return f"{place}{severity} [{self.rule}] {message}{hint}"
 
     def to_dict(self) -> dict[str, Any]:
         """The cause as plain values for JSON."""
+        files = {"files": {name: list(lines) for name, lines in self.files.items()}}
         return {
             "rule": self.rule,
             "severity": self.severity.value,
             "reason": self.reason,
             "names": dict(self.names),
             "hint": self.hint,
-            "count": len(self.places),
-            "lines": [line for line, _ in self.places],
+            "count": self.count,
+            **(files if self.files else {"lines": [line for line, _ in self.places]}),
         }
+
+
+def _few(lines: Sequence[int]) -> str:
+    shown = ", ".join(map(str, lines[:_MOST_LINES]))
+    return f"{shown}, …" if len(lines) > _MOST_LINES else shown
 
 
 _MOST_LINES = 8

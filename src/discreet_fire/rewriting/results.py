@@ -14,7 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from discreet.errors import OutputCheckError, Problem
 from discreet.files import atomic_path, check_writable, texts_of
 from discreet_fire.catalogue import PackagePolicy, Policy, ScriptPolicy
 from discreet_fire.finding_words import finding_in
-from discreet_fire.findings import Finding, FindingCause, Severity, causes, said_of
+from discreet_fire.findings import Finding, FindingCause, Severity, causes
 from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.scripts import is_script
@@ -340,7 +340,6 @@ def taken_error(problems: Sequence[Problem]) -> OutputCheckError:
 
 _SHOWN = (Severity.ERROR, Severity.REFUSED, Severity.REVIEW)
 _MOST_LINES = 50
-_MOST_LINES_EACH = 8
 
 
 def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> str:
@@ -361,78 +360,27 @@ def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> s
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubmissionCause:
-    """All findings of one cause in the files of a submission: one item for an officer."""
-
-    rule: str  # short stable name of the rule
-    severity: Severity  # how much it matters
-    reason: str  # why, in one sentence
-    names: Mapping[str, int]  # the commands it is said of, with how often
-    hint: str  # what to do about it
-    files: Mapping[str, tuple[int, ...]]  # the lines in each file
-
-    @property
-    def count(self) -> int:
-        """In how many places."""
-        return sum(map(len, self.files.values()))
-
-    def text(self, language: str = "en") -> str:
-        """The item on one line, with its hint below; its reason stays as it is."""
-        words = texts_of("discreet_fire", "rewritten", language)
-        severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
-        where = "; ".join(f"{name} {_few(lines)}" for name, lines in self.files.items())
-        message = words["in_files"].format(
-            what=said_of(self.names, self.reason), n=self.count, files=len(self.files), where=where
-        )
-        hint = f"\n  {words['hint']}: {self.hint}" if self.hint else ""
-        return f"{severity} [{self.rule}] {message}{hint}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The item for programs."""
-        return {
-            "rule": self.rule,
-            "severity": self.severity.value,
-            "reason": self.reason,
-            "names": dict(self.names),
-            "hint": self.hint,
-            "count": self.count,
-            "files": {name: list(lines) for name, lines in self.files.items()},
-        }
-
-
-def _few(lines: Sequence[int]) -> str:
-    shown = ", ".join(str(line) for line in lines[:_MOST_LINES_EACH])
-    return f"{shown}, …" if len(lines) > _MOST_LINES_EACH else shown
-
-
 def submission_causes(
     outcomes: Sequence[RewrittenFile], severities: Iterable[Severity] = (Severity.REVIEW,)
-) -> list[SubmissionCause]:
+) -> list[FindingCause]:
     """What an officer looks at in files that are handed in together, the gravest first."""
     wanted = set(severities)
     folders = [outcome.source.resolve().parent for outcome in outcomes]
     folder = os.path.commonpath(folders) if folders else "."
-    merged: dict[tuple[Severity, str, str, str], tuple[Counter[str], dict[str, list[int]]]] = {}
+    merged: dict[tuple[Severity, str, str, str], FindingCause] = {}
     for outcome in outcomes:
         name = Path(os.path.relpath(outcome.source.resolve(), folder)).as_posix()
         for cause in causes(finding for finding in outcome.findings if finding.severity in wanted):
             key = (cause.severity, cause.rule, cause.reason, cause.hint)
-            names, files = merged.setdefault(key, (Counter(), {}))
-            names.update(cause.names)
-            files.setdefault(name, []).extend(line for line, _ in cause.places)
-    causes_listed = [
-        SubmissionCause(
-            rule=rule,
-            severity=severity,
-            reason=reason,
-            names=names,
-            hint=hint,
-            files={name: tuple(lines) for name, lines in files.items()},
-        )
-        for (severity, rule, reason, hint), (names, files) in merged.items()
-    ]
-    return sorted(causes_listed, key=lambda item: -item.severity.rank)
+            before = merged.get(key) or replace(cause, names=Counter(), places=())
+            lines = before.files.get(name, ()) + tuple(line for line, _ in cause.places)
+            merged[key] = replace(
+                before,
+                names=Counter(before.names) + Counter(cause.names),
+                places=before.places + cause.places,
+                files={**before.files, name: lines},
+            )
+    return sorted(merged.values(), key=lambda item: -item.severity.rank)
 
 
 def _head(outcome: RewrittenFile, language: Language) -> Iterable[str]:
@@ -455,7 +403,7 @@ def _head(outcome: RewrittenFile, language: Language) -> Iterable[str]:
     yield f"  {counts}"
 
 
-def _told(items: Sequence[FindingCause | SubmissionCause], language: Language) -> Iterable[str]:
+def _told(items: Sequence[FindingCause], language: Language) -> Iterable[str]:
     for item in items[:_MOST_LINES]:
         yield f"  {finding_in(item, language).text(language)}".replace("\n", "\n  ")
     if len(items) > _MOST_LINES:
