@@ -216,6 +216,8 @@ RULES_BY_NAME: Mapping[str, Rule] = {
 }
 #: Rules that hold for what was released before; it is released, whatever the others say.
 _ALWAYS = ("P1", "P8", "P9")
+#: What can be said of a table by its variables, and by what was released before.
+_DATA_FREE = ("P1", "P2", "P3", "P6")
 #: Rules that two persons can set aside.
 _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
 #: Milliseconds by which clocks of processes may differ before everything is read anew.
@@ -359,6 +361,19 @@ class Policies:
             self._read(asked, connection)
             held = self.in_force.held(asked.dataset, asked.version)
             return self._judged(self._case(asked, principal, connection, held, Counters()), held)
+
+    def refusing(self, asked: AskedTable, document: PolicyDocument) -> tuple[str, ...]:
+        """The rules of a policy, in force or not, that refuse a table before it is counted.
+
+        Rates and patterns are left out: they depend on who asks, and when.
+        """
+        held = HeldPolicy(document=document, first=False, overrides={})
+        nobody = Principal(name="", kind="local", grants=())
+        with self._database.reading() as connection:
+            self._read(asked, connection)
+            case = self._case(asked, nobody, connection, held, Counters())
+            verdicts = [judged(name, case) for name in _DATA_FREE if name in document.rules]
+        return tuple(one.rule for one in verdicts if one.outcome in REFUSING)
 
     def admit(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
         """Let a table be answered: it counts as released from now on. Or a `PolicyRefusalError`."""

@@ -30,5 +30,6 @@ if TYPE_CHECKING:
     from .nearest import near_tables as near_tables
     from .presentation import said_in as said_in
     from .presentation import title_of as title_of
+    from .presentation import universe_of as universe_of
 
 lazy_face(__name__)

@@ -9,6 +9,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,8 +25,9 @@ from discreet_service.people import ProposalState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.studio.design_charts import figures_of, noise_chart
-from discreet_service.studio.design_wishes import AssessedDesign, DesignWish
+from discreet_service.studio.approvals import set_page
+from discreet_service.studio.design_wishes import DesignWish
+from discreet_service.studio.parameter_use import users_of
 from discreet_service.web import (
     Act,
     Cell,
@@ -37,7 +39,6 @@ from discreet_service.web import (
     check_allowed,
     form_visit_with,
     list_page,
-    page,
     path_to,
     propose_activation,
     propose_retirement,
@@ -72,13 +73,6 @@ def _sets(visit: Visit, problems: Sequence[Problem] = ()) -> Response:
         for proposal in visit.service.approvals.proposals(visit.principal, ProposalState.open)
         if proposal.kind.value.startswith("parameter-")
     }
-    # Which published data sets use a set.
-    used: dict[str, list[str]] = {}
-    for record in visit.service.datasets.records():
-        named = record.facts.get("parameters")
-        if record.state == "published" and named:
-            subject = f"{named['statistic']}@{named['version']}"
-            used.setdefault(subject, []).append(f"{record.dataset} {record.version}")
     spoken, look = words("parameter_sets", visit.language), Permission.parameters_design
     rows = []
     for one in sorted(visit.service.parameter_sets.sets(), key=lambda each: -each.imported):
@@ -92,14 +86,16 @@ def _sets(visit: Visit, problems: Sequence[Problem] = ()) -> Response:
         if one.state is SetState.proposed and visit.principal.may(look):
             following.append(Act(path=f"{here}/look", word="look", about=name))
         if one.subject in waiting:
-            following += [Cell(f"{spoken['waits']} {waiting[one.subject].proposer}."),
-                          Cell(spoken["to_approvals"], "/approvals")]  # fmt: skip
+            proposal = waiting[one.subject]
+            following += [Cell(f"{spoken['waits']} {proposal.proposer}."),
+                          Cell(spoken["to_approvals"], path_to("approvals", proposal.id)),
+                          ]  # fmt: skip
         elif one.state is not SetState.retired:
             act = "activate" if one.state is SetState.proposed else "retire"
             following.append(Act(path=here, word=act, value=act, about=name, reason="reason",
                                  second=act == "retire"))  # fmt: skip
         rows.append(
-            (name, state, ", ".join(used.get(one.subject, ())) or "–",
+            (name, state, ", ".join(chain(*users_of(visit, one))) or "–",
              f"{one.importer}, {time_text(one.imported)}", Cell(one.signer, look="code"), following)
         )  # fmt: skip
     columns = ("set", "state", "used_by", "brought", "signer", "next")
@@ -150,22 +146,12 @@ def propose_change(
 
 @router.post("/{name}/{version}/look")
 def look_into_draft(name: str, version: str, visit: _ParametersDesignForm) -> Response:
-    """The main figures of a draft: nobody should agree to what they cannot see."""
+    """A proposed set beside the one in use: nobody should agree to what they cannot see."""
     check_allowed(visit.principal, Permission.parameters_propose)
-    language = visit.language
-    spoken = words("designs", language)
     try:
-        draft, opened = visit.service.parameter_sets.draft(name, version)
-        visit.note(AuditKind.draft_looked_at, draft.subject, {"version": draft.version})
-        design = AssessedDesign(table=opened.perturbation_table)
-        figures = figures_of([design], spoken, language)
-        chart = noise_chart([design], None, spoken, language)
+        return set_page(visit, name, version)
     except DiscreetError as error:
         return _sets(visit, error.problems)
-    return page(
-        visit, "parameter_draft", secret=True, set=draft, design=design, figures=figures,
-        chart=chart, spoken=spoken,
-    )  # fmt: skip
 
 
 #: What statistics and versions may be called.

@@ -12,6 +12,8 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property, lru_cache
 from typing import Any, Literal, cast
 
+import numpy as np
+
 from discreet.assessment import (
     DisclosureRisk,
     NoiseOdds,
@@ -22,6 +24,7 @@ from discreet.assessment import (
 )
 from discreet.errors import Problem
 from discreet.protection.noise import PerturbationTable, design_perturbation, permuted
+from discreet.tables import CellStatus, ProtectedTable
 
 #: Counts that quality is told of in one figure: each equally often, as the documentation does.
 COUNTS: Sequence[int] = tuple(range(1, 101))
@@ -33,6 +36,7 @@ CURVE_COUNTS: Sequence[int] = (
 #: Averaging that succeeds no more often is borne.
 BORNE = 0.6
 _KEPT = 64
+_SHOWN = (CellStatus.published, CellStatus.zero_or_changed_to_zero)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -127,6 +131,36 @@ def assessed(wish: DesignWish) -> AssessedDesign:
     0.5
     """
     return AssessedDesign(wish=wish, table=wish.table())
+
+
+#: Cell keys on which two tables are compared, evenly spread over the key grid.
+_COMPARED_KEYS = np.linspace(0, 10**15 - 1, 2_000, dtype=np.int64)
+
+
+def published_counts(table: ProtectedTable) -> dict[int, int]:
+    """The published counts of a table, without zeros and suppressed cells: count → cells."""
+    if table.figures or table.value.dtype.kind != "i":
+        return {}
+    shown = table.value[np.isin(table.status, _SHOWN) & (table.value > 0)]
+    counts, cells = np.unique(shown, return_counts=True)
+    return dict(zip(counts.tolist(), cells.tolist(), strict=True))
+
+
+def changed_share(
+    before: PerturbationTable, after: PerturbationTable, counts: Mapping[int, int]
+) -> float:
+    """The expected share of cells that another table gives another value, with the same keys.
+
+    >>> one, other = (DesignWish(max_noise=1, variance=Decimal(v)).table() for v in ("0.5", "0.4"))
+    >>> changed_share(one, one, {3: 10}), 0 < changed_share(one, other, {3: 10}) < 0.3
+    (0.0, True)
+    """
+    changed = 0.0
+    for count, cells in counts.items():
+        same = np.full(len(_COMPARED_KEYS), count)
+        differs = before.lookup(same, _COMPARED_KEYS) != after.lookup(same, _COMPARED_KEYS)
+        changed += cells * float(differs.mean())
+    return changed / sum(counts.values())
 
 
 #: What the sliders reach; the library itself goes further.

@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import numpy as np
 from fastapi import APIRouter, Depends, Request, Response
 
 from discreet import perturb
 from discreet.assessment import Quality, actual_quality, expected_quality, published_values
 from discreet.errors import DiscreetError, Problem
 from discreet.protection.protocol import all_of
-from discreet.tables import CellStatus, ProtectedTable, Table
+from discreet.tables import ProtectedTable, Table
 from discreet.tabulation import Query
 from discreet_service.audit import AuditKind, LogMode, LogVerdict
 from discreet_service.permissions import Permission, Principal
@@ -40,6 +39,7 @@ from discreet_service.studio.design_wishes import (
     DesignFields,
     assessed,
     offered_variance,
+    published_counts,
 )
 from discreet_service.web import (
     NavigationEntry,
@@ -57,7 +57,6 @@ from discreet_service.web import (
 
 #: Cells that are shown one by one.
 SHOWN_CELLS = 100
-_SHOWN = (CellStatus.published, CellStatus.zero_or_changed_to_zero)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -105,14 +104,12 @@ def released_effect(
 def _expected(title: str, table: ProtectedTable, designs: Sequence[AssessedDesign]) -> DesignEffect:
     if table.figures or table.value.dtype.kind != "i":
         raise ServiceError("not a table of counts", "invalid-input", "table")
-    # Published counts, without zeros and without what is hidden.
-    shown = table.value[np.isin(table.status, _SHOWN) & (table.value > 0)]
-    values, cells = np.unique(shown, return_counts=True)
-    if not values.size:
+    counts = published_counts(table)
+    if not counts:
         raise ServiceError("the table has no counts", "invalid-input", "table")
-    counts = dict(zip(values.tolist(), cells.tolist(), strict=True))
     expected = [expected_quality(design.table, counts) for design in designs]
-    return DesignEffect(title=title, true=False, expected=expected, all_cells=len(shown))
+    return DesignEffect(title=title, true=False, expected=expected,
+                        all_cells=sum(counts.values()))  # fmt: skip
 
 
 def dataset_effect(

@@ -10,11 +10,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import BaseModel, Field
 
+from discreet_service.people import ProposalKind, ProposalState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.policies import PoliciesInForce, policy_history, refused_tables
 from discreet_service.problems import ServiceError
 from discreet_service.queries import said_in
 from discreet_service.service import Service
+from discreet_service.studio.policy_sentences import flat_values, limit_words, written_value
 from discreet_service.web import (
     Cell,
     KnownVisit,
@@ -121,44 +123,33 @@ def propose_by_form(
     return back_to("/approvals")
 
 
-@router.get("/{dataset}/{version}/changes/{digest}")
-def show_change(dataset: str, version: str, digest: _Digest, visit: _Approver) -> Response:
-    """What a proposed policy would change, for the second person. CONFIDENTIAL."""
-    in_force = _in_force(visit.service, dataset, version)
-    with visit.service.database.reading() as connection:
-        proposed = in_force.proposed(connection, dataset, digest)
-        now = in_force.policy(connection, dataset, version)
-    if proposed.document.version != version:
-        raise ServiceError("policy not found", "not-proposed", "digest")
-    # What differs between two policies: its name, what it is, what it becomes.
-    before = dict(_flat(now.model_dump(mode="json")))
-    after = dict(_flat(proposed.document.model_dump(mode="json")))
-    spoken = words("policy", visit.language)
-    rows = [
-        (Cell(name, look="code"), _written(before.get(name, "–")), _written(after.get(name, "–")))
-        for name in dict.fromkeys([*before, *after])
-        if before.get(name) != after.get(name)
-    ]
-    parts = [
-        Part("note", "signer", [Cell(proposed.signer, look="code")]),
-        Part("note", "digest", [Cell(digest, look="code")], look="quiet"),
-        PageTable(("limit", "now", "then"), rows, "differences", "changes", "no_changes"),
-        Part("source", "document", text=proposed.text, name="POLICY.toml"),
-        Part("buttons", values=[Cell(spoken["decide"], "/approvals", look="main")]),
-    ]
-    about = f" {proposed.document.revision}: {dataset} {version}"
-    return _part_page(visit, dataset, version, parts, "title_change", about)
-
-
 @router.get("/{dataset}/{version}/refusals/{digest}")
 def show_refusal(dataset: str, version: str, digest: _Digest, visit: _Explainer) -> Response:
     """Why a table was refused, and the form to answer it nevertheless. CONFIDENTIAL."""
+    parts, refusing = refusal_parts(visit, dataset, version, digest)
+    if visit.principal.may(Permission.refusals_override, dataset):
+        firm = ", ".join(sorted(refusing & _FIRM))
+        lead = ["override_about", Part("term", "what_override", text="override"),
+                *([Part("note", "firm", [firm], look="care")] if firm else [])]  # fmt: skip
+        parts.append(PageForm(path=visit.url.path, model=OverrideWanted, send="override",
+                          heading="override", parts=lead))  # fmt: skip
+    return _part_page(visit, dataset, version, parts, "title_refusal", f": {dataset} {version}")
+
+
+def refusal_parts(
+    visit: Visit, dataset: str, version: str, digest: str
+) -> tuple[list[Any], set[str]]:
+    """Why a table was refused and what it asks for, and the rules that refused it. CONFIDENTIAL.
+
+    The parts of a page have the words of `policy`.
+    """
     visit.service.datasets.record(dataset, version)
     refusal = explained_refusal(visit, dataset, version, digest)
     logged = visit.service.query_log.search(dataset=dataset, digest=digest, size=1).rows
     spoken, failed = words("policy", visit.language), ("refused", "failed")
+    meaning = words("dashboard", visit.language)
     rules = [
-        (one["rule"],
+        (f"{one['rule']}: {meaning.get(one['rule'], '')}",
          Cell(spoken[f"outcome_{one['outcome']}"], tag="problem" * (one["outcome"] in failed)),
          one["explanation"] or "–")
         for one in refusal["rules"]
@@ -177,14 +168,7 @@ def show_refusal(dataset: str, version: str, digest: _Digest, visit: _Explainer)
                 for place, name, levels, codes in query]  # fmt: skip
         columns = ("variable", "part", "level", "codes")
         parts.append(PageTable(columns, rows, "query", "asked", ""))
-    if visit.principal.may(Permission.refusals_override, dataset):
-        refusing = {one["rule"] for one in refusal["rules"] if one["outcome"] in failed}
-        firm = ", ".join(sorted(refusing & _FIRM))
-        lead = ["override_about", Part("term", "what_override", text="override"),
-                *([Part("note", "firm", [firm], look="care")] if firm else [])]  # fmt: skip
-        parts.append(PageForm(path=visit.url.path, model=OverrideWanted, send="override",
-                          heading="override", parts=lead))  # fmt: skip
-    return _part_page(visit, dataset, version, parts, "title_refusal", f": {dataset} {version}")
+    return parts, {one["rule"] for one in refusal["rules"] if one["outcome"] in failed}
 
 
 @router.post("/{dataset}/{version}/refusals/{digest}")
@@ -240,10 +224,6 @@ def _part_page(
                        up=(path_to("policies", dataset, version), above))  # fmt: skip
 
 
-def _written(value: Any) -> str:
-    return f"{value:,}" if type(value) is int else str(value)
-
-
 def _check_any(principal: Principal, dataset: str = "") -> None:
     if not any(principal.may(item, dataset) for item in POLICY_PERMISSIONS):
         check_allowed(principal, Permission.refusals_explain, dataset)
@@ -264,6 +244,10 @@ def _policy_page(
 ) -> Response:
     _check_any(visit.principal, dataset)
     in_force, language = _in_force(visit.service, dataset, version), visit.language
+    proposals = visit.service.approvals.proposals(
+        visit.principal, ProposalState.open, kind=ProposalKind.policy_change
+    )
+    changes = {one.digest: path_to("approvals", one.id) for one in proposals}
     approves = visit.principal.may(Permission.policies_approve, dataset)
     explains = visit.principal.may(Permission.refusals_explain, dataset)
     with visit.service.database.reading() as connection:
@@ -271,8 +255,9 @@ def _policy_page(
         states = policy_history(connection, dataset, version)
         refused = refused_tables(connection, dataset, version) if explains else []
     spoken, here = words("policy", language), path_to("policies", dataset, version)
-    limits = [(Cell(name, look="code"), _written(value))
-              for name, value in _flat(signed.document.public()) if name not in _KNOWN]  # fmt: skip
+    public = flat_values(signed.document.public())
+    limits = [(limit_words(name, language), written_value(value, language))
+              for name, value in public if name not in _KNOWN]  # fmt: skip
     parts: list[Any] = [
         PageTable(("limit", "value"), limits, "public", "limits"),
         Part("note", "limits_about", look="quiet"),
@@ -286,8 +271,7 @@ def _policy_page(
         (
             str(one.revision),
             [Cell(spoken[one.state], tag="good" * (one.state == "active")),
-             *([Cell(spoken["look"], f"{here}/changes/{one.digest}")]
-               if one.state == "proposed" and approves else ())],
+             *([Cell(spoken["look"], changes[one.digest])] if one.digest in changes else ())],
             time_text(one.activated),
             time_text(one.retired),
             Cell(one.signer, look="code"),
@@ -344,20 +328,4 @@ def _asked(
                     if 0 < number < len(variable.cuts)
                 )
             found.append((place, name, levels, ", ".join(map(str, one["codes"] or []))))
-    return found
-
-
-def _flat(told: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in told.items():
-        where = f"{above}.{name}" if above else str(name)
-        if isinstance(value, Mapping):
-            found += _flat(value, where)
-        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            for at, each in enumerate(value, 1):
-                found += _flat(each, f"{where} {at}")
-        elif isinstance(value, list):
-            found.append((where, ", ".join(map(str, value)) or "–"))
-        else:
-            found.append((where, "–" if value is None else value))
     return found

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from .access import visit_with as visit_with
     from .addresses import address_of as address_of
     from .addresses import read_address as read_address
+    from .approvals import ProposalId as ProposalId
+    from .approvals import decide_proposal as decide_proposal
     from .audit import AuditSearch as AuditSearch
     from .audit import LogSearch as LogSearch
     from .audit import search_audit as search_audit

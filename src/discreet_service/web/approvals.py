@@ -4,26 +4,16 @@ they saw.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Path, Query, Response
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from discreet_service.people import KINDS, Proposal, ProposalKind, ProposalState
-from discreet_service.permissions import ALL, Permission
+from discreet_service.people import Proposal, ProposalKind, ProposalState
 from discreet_service.web.access import KnownVisit, Visit
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, iso_time, page
+from discreet_service.web.pages import iso_time
 
 router = APIRouter(tags=["approvals"])
-NAVIGATION = NavigationEntry(
-    path="/approvals",
-    place=130,
-    permissions=(
-        Permission.parameters_activate,
-        Permission.policies_approve,
-        Permission.refusals_override,
-    ),
-)
 
 ProposalId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number of the proposal")]
 _DIGEST = "^[0-9a-f]{64}$"
@@ -63,74 +53,23 @@ def get_proposal(proposal: ProposalId, visit: KnownVisit) -> dict[str, Any]:
 @router.post("/api/v1/proposals/{proposal}:approve")
 def approve_proposal(proposal: ProposalId, body: ApprovalBody, visit: KnownVisit) -> dict[str, Any]:
     """Agree as the second person: it is done at once, or not at all."""
-    return _shown(_decided(visit, proposal, "approve", body.digest))
+    return _shown(decide_proposal(visit, proposal, "approve", body.digest))
 
 
 @router.post("/api/v1/proposals/{proposal}:reject")
 def reject_proposal(proposal: ProposalId, body: RejectionBody, visit: KnownVisit) -> dict[str, Any]:
     """Say no as the second person."""
-    return _shown(_decided(visit, proposal, "reject", body.reason))
+    return _shown(decide_proposal(visit, proposal, "reject", body.reason))
 
 
 @router.post("/api/v1/proposals/{proposal}:withdraw")
 def withdraw_proposal(proposal: ProposalId, visit: KnownVisit) -> dict[str, Any]:
     """Take back what one proposed oneself."""
-    return _shown(_decided(visit, proposal, "withdraw", ""))
+    return _shown(decide_proposal(visit, proposal, "withdraw", ""))
 
 
-@router.get("/approvals", include_in_schema=False)
-def show_approvals(visit: KnownVisit) -> Response:
-    """The page of what waits."""
-    found = visit.service.approvals.proposals(visit.principal)
-    kinds = {kind: getattr(facts, visit.language) for kind, facts in KINDS.items()}
-    waiting = [item for item in found if item.state is ProposalState.open]
-    return page(
-        visit,
-        "approvals",
-        waiting=waiting,
-        over=[item for item in found if item.state is not ProposalState.open][:50],
-        kinds=kinds,
-        mine={item.id for item in waiting if item.proposer == visit.principal.name},
-        # Whom a decision is offered; `Approvals` looks again, and closer.
-        decides={
-            item.id
-            for item in waiting
-            if item.proposer != visit.principal.name
-            and visit.principal.may(KINDS[item.kind].approve, item.dataset or ALL)
-        },
-        contents={item.id: content_address(item) for item in found},
-    )
-
-
-def content_address(proposal: Proposal) -> str:
-    """The page that shows what is to be agreed on; empty if there is none."""
-    if proposal.kind is ProposalKind.release_publication:
-        release, _, place = proposal.subject.partition(":")
-        programme, _, draft = place.partition("/")
-        return f"/programmes/{programme}/drafts/{draft}?release={release}"
-    dataset, _, rest = proposal.subject.partition("@")
-    version = rest.partition(":")[0]
-    pages = {ProposalKind.policy_change: "changes", ProposalKind.refusal_override: "refusals"}
-    if proposal.kind not in pages:
-        return ""
-    return f"/policies/{dataset}/{version}/{pages[proposal.kind]}/{proposal.digest}"
-
-
-@router.post("/approvals/{proposal}", include_in_schema=False)
-def decide_by_form(
-    proposal: ProposalId,
-    visit: FormVisit,
-    act: Annotated[Literal["approve", "reject", "withdraw"], Form()],
-    digest: Annotated[str, Form(pattern=_DIGEST)],
-    reason: Annotated[str, Form(max_length=10_000)] = "",
-) -> Response:
-    """Agree, say no, or take back."""
-    said = {"approve": digest, "reject": reason, "withdraw": ""}[act]
-    _decided(visit, proposal, act, said)
-    return back_to("/approvals")
-
-
-def _decided(visit: Visit, number: str, act: str, said: str) -> Proposal:
+def decide_proposal(visit: Visit, number: str, act: str, said: str) -> Proposal:
+    """Approve with the digest of what was seen, reject with a reason, or withdraw."""
     approvals = visit.service.approvals
     proposal = approvals.visible(visit.principal, number)
     if act == "approve":

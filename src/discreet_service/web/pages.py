@@ -47,6 +47,7 @@ class NavigationEntry:
     path: str  # Without its slash it is the name of its word, too
     place: int  # Entries stand in the order of their places
     permissions: tuple[Permission, ...]  # Whoever has one of them finds the page there
+    count: Callable[[Visit], int] | None = None  # How much waits there for somebody
 
     @property
     def word(self) -> str:
@@ -95,7 +96,7 @@ def page(
     said_in: str = "",
     **values: Any,
 ) -> HTMLResponse:
-    """A page."""
+    """A page. `said_in` names where its words are; of several places the last one wins."""
     language, principal, session = visit.language, visit.principal, visit.login
     cookie = session_cookie(visit) if session is not None else None
     entries: Sequence[NavigationEntry] = visit.app.state.navigation
@@ -104,7 +105,9 @@ def page(
         if "title" in _all_words().get(entry.word, ()):
             titles[entry.word] = words(entry.word, language)["title"]
     layout = {**titles, **words("base", language)}
-    spoken = {**layout, **words(said_in or template, language)}
+    spoken = dict(layout)
+    for name in (said_in or template).split():
+        spoken |= words(name, language)
     shown = {
         "layout": PageWords(layout),
         "words": PageWords(spoken),
@@ -117,7 +120,11 @@ def page(
         "principal": principal,
         "csrf": None if cookie is None else visit.service.sessions.csrf_token(cookie),
         "roles": {name: getattr(role, language) for name, role in ROLES.items()},
-        "navigation": [one for one in entries if any(map(principal.may, one.permissions))],
+        "navigation": [
+            (one, one.count(visit) if one.count is not None and session is not None else 0)
+            for one in entries
+            if any(map(principal.may, one.permissions))
+        ],
         "Permission": Permission,
     }
     text = _environment().get_template(f"{template}.html").render(shown | values)

@@ -76,6 +76,12 @@ class StudioReaders:
         assert answer.headers["content-type"].startswith("text/html")
         return answer.text
 
+    def proposal(self, name: str) -> str:
+        """The path of the newest proposal that somebody sees under Approvals."""
+        found = re.search(r'href="(/approvals/[0-9a-f]{32})"', self.page("/approvals", name))
+        assert found, name
+        return found[1]
+
     def close(self) -> None:
         self.service.close()
 

@@ -80,11 +80,9 @@ class Office(StudioReaders):
 
     def agree(self, name: str) -> None:
         """Agree, as the second person, to what waits."""
-        page = self.page("/approvals", name)
-        path = re.search(r'action="(/approvals/[0-9a-f]{32})"', page)
-        assert path
-        fields = form_of(page, path[1]) | {"act": "approve"}
-        done = self.browser(name).post(path[1], data=fields, headers=HTML)
+        path = self.proposal(name)
+        fields = form_of(self.page(path, name), path) | {"act": "approve"}
+        done = self.browser(name).post(path, data=fields, headers=HTML)
         assert done.status_code == 303, done.text
 
     def send(self, path: str, page: str = "", name: str = "paul", **fields: Any) -> Any:
@@ -441,9 +439,11 @@ def test_publishing_says_first_what_changes_and_then_does_it(office: Office) -> 
     done = office.browser("paul").post(f"{here}/publish", data=fields, headers=HTML)
     assert (done.status_code, done.headers["location"]) == (303, "/approvals")
     assert service.releases.release("people").identity == before
-    mine = office.page("/approvals", "paul")
-    assert "Publication of a release" in mine
+    mine = office.page(office.proposal("paul"), "paul")
+    assert "Publication of a release: people" in mine
     assert f"{here}?release=people" in mine
+    assert "Safe to publish:" in mine
+    assert text_of(mine, "tally-changed") == "1"
     office.agree("petra")
     after = service.releases.release("people").identity
     assert after != before

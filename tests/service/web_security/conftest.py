@@ -34,7 +34,8 @@ class ServedPeople:
         self.service.__dict__["users"] = Users(
             self.service.database, self.service.trail, self.clock, QUICK
         )
-        names = ("status", "pages", "keys", "people", "login", "approvals")
+        names = ("status", "pages", "keys", "people", "login", "approvals",
+                 "discreet_service.studio.approvals")  # fmt: skip
         self.app: FastAPI = create_app(self.service, names)
         self.base = settings.base_url
 

@@ -152,12 +152,18 @@ def test_proposals_by_interface_and_page(served: Any) -> None:
     third = proposed("census@3")
     page = otto.get("/approvals", headers={"Accept": "text/html"}).text
     assert "<b>variables" not in page
-    assert "census@3" in page
-    answer = otto.submit("/approvals", f"/approvals/{third}", act="approve", reason="")
-    assert answer.status_code == 303
+    assert "Change of a policy: census 3" in page
+    path = f"/approvals/{third}"
+    shown = otto.get(path, headers={"Accept": "text/html"}).text
+    # What cannot be shown, here a policy that is not there, is not offered for approval.
+    assert 'role="alert"' in shown
+    assert 'value="reject"' in shown
+    assert 'value="approve"' not in shown
+    assert otto.submit(path, path, act="reject", reason="").status_code == 422
+    assert otto.post(f"/api/v1/proposals/{third}:approve", json={"digest": DIGEST}).is_success
     assert done == [first, third]
     fourth = proposed("census@4")
-    anna.submit("/approvals", f"/approvals/{fourth}", act="withdraw")
+    anna.submit(f"/approvals/{fourth}", f"/approvals/{fourth}", act="withdraw")
     assert anna.get(f"/api/v1/proposals/{fourth}").json()["state"] == "withdrawn"
     states = otto.get("/api/v1/proposals", params={"state": "approved"}).json()["proposals"]
     assert {each["id"] for each in states} == {first, third}

@@ -1,0 +1,129 @@
+"""Verdicts: a report begins with its answer and the reasons; each number says what is good, and
+what follows if it is not. What was not examined is never called safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from discreet.publication import number_text
+from discreet_service.studio.design_wishes import BORNE
+from discreet_service.web import PageWords, words
+
+Grade = Literal["good", "care", "bad", "unknown"]
+#: The largest share of counts that attacks determine, of a release that is safe: what rates show
+#: when there are none, for they are given in steps.
+_DETERMINED = 0.001
+#: Findings of attacks that speak against a release, and others that somebody should look at.
+_AGAINST, _NOTED = ("twins", "contradictions", "uncounted"), ("official", "shared", "whole")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A number of a report."""
+
+    name: str  # Its name among the words of verdicts, and in the page
+    value: str  # As it is written
+    grade: Grade  # Whether it is good
+    language: str
+
+    @property
+    def label(self) -> str:
+        """What it measures."""
+        return words("verdicts", self.language)[self.name]
+
+    @property
+    def good_if(self) -> str:
+        """When it is good."""
+        return words("verdicts", self.language)[f"{self.name}_good"]
+
+    @property
+    def otherwise(self) -> str:
+        """What follows if it is not."""
+        return words("verdicts", self.language)[f"{self.name}_bad"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The answer of a report, as a part of a page."""
+
+    measures: Sequence[Measure]
+    language: str
+    asked: str = "publish"  # The word of its question
+    examined: bool = True  # Whether anything was examined
+    open: bool = False  # Whether its numbers are shown at once
+    name: str = "verdict-title"  # Its name in the page
+
+    template = "verdict"
+
+    @property
+    def grade(self) -> Grade:
+        """The worst of all; unknown if something was not examined."""
+        grades: set[Grade] = {one.grade for one in self.measures}
+        if "bad" in grades:
+            return "bad"
+        if not self.examined or "unknown" in grades:
+            return "unknown"
+        return "care" if "care" in grades else "good"
+
+    @property
+    def look(self) -> str:
+        """Its class in the page."""
+        return {"good": "good", "bad": "problem"}.get(self.grade, "care")
+
+    @property
+    def heads(self) -> PageWords:
+        """The words of its table."""
+        return PageWords(words("verdicts", self.language))
+
+    @property
+    def question(self) -> str:
+        """What it answers."""
+        return words("verdicts", self.language)[f"ask_{self.asked}"]
+
+    @property
+    def answer(self) -> str:
+        """Yes, no, or not examined."""
+        return words("verdicts", self.language)[f"answer_{self.grade}"]
+
+    @property
+    def reasons(self) -> list[str]:
+        """What speaks against it, or what should be looked at; or that nothing does."""
+        spoken = words("verdicts", self.language)
+        found = [f"{one.label}: {one.value}. {one.otherwise}"
+                 for grade in ("bad", "unknown", "care")
+                 for one in self.measures if one.grade == grade]  # fmt: skip
+        found += [] if self.examined else [spoken["not_attacked"]]
+        return found or [spoken[f"nothing_{self.asked}"]]
+
+
+def release_verdict(told: Mapping[str, Any], language: str) -> Verdict:
+    """Whether a preview is safe to publish, by what attacks found and by its quality report."""
+    attacks, quality = told["attacks"], told["quality"]
+    measures: list[Measure] = []
+
+    def measure(name: str, value: str, grade: Grade) -> None:
+        measures.append(Measure(name=name, value=value, grade=grade, language=language))
+
+    if attacks is not None:
+        spoken = words("verdicts", language)
+        for name, most, decimals in (("average", BORNE, 0), ("determined", _DETERMINED, 1)):
+            share = attacks[name]
+            if share is None:
+                measure(name, spoken["unknown_value"], "unknown")
+            else:
+                text = f"{number_text(100 * share, decimals, language)} %"
+                measure(name, text, "good" if share <= most else "bad")
+        for name in (*_AGAINST, *_NOTED):
+            worse: Grade = "bad" if name in _AGAINST else "care"
+            measure(name, number_text(attacks[name], 0, language),
+                    worse if attacks[name] else "good")  # fmt: skip
+    if quality is not None:
+        shown = quality["shown"]
+        measure("blocked", number_text(shown["blocked"], 0, language),
+                "care" if shown["blocked"] else "good")  # fmt: skip
+    warnings = len(told.get("warnings", ()))
+    measure("warnings", number_text(warnings, 0, language), "care" if warnings else "good")
+    return Verdict(measures=measures, language=language, examined=attacks is not None)
