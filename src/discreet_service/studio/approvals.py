@@ -35,6 +35,7 @@ from discreet_service.web import (
     PageWords,
     Part,
     ProposalId,
+    Value,
     Visit,
     back_to,
     compare_draft,
@@ -118,7 +119,7 @@ def show_approvals(
         visit.principal, ProposalState(state) if state else None
     )
     looks = {ProposalState.approved: "good", ProposalState.rejected: "problem"}
-    rows = [
+    rows: list[tuple[Value, ...]] = [
         (
             Cell(proposal_title(visit, one), path_to("approvals", one.id)),
             one.reason,
@@ -257,11 +258,13 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
 def _set_effect(visit: Visit, used: ParameterSet, designs: list[AssessedDesign]) -> list[Any]:
     """How many published cells would get another value, expected from published counts."""
     service, language = visit.service, visit.language
-    spoken, parts, (named, stated) = words("approvals", language), [], users_of(visit, used)
+    spoken, (named, stated) = words("approvals", language), users_of(visit, used)
+    parts: list[Any] = []
     parts += [Part("note", "stop", [f"{', '.join(named)}."], look="problem")] if named else []
     parts += [Part("note", "stated", [f"{', '.join(stated)}."])] if stated else []
     parts += [] if named or stated else ["no_users"]
-    rows, cells, changed = [], 0, 0.0
+    rows: list[tuple[Value, ...]] = []
+    cells, changed = 0, 0.0
     for listed in service.releases.tables().values():
         release = service.releases.release(listed.release)
         origin = service.publications.origin(release.id, release.identity)

@@ -1,19 +1,17 @@
-"""Home: data sets and releases for readers, for staff also jobs, what waits for their decision, and
-alerts; and the language of the pages.
+"""Home: the work list of whoever logged in, data sets and releases for all; and the language of
+the pages.
 """
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Response
 
-from discreet_service.jobs import JobState
-from discreet_service.people import KINDS, ProposalState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
+from discreet_service.studio.work_list import last_acts, work_items
 from discreet_service.web import (
     LANGUAGE_COOKIE,
     OpenVisit,
@@ -23,53 +21,34 @@ from discreet_service.web import (
     list_releases,
     own_place,
     page,
-    words,
 )
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 
 _YEAR = 365 * 24 * 3600
-
-
-#: Who is told what is wrong.
-_STAFF = (Permission.status_read, Permission.releases_publish, Permission.datasets_publish)
-_NEWEST = 5
+_NEWEST, _UNDER_WAY = 5, 8
 
 
 @router.get("/")
 def show_home(visit: OpenVisit) -> Response:
     """The first page: what there is, and what waits for the one who looks."""
-    service, principal, language = visit.service, visit.principal, visit.language
+    service, principal = visit.service, visit.principal
     datasets, releases = [], []
     if principal.may(Permission.catalogue_read):
         datasets = list_datasets(visit)["datasets"]
     if principal.may(Permission.releases_read):
-        releases = list_releases(visit, language, 1, _NEWEST)["releases"]
-    # What concerns the one who looks.
-    known = principal.kind == "session"
-    mine = known and principal.may(Permission.jobs_own)
-    jobs = service.jobs.jobs(principal.name, size=_NEWEST).jobs if mine else ()
-    failed = (
-        service.jobs.jobs(principal.name, state=JobState.failed, size=_NEWEST).jobs if mine else ()
-    )
-    proposals = service.approvals.proposals(principal, ProposalState.open) if known else ()
-    staff = known and any(map(principal.may, _STAFF))
-    unserved = sorted(service.releases.refused().items()) if staff else []
+        releases = list_releases(visit, visit.language, 1, _NEWEST)["releases"]
+    mine = principal.kind == "session"
+    items = work_items(visit) if mine else []
     return page(
         visit,
         "home",
         datasets=datasets,
         releases=releases,
         example=first_table(service, principal),
-        jobs=jobs,
-        failed=failed,
-        states=words("job_states", language),
-        kinds=words("job_kinds", language),
-        waiting=[one for one in proposals if one.proposer != principal.name],
-        proposal_kinds={kind: getattr(facts, language) for kind, facts in KINDS.items()},
-        staff=staff,
-        # Names of folders only: places are nobody's business.
-        unserved=[(PurePath(folder).name, why) for folder, why in unserved],
+        waiting=[one for one in items if one.waits],
+        under_way=[one for one in items if not one.waits][:_UNDER_WAY],
+        last=last_acts(visit) if mine else [],
     )
 
 

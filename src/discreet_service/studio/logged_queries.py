@@ -10,7 +10,7 @@ from typing import Any
 from discreet_service.audit import LogVerdict
 from discreet_service.policies import AskedTable
 from discreet_service.problems import ServiceError
-from discreet_service.queries import PreparedQuery, said_in, title_of, universe_of
+from discreet_service.queries import PreparedQuery, said_in, universe_of
 from discreet_service.service import Service
 from discreet_service.web import Visit, words
 
@@ -52,7 +52,14 @@ def query_words(service: Service, query: Mapping[str, Any], language: str) -> st
         names = [str(one["variable"]) for part in ("by", "where") for one in query.get(part, ())]
         return ", ".join([str(query.get("unit", query.get("dataset", "–"))), *names])
     unit = prepared.version.units[prepared.query.unit]
-    title = title_of(prepared.query, unit)[language]
+    title = said_in(unit.label, language, unit.name)
+    by = []
+    for one in prepared.query.by:
+        variable = unit.variables[one.variable]
+        levels = ", ".join(variable.level(number).name for number in one.levels)
+        name = variable.tree.title(language)
+        by.append(f"{name} ({levels})" if len(variable.levels) > 1 else name)
+    title += words("log", language)["by"] + ", ".join(by) if by else ""
     filtered = said_in(universe_of(prepared.query, unit, {}), language)
     return f"{title} ({filtered})" if filtered else title
 

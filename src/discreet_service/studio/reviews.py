@@ -34,7 +34,6 @@ from discreet_service.web import (
 )
 
 router = APIRouter(prefix="/reviews", tags=["studio"], include_in_schema=False)
-NAVIGATION = NavigationEntry(path="/reviews", place=100, permissions=(Permission.outputs_review,))
 
 _Reviewer = Annotated[Visit, Depends(visit_with(Permission.outputs_review))]
 _OutputsReviewForm = Annotated[Visit, Depends(form_visit_with(Permission.outputs_review))]
@@ -49,6 +48,19 @@ _OPEN, _ALL = "open", "all"
 _STATES = (_OPEN, *(one.value for one in State), _ALL)
 #: Whose: all, those that wait for me, those in which I took part, and those in which I did not.
 _WHOSE = ("all", "waiting", "mine", "others")
+
+
+def waiting_submissions(visit: Visit) -> list[QueueRow]:
+    """The submissions that wait for somebody's check, the riskiest first."""
+    service, principal = visit.service, visit.principal
+    if service.settings.reviews is None or not principal.may(Permission.outputs_review):
+        return []
+    return [row for row in service.reviews.rows(principal)
+            if _is_whose(row, "waiting", principal.name)]  # fmt: skip
+
+
+NAVIGATION = NavigationEntry(path="/reviews", place=100, permissions=(Permission.outputs_review,),
+                             count=lambda visit: len(waiting_submissions(visit)))  # fmt: skip
 
 
 @router.get("")

@@ -31,9 +31,18 @@ from discreet_service.web import (
 )
 
 router = APIRouter(prefix="/submissions", tags=["studio"], include_in_schema=False)
-NAVIGATION = NavigationEntry(
-    path="/submissions", place=90, permissions=(Permission.outputs_submit,)
-)
+
+
+def _asked(visit: Visit) -> int:
+    """How many of one's own submissions wait for an answer, or to be revised."""
+    if visit.service.settings.reviews is None:
+        return 0
+    return sum(bool(one.question) or one.state in (State.change, State.subject)
+               for one in visit.service.reviews.own(visit.principal))  # fmt: skip
+
+
+NAVIGATION = NavigationEntry(path="/submissions", place=90, count=_asked,
+                             permissions=(Permission.outputs_submit,))  # fmt: skip
 
 _Researcher = Annotated[Visit, Depends(visit_with(Permission.outputs_submit))]
 _OutputsSubmitForm = Annotated[Visit, Depends(form_visit_with(Permission.outputs_submit))]

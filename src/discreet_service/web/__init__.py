@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .kept_answers import add_kept_answers as add_kept_answers
     from .lists import Act as Act
     from .lists import Cell as Cell
+    from .lists import Fold as Fold
     from .lists import PageTable as PageTable
     from .lists import Part as Part
     from .lists import Value as Value

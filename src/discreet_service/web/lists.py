@@ -41,8 +41,16 @@ class Cell:
     download: bool = False  # Whether the link is a file to keep
 
 
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What is one click away: a word, and the lines behind it."""
+
+    word: str
+    lines: Sequence[str]
+
+
 #: What stands in a place of a page: several things stand side by side.
-Value = str | Cell | Act | Sequence[str | Cell | Act]
+Value = str | Cell | Act | Fold | Sequence[str | Cell | Act | Fold]
 
 
 @dataclass(frozen=True, slots=True)

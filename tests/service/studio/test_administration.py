@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import html
+import io
 import re
 from typing import Any
 
 import pytest
 
+from discreet_service.audit import AuditKind
+from discreet_service.permissions import Grant
+from discreet_service.web import words
 from tests.service.studio.conftest import GERMAN, text_of
 
 
 def _seqs(text: str) -> list[int]:
-    return [int(each) for each in re.findall(r'<tr><th scope="row"[^>]*>(\d+)</th>', text)]
+    """The numbers of all entries that a page holds, folded or not, in their order."""
+    return [int(number) for number in re.findall(r"<li><code>(\d+) · 20", text)]
+
+
+def _rows(text: str) -> list[list[str]]:
+    part = text[text.index('<table id="rows"') :]
+    rows = re.findall(r"<tr>(.*?)</tr>", part[: part.index("</table>")], re.DOTALL)[1:]
+    cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows)
+    return [[html.unescape(re.sub(r"<[^>]+>", " ", cell)).strip() for cell in row] for row in cells]
 
 
 def test_trail_is_what_the_interface_gives(readers: Any) -> None:
@@ -24,6 +38,63 @@ def test_trail_is_what_the_interface_gives(readers: Any) -> None:
         assert ("No matching entries." in text) is (not told)
     assert told == []
     assert _seqs(readers.page("/administration/trail?kind=login&person=otto&about=", "otto"))
+
+
+def test_trail_speaks_in_words_and_folds_what_is_one_act(readers: Any) -> None:
+    """What was done, by whom; a use that two persons agreed on is one row, with its raw codes."""
+    text = readers.page("/administration/trail?person=carl&about=census%401", "otto")
+    [row] = _rows(text)
+    assert row[1] == "carl"
+    assert row[2] == ("approved: Use of a parameter set, census 1; "
+                      "brought parameter set census 1 into use")  # fmt: skip
+    assert re.search(r"· parameters_activated · carl · census@1 · digest: [0-9a-f]{64}", row[3])
+    german = _rows(readers.page("/administration/trail?kind=approved&about=housing%401", "otto", **GERMAN))
+    assert german[0][2] == "hat zugestimmt: Einsatz eines Parametersatzes, housing 1"
+
+
+def test_each_kind_of_act_has_words() -> None:
+    for language in ("en", "de"):
+        spoken = words("acts", language).keys() - {name for name in words("acts", language)
+                                                   if name.startswith("decision_")}  # fmt: skip
+        assert spoken == {one.value for one in AuditKind} == words("act_kinds", language).keys()
+
+
+def test_trail_of_some_days_and_its_file(readers: Any) -> None:
+    every = _seqs(readers.page("/administration/trail?kind=role_granted", "otto"))
+    day = (
+        readers.browser("otto")
+        .get("/api/v1/audit?kind=role_granted")
+        .json()["entries"][0]["at"][:10]
+    )
+    here = f"/administration/trail?kind=role_granted&since={day}&until={day}"
+    assert _seqs(readers.page(here, "otto")) == every
+    assert _seqs(readers.page("/administration/trail?until=2020-01-01", "otto")) == []
+    readers.page("/administration/trail?since=2020-13-01", "otto", 422)
+    answer = readers.browser("otto").get(f"{here}&format=csv")
+    assert answer.headers["content-type"].startswith("text/csv")
+    lines = list(csv.reader(io.StringIO(answer.content.decode("utf-8-sig"))))
+    assert [int(line[0]) for line in lines[1:]] == every
+    assert lines[1][3].startswith("granted ")
+    exported = readers.browser("otto").get("/api/v1/audit?kind=trail_exported").json()["entries"]
+    assert exported[0]["facts"] == {"entries": len(every)}
+
+
+def test_query_log_names_tables_in_words(readers: Any) -> None:
+    readers.page("/tables/census/result?unit=person&by=region:district,sex", "rita")
+    [row, *_] = _rows(readers.page("/administration/log?person=rita", "otto"))
+    assert row[1:4] == ["rita", "Persons by Region (district), Sex", "census 2022-1"]
+    assert row[4] == "answered"
+    answer = readers.browser("otto").get("/administration/log?format=csv&person=rita")
+    lines = list(csv.reader(io.StringIO(answer.content.decode("utf-8-sig"))))
+    assert lines[1][2] == "Persons by Region (district), Sex"
+
+
+def test_files_start_no_formula(readers: Any) -> None:
+    """A name that a sheet would take for a formula is written as a text."""
+    readers.add("@sum", Grant("requester"))
+    answer = readers.browser("otto").get("/administration/trail?about=%40sum&format=csv")
+    lines = list(csv.reader(io.StringIO(answer.content.decode("utf-8-sig"))))
+    assert {line[5] for line in lines[1:]} == {"'@sum"}
 
 
 def test_unknown_kind_is_refused(readers: Any) -> None:

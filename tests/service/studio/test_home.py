@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
+from discreet_service.people import ProposalKind
+from discreet_service.permissions import Grant, Principal
 from tests.helpers.rows import for_all_rows
 from tests.service.studio.conftest import GERMAN, HTML, text_of
 
@@ -19,7 +22,7 @@ def test_reader_sees_what_is_published(readers: Any) -> None:
     assert "Census (synthetic)" in text
     assert 'href="/tables/census"' in text
     assert 'href="/releases/census-2022"' in text
-    for word in ("My jobs", "Waiting for me", "Alerts"):
+    for word in ("Waiting for you", "In progress", "Your last actions"):
         assert word not in text
     assert _pages(text) == {"/tables", "/releases"}
 
@@ -46,6 +49,64 @@ def test_staff_is_told_of_releases_that_are_not_served(readers: Any) -> None:
     finally:
         broken.rmdir()
         readers.service.releases.look_again()
+
+
+def _work(text: str, heading: str) -> str:
+    """The part of the work list below a heading, in words."""
+    part = re.search(rf'<section[^>]*aria-labelledby="{heading}">(.*?)</section>', text, re.DOTALL)
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", part[1]).split())) if part else ""
+
+
+def _counted(text: str, path: str) -> str:
+    """What the navigation counts beside a page."""
+    found = re.search(rf'<a href="{path}"[^>]*>[^<]*<span class="count"[^>]*>(\d+)<', text)
+    return found[1] if found else ""
+
+
+def test_work_list_follows_a_proposal_from_hand_to_hand(fresh_readers: Any) -> None:
+    """It waits for the second person, is under way for the first, comes back, and is done."""
+    readers, approvals = fresh_readers, fresh_readers.service.approvals
+    sets = readers.service.parameter_sets
+    cora = Principal(name="cora", kind="session", grants=(Grant("custodian"),))
+    with readers.service.database.writing() as connection:
+        one = sets.show("census", "1")
+        made = approvals.propose(connection, ProposalKind.parameter_retirement, one.subject,
+                                 one.file, cora, "the census ends")  # fmt: skip
+    path = f"/approvals/{made.id}"
+    second, first = readers.page("/", "carl"), readers.page("/", "cora")
+    assert "Decide: End of a parameter set: census 1 cora until 20" in _work(second, "waiting")
+    assert f'<a href="{path}">' in second
+    assert _counted(second, "/approvals") == "1"
+    assert "Needs a second person: End of a parameter set: census 1" in _work(first, "under-way")
+    assert "proposed: End of a parameter set, census 1" in _work(first, "last")
+    assert _counted(first, "/approvals") == ""
+    assert "census 1" not in _work(readers.page("/", "rita"), "waiting")
+    carl = readers.browser("carl")
+    assert carl.submit(path, path, act="reject", reason="").status_code == 422
+    assert carl.submit(path, path, act="reject", reason="not this year").status_code == 303
+    back = readers.page("/", "cora", **GERMAN)
+    assert "Zurückgegeben: Außerdienststellung eines Parametersatzes: census 1 carl: not this year" \
+        in _work(back, "waiting")  # fmt: skip
+    assert _counted(readers.page("/", "carl"), "/approvals") == ""
+    assert "sent back: End of a parameter set, census 1" in _work(readers.page("/", "carl"), "last")
+
+
+def test_work_list_of_each_role(readers: Any) -> None:
+    """Each is told of what waits in the rooms that they may enter, and of no other."""
+    assert "Check submission 2: wages.do rosa, P7 wages" in _work(
+        readers.page("/", "vera"), "waiting"
+    )
+    assert _counted(readers.page("/", "vera"), "/reviews") == "1"
+    own = _work(readers.page("/", "rosa"), "under-way")
+    assert "Submission 2: wages.do waiting" in own
+    assert "Released: 1: persons.do" in own
+    ends = _work(readers.page("/", "adam"), "waiting")
+    assert "API key ends: created by command (dsc_" in ends
+    assert "demo-tool" in ends
+    for name in ("rita", "paul", "mira"):
+        waiting = _work(readers.page("/", name), "waiting")
+        assert "wages.do" not in waiting
+        assert "dsc_" not in waiting
 
 
 def test_language_is_chosen_and_kept(readers: Any) -> None:

@@ -1,0 +1,358 @@
+"""Audit trail, overrides and query log as pages: entries in words, those of one act folded, raw
+codes one click away. CONFIDENTIAL. Acts go the way of the interface, and are written down alike.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel, Field
+
+from discreet.publication import number_text
+from discreet_service.audit import AuditKind, LogVerdict
+from discreet_service.people import KINDS, ProposalKind
+from discreet_service.permissions import Permission
+from discreet_service.problems import ServiceError
+from discreet_service.studio.logged_queries import query_words
+from discreet_service.web import (
+    Act,
+    AuditSearch,
+    Cell,
+    Fold,
+    LogSearch,
+    Part,
+    Value,
+    Visit,
+    address,
+    check_allowed,
+    file_response,
+    form_visit_with,
+    iso_time,
+    list_page,
+    search_audit,
+    search_log,
+    verify_audit,
+    visit_with,
+    words,
+)
+
+router = APIRouter(prefix="/administration", tags=["studio"], include_in_schema=False)
+
+_Kind = TypeVar("_Kind", AuditKind, LogVerdict)
+_Auditor = Annotated[Visit, Depends(visit_with(Permission.audit_read))]
+_LogReader = Annotated[Visit, Depends(visit_with(Permission.log_read))]
+_AuditVerifyForm = Annotated[Visit, Depends(form_visit_with(Permission.audit_verify))]
+_Text = Annotated[str, Field(max_length=500)]
+_Day = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
+#: Entries and rows per page: what fits into a page of 150 kB; and of a file.
+_SIZE, _MOST_WRITTEN = 50, 10_000
+#: Entries of one act: of the same person, about the same, within so many milliseconds.
+_ONE_ACT = 60_000
+#: Numbers that say nothing to a reader, and acts of which a row tells all together.
+_CODES = re.compile(r"[/:]?\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b")
+_ALIKE = frozenset(("login", "logout"))
+#: What starts a formula where a file is opened as a sheet.
+_FORMULA = ("=", "+", "-", "@", "\t")
+
+
+class _Search(BaseModel):
+    """What is looked for, as a form sends it."""
+
+    person: _Text = ""
+    since: _Day = ""
+    until: _Day = ""
+    cursor: Annotated[int, Field(ge=1, lt=2**63)] | None = None
+    format: Literal["", "csv"] = ""
+
+    @property
+    def times(self) -> dict[str, Any]:
+        """The days as times: until the end of the last."""
+        try:
+            first, last = (datetime.fromisoformat(one).replace(tzinfo=UTC) if one else None
+                           for one in (self.since, self.until))  # fmt: skip
+        except ValueError:
+            raise ServiceError("not a day", "invalid-input", "since") from None
+        return {"since": first, "until": last and last + timedelta(days=1)}
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What the form shows filled in."""
+        return self.model_dump(exclude={"cursor", "format"})
+
+
+class _TrailFields(_Search):
+    kind: _Text = ""
+    about: _Text = ""
+
+
+class _LogFields(_Search):
+    dataset: _Text = ""
+    verdict: _Text = ""
+    digest: _Text = ""
+
+
+def subject_words(about: str) -> str:
+    """What an entry is about, without numbers that only machines read.
+
+    >>> subject_words("census@2"), subject_words("people:" + "0f" * 16 + "/" + "ab" * 16)
+    ('census 2', 'people')
+    """
+    return _CODES.sub("", about).replace("@", " ").strip()
+
+
+def act_words(entry: Mapping[str, Any], language: str) -> str:
+    """What somebody did, as a phrase without its subject.
+
+    >>> act_words({"kind": "role_granted", "about": "anna",
+    ...            "facts": {"role": "reader", "dataset": "*"}}, "en")
+    'granted anna the role reader (data sets: *)'
+    """
+    spoken = words("acts", language)
+    facts = {name: ", ".join(value) if isinstance(value, list) else value
+             for name, value in entry["facts"].items()}  # fmt: skip
+    kind = str(facts.get("kind", ""))
+    if kind in tuple(ProposalKind):
+        named = getattr(KINDS[ProposalKind(kind)], language)
+    else:
+        named = words("job_kinds", language).get(kind, kind)
+    decision = spoken.get(f"decision_{facts.get('decision')}", "")
+    known = _Known(facts | {"about": subject_words(entry["about"]), "kind": named,
+                            "decision": decision})  # fmt: skip
+    phrase = spoken.get(str(entry["kind"]), str(entry["kind"]))
+    return phrase.format_map(known).strip()
+
+
+class _Known(dict[str, Any]):
+    def __missing__(self, name: str) -> str:
+        return "–"
+
+
+def folded(entries: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Entries of one act together: the same person, about the same, at the same time.
+
+    Logins one after the other are told together, too.
+    """
+    group: list[Mapping[str, Any]] = []
+    for entry in entries:
+        if group and not _together(group[-1], entry):
+            yield group
+            group = []
+        group.append(entry)
+    if group:
+        yield group
+
+
+def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if one["kind"] in _ALIKE and other["kind"] in _ALIKE:
+        return True
+    same = all(one[name] == other[name] for name in ("person", "about"))
+    return same and abs(one["milliseconds"] - other["milliseconds"]) <= _ONE_ACT
+
+
+@router.get("/trail")
+def show_trail(visit: _Auditor, wanted: Annotated[_TrailFields, Query()]) -> Response:
+    """The audit trail, the newest first."""
+    return _trail_page(visit, wanted)
+
+
+@router.post("/trail/verify")
+def verify_trail(visit: _AuditVerifyForm) -> Response:
+    """Walk the trail and say whether it is whole; that it was done is an entry itself."""
+    check_allowed(visit.principal, Permission.audit_read)
+    verdict, spoken = verify_audit(visit), words("trail", visit.language)
+    word, look = ("whole", "good") if verdict["whole"] else ("broken", "problem")
+    counts = "; ".join(f"{spoken[name]}: {verdict[name]:,}" for name in ("entries", "heads"))
+    parts = [Part("note", word, [f"{counts}."], look=look, name="verdict"),
+             Part("items", values=verdict["problems"])]  # fmt: skip
+    return _trail_page(visit, _TrailFields(), parts)
+
+
+def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()) -> Response:
+    language, spoken = visit.language, words("trail", visit.language)
+    asked = AuditSearch(kind=_chosen(AuditKind, wanted.kind, "kind"), person=wanted.person.strip(),
+                        about=wanted.about.strip(), cursor=wanted.cursor, size=_SIZE,
+                        **wanted.times)  # fmt: skip
+    if wanted.format:
+        entries = _every(lambda cursor: _entries(visit, asked, cursor))
+        visit.note(AuditKind.trail_exported, facts={"entries": len(entries)})
+        columns = ("number", "when", "person", "act", "kind", "about", "facts")
+        return _file(visit, "trail", columns, [
+            (one["seq"], one["at"], one["person"], act_words(one, language), one["kind"],
+             one["about"], _raw(one["facts"]))
+            for one in entries
+        ])  # fmt: skip
+    found = search_audit(visit, asked)
+    rows = []
+    for group in folded(found["entries"]):
+        first, acts = group[0], dict.fromkeys(act_words(one, language) for one in group)
+        persons = ", ".join(dict.fromkeys(one["person"] for one in group))
+        numbers = f"{group[-1]['seq']}–{first['seq']}" if group[1:] else f"{first['seq']}"
+        raw = [f"{one['seq']} · {one['at']} · {one['kind']} · {one['person']} · {one['about']} · "
+               f"{_raw(one['facts'])}" for one in group]  # fmt: skip
+        rows.append((_when(first["at"]), persons, "; ".join(acts), Fold(numbers, raw)))
+    head = visit.service.trail.last_signed()
+    signed = spoken["no_head"] if head is None else f"{head.seq:,} ({iso_time(head.at)})"
+    kinds = sorted((words("act_kinds", language)[one.value], one.value) for one in AuditKind)
+    verify = Act(path="/administration/trail/verify", word="verify")
+    return list_page(
+        visit,
+        "trail",
+        ("when", "person", "act", "entry"),
+        rows,
+        path="/administration/trail",
+        fields=wanted.fields,
+        choices={"kind": {"": spoken["all"], **{kind: label for label, kind in kinds}}},
+        older=("cursor", found["next"]),
+        up="administration",
+        term="trail",
+        before=verdict,
+        after=[
+            Part("buttons", values=[
+                *([verify] if visit.principal.may(Permission.audit_verify) else ()),
+                _csv_link("/administration/trail", wanted, spoken["export_csv"]),
+                Cell(spoken["export"], "/api/v1/audit/export", look="button", download=True),
+                Cell(f"{spoken['head']}: {signed}", look="quiet"),
+            ])
+        ],
+    )  # fmt: skip
+
+
+def _entries(
+    visit: Visit, asked: AuditSearch, cursor: int | None
+) -> tuple[list[dict[str, Any]], int | None]:
+    found = search_audit(visit, asked.model_copy(update={"cursor": cursor, "size": 1000}))
+    return found["entries"], found["next"]
+
+
+def _every(page_of: Any) -> list[dict[str, Any]]:
+    """All rows of a search, as far as a file has room."""
+    rows, cursor = page_of(None)
+    while cursor is not None and len(rows) < _MOST_WRITTEN:
+        more, cursor = page_of(cursor)
+        rows += more
+    return list(rows[:_MOST_WRITTEN])
+
+
+def _file(
+    visit: Visit, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> Response:
+    """Rows as a CSV file that is no danger to whoever opens it as a sheet."""
+    written, spoken = io.StringIO(), words(name, visit.language)
+    writer = csv.writer(written)
+    writer.writerow([spoken[column] for column in columns])
+    for row in rows:
+        texts = map(str, row)
+        writer.writerow([f"'{text}" if text.startswith(_FORMULA) else text for text in texts])
+    return file_response(written.getvalue().encode("utf-8-sig"), f"{name}.csv", "text/csv")
+
+
+def _csv_link(path: str, wanted: _Search, word: str) -> Cell:
+    pairs = [(name, value) for name, value in wanted.fields.items() if value]
+    return Cell(word, address(path, [*pairs, ("format", "csv")]), look="button", download=True)
+
+
+@router.get("/overrides")
+def show_overrides(visit: _Auditor, wanted: Annotated[_Search, Query()]) -> Response:
+    """Refusals that two persons set aside, by the trail: who proposed it, who agreed, and why."""
+    told = search_audit(visit, AuditSearch(
+        kind=AuditKind.refusal_overridden, person=wanted.person.strip(), cursor=wanted.cursor,
+        size=_SIZE, **wanted.times,
+    ))  # fmt: skip
+    rows = []
+    for one in told["entries"]:
+        agreed = visit.service.approvals.visible(visit.principal, one["facts"]["proposal"])
+        rows.append((_when(one["at"]), _table_of(visit, one["about"]), one["facts"]["rule"],
+                     one["person"], agreed.decider, agreed.reason))  # fmt: skip
+    columns = ("when", "about", "rule", "person", "second", "reason")
+    return list_page(
+        visit, "overrides", columns, rows, fields=wanted.fields,
+        older=("cursor", told["next"]), up="administration", term="override",
+    )  # fmt: skip
+
+
+def _table_of(visit: Visit, about: str) -> list[str | Cell | Act | Fold]:
+    """A refused table in words, with what the trail calls it folded away."""
+    place, _, digest = about.partition(":")
+    dataset, _, _ = place.partition("@")
+    rows = visit.service.query_log.search(dataset=dataset, digest=digest, size=1).rows
+    title = query_words(visit.service, rows[0].told()["query"], visit.language) if rows else ""
+    return [title or subject_words(about), Fold(subject_words(place), [about])]
+
+
+@router.get("/log")
+def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Response:
+    """The query log, the newest first; that somebody read it stands in the trail."""
+    language, spoken = visit.language, words("log", visit.language)
+    ends = {item.value: spoken[item.value] for item in LogVerdict}
+    asked = LogSearch(principal=wanted.person.strip(), dataset=wanted.dataset.strip(),
+                      digest=wanted.digest.strip(), cursor=wanted.cursor, size=_SIZE,
+                      verdict=_chosen(LogVerdict, wanted.verdict, "verdict"),
+                      **wanted.times)  # fmt: skip
+    titles: dict[str, str] = {}
+
+    def title(row: Mapping[str, Any]) -> str:
+        if row["digest"] not in titles:
+            titles[row["digest"]] = query_words(visit.service, row["query"], language)
+        return titles[row["digest"]]
+
+    if wanted.format:
+        columns = ("when", "person", "asked", "dataset", "verdict", "rules", "cells", "digest")
+        return _file(visit, "log", columns, [
+            (one["at"], one["principal"], title(one), f"{one['dataset']} {one['version']}",
+             ends[one["verdict"]], ", ".join(one["rules"]), one["cells"], one["digest"])
+            for one in _every(lambda cursor: _log_rows(visit, asked, cursor))
+        ])  # fmt: skip
+    log = search_log(visit, asked)
+    meaning = words("dashboard", language)
+    rows: list[tuple[Value, ...]] = [
+        (
+            *(_when(one["at"]), one["principal"], title(one)),
+            f"{one['dataset']} {one['version']}".strip() or "–",
+            [Cell(ends[one["verdict"]], tag="problem" * (one["verdict"] == "refused")),
+             ", ".join(meaning.get(rule, rule) for rule in one["rules"])],
+            Cell(number_text(one["cells"], 0, language), look="number"),
+            Fold(", ".join(one["rules"]) or one["mode"],
+                 [f"{name}: {one[name]}" for name in ("digest", "query", "milliseconds", "bytes",
+                                                      "cache_hit", "caller_key", "parameters")]),
+        )
+        for one in log["rows"]
+    ]  # fmt: skip
+    return list_page(visit, "log",
+                     ("when", "person", "asked", "dataset", "verdict", "cells", "codes"), rows,
+                     fields=wanted.fields, choices={"verdict": {"": spoken["all"], **ends}},
+                     older=("cursor", log["next"]), up="administration", term="trail",
+                     after=[Part("buttons", values=[
+                         _csv_link("/administration/log", wanted, spoken["export_csv"])])],
+                     )  # fmt: skip
+
+
+def _log_rows(
+    visit: Visit, asked: LogSearch, cursor: int | None
+) -> tuple[list[dict[str, Any]], int | None]:
+    found = search_log(visit, asked.model_copy(update={"cursor": cursor, "size": 1000}))
+    return found["rows"], found["next"]
+
+
+def _when(at: str) -> str:
+    """A time to the second: `2026-11-24 20:45:50`; the export has it to the millisecond."""
+    return at[:19].replace("T", " ")
+
+
+def _raw(facts: Mapping[str, Any]) -> str:
+    told = {name: ", ".join(map(str, value)) if isinstance(value, list) else value
+            for name, value in facts.items()}  # fmt: skip
+    return "; ".join(f"{name}: {value}" for name, value in told.items())
+
+
+def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:
+    try:
+        return kinds[name] if name else None
+    except KeyError:
+        message = f"{where} not found"
+        raise ServiceError(message, "invalid-input", where) from None
