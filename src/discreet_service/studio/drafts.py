@@ -22,6 +22,7 @@ from discreet_service.service import Service
 from discreet_service.studio.choices import StudioView
 from discreet_service.studio.programmes import job_of, published_as, title_of_programme
 from discreet_service.studio.shown_tables import shown_table
+from discreet_service.studio.verdicts import release_verdict
 from discreet_service.web import (
     PageWords,
     PublicationRequest,
@@ -87,6 +88,7 @@ def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = No
         programme=record,
         about=title_of_programme(shelf_of(visit.service).text(record.id), language),
         draft=told,
+        verdict=release_verdict(told, language),
         tables=[
             (table.name, table.title(language), table.cells)
             for table in islice(found.release.tables.values(), MOST_TABLES)

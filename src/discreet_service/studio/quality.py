@@ -25,6 +25,8 @@ from discreet_service.policies import (
 )
 from discreet_service.queries import said_in
 from discreet_service.service import Service
+from discreet_service.studio.parameter_use import used_parameters
+from discreet_service.studio.verdicts import answers_verdict
 from discreet_service.web import NavigationEntry, Visit, page, visit_with
 
 router = APIRouter(prefix="/quality", tags=["studio"], include_in_schema=False)
@@ -69,6 +71,7 @@ def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -
             "near": near_limits(connection, policy, visit.service.clock()) if explains else [],
         }
     rows = _exposure_rows(visit.service, opened, chosen, policy, language)
+    shares = [one["share"] for _, _, cells in rows for one in cells if one is not None]
     # What the columns are called: everywhere (empty), and each kind of place.
     named = {}
     for name, axis in _places(chosen, policy):
@@ -80,6 +83,14 @@ def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -
         title=f"{said_in(opened.description.dataset.title, language, dataset)} {version}",
         dataset=dataset,
         version=version,
+        verdict=answers_verdict(
+            max(shares, default=None),
+            (len(shown["alerts"]), sum(one.share >= _NEAR for one in shown["near"]))
+            if explains
+            else None,
+            language,
+        ),
+        parameters=used_parameters(visit, visit.service.datasets.record(dataset, version)),
         unit=chosen.name,
         units=[(one.name, said_in(one.label, language, one.name)) for one in opened.units.values()],
         places=["", *(named.get(level, level) for level in policy.exposure.levels)],

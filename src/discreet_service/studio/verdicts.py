@@ -16,6 +16,8 @@ Grade = Literal["good", "care", "bad", "unknown"]
 #: The largest share of counts that attacks determine, of a release that is safe: what rates show
 #: when there are none, for they are given in steps.
 _DETERMINED = 0.001
+#: The share of a limit from which on it is near.
+_NEAR = 0.75
 #: Findings of attacks that speak against a release, and others that somebody should look at.
 _AGAINST, _NOTED = ("twins", "contradictions", "uncounted"), ("official", "shared", "whole")
 
@@ -127,3 +129,25 @@ def release_verdict(told: Mapping[str, Any], language: str) -> Verdict:
     warnings = len(told.get("warnings", ()))
     measure("warnings", number_text(warnings, 0, language), "care" if warnings else "good")
     return Verdict(measures=measures, language=language, examined=attacks is not None)
+
+
+def answers_verdict(
+    exposure: float | None, alarms: tuple[int, int] | None, language: str
+) -> Verdict:
+    """Whether a data version can answer more queries, by the highest share of a limit of averaging.
+
+    `alarms` are attack patterns and callers near a limit, for those who may know of them.
+    """
+    text = "–" if exposure is None else f"{number_text(100 * exposure, 0, language)} %"
+    grade: Grade = "good"
+    if exposure is None:
+        grade = "unknown"
+    elif exposure >= _NEAR:
+        grade = "bad" if exposure >= 1 else "care"
+    measures = [Measure(name="exposure", value=text, grade=grade, language=language)]
+    for name, number in zip(("patterns", "near_limits"), alarms or (), strict=False):
+        text = number_text(number, 0, language)
+        measures.append(
+            Measure(name=name, value=text, grade="care" if number else "good", language=language)
+        )
+    return Verdict(measures=measures, language=language, asked="answer")

@@ -48,7 +48,9 @@ def test_trail_speaks_in_words_and_folds_what_is_one_act(readers: Any) -> None:
     assert row[2] == ("approved: Use of a parameter set, census 1; "
                       "brought parameter set census 1 into use")  # fmt: skip
     assert re.search(r"· parameters_activated · carl · census@1 · digest: [0-9a-f]{64}", row[3])
-    german = _rows(readers.page("/administration/trail?kind=approved&about=housing%401", "otto", **GERMAN))
+    german = _rows(
+        readers.page("/administration/trail?kind=approved&about=housing%401", "otto", **GERMAN)
+    )
     assert german[0][2] == "hat zugestimmt: Einsatz eines Parametersatzes, housing 1"
 
 

@@ -415,7 +415,7 @@ def test_reports_are_those_of_the_draft(office: Office) -> None:
     assert text_of(page, "average") == f"{100 * told['attacks']['average']:.0f} %"
     rows = [plain(each).split() for each in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
     assert ["Tables", "2", "1", "0"] in rows  # some mean rents come too near a single dwelling
-    assert ["Exempt", "totals", "of", "few", "parts", str(told["attacks"]["official"])] in rows
+    assert text_of(page, "official") == str(told["attacks"]["official"])
     assert {"rates", "universes"}.isdisjoint(told["attacks"])
 
 

@@ -88,6 +88,8 @@ def test_refusals_alerts_and_limits_are_shown(readers: Any) -> None:
         ))  # fmt: skip
     text = readers.page(PAGE, "cora", **GERMAN)
     assert "Ablehnungen nach Regel" in text
+    assert "Weitere Abfragen unbedenklich: ja, nach einem Blick auf diese Punkte" in text
+    assert text_of(text, "patterns") == "1"
     with service.database.reading() as connection:
         counted = refusals_by_rule(connection, "census", "2022-1")
     assert counted
@@ -102,7 +104,10 @@ def test_refusals_alerts_and_limits_are_shown(readers: Any) -> None:
                 *(column.contains("busy<b>body") for column in table.c
                   if column.name in ("subject", "principal"))
             )))  # fmt: skip
-    assert "busy" not in readers.page(PAGE, "cora")
+    after = readers.page(PAGE, "cora")
+    assert "busy" not in after
+    assert "Safe to answer more queries: yes<" in after
+    assert "Parameters in use: the same as census 1" in after
 
 
 def test_near_limits_are_those_of_today_and_of_this_version(readers: Any) -> None:
