@@ -22,14 +22,53 @@ _LETTERS, _ALL_LETTERS, _LINES, _LOG_LINES, _LONGEST_LINE = 6_000, 40_000, 60, 2
 _BESIDE = 6
 #: Broken rules in figures beside one output.
 _FIGURES = 40
+#: Findings that somebody has to weigh.
+_GRAVE = ("error", "review")
 #: Lines that say that something is hidden, and a figure that is hidden or missing.
 _HIDDEN = re.compile(r"\. withheld for confidentiality|\(output withheld\)|(?<!\S)[.#](?!\S)")
 _HEAD = re.compile(r"\*!? FDZ\b")
+#: A table of a sentence: of another submission or of this one, with its line and command.
+_TABLE = re.compile(r"(?:submission (\d+), )?(?:.*?, )?line (\d+), ([^:]+?)(?:: .*)?", re.DOTALL)
 _DIFFERENCE = re.compile(
     r"(.+) (differs?) from (.+) by fewer units than the minimum"
     r"(?:, released as (\d+(?: and \d+)*))?",
     re.DOTALL,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTable:
+    """A table as people name it: by its command."""
+
+    command: str  # The command, or all that is said of it where none is known
+    line: int = 0  # Its line; 0 if it is not known
+    submission: int = 0  # Whose; 0 for the one that is reviewed
+    output: int = 0  # Its output, of the one that is reviewed
+
+    @classmethod
+    def of(cls, text: str, parts: Sequence[OutputPart]) -> NamedTable:
+        """The table of a sentence."""
+        read = _TABLE.fullmatch(text)
+        if read is None:
+            return cls(text)
+        line, submission = int(read[2]), int(read[1] or 0)
+        output = next((one.number for one in parts if not submission and one.lines is not None
+                       and one.lines[0] <= line < one.lines[1]), 0)  # fmt: skip
+        return cls(read[3], line, submission, output)
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingPair:
+    """Two tables that differ by few units, in so many cells."""
+
+    tables: tuple[NamedTable, ...]
+    sentences: list[str]  # One of each cell
+    released: bool  # Whether one of them is released now
+
+
+def command_of(part: OutputPart) -> str:
+    """The command of an output as it was written: safe commands begin with fdz."""
+    return part.title.removeprefix("fdz")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -51,6 +90,12 @@ class ReviewedOutput:
     differences: tuple[str, ...]  # Sentences about differences of its tables
     if_held: tuple[str, ...]  # What would give it away if it alone were held back
     decision: OutputDecision | None  # What was decided; None if nobody did
+    clean: bool  # Whether nothing speaks against it
+
+    @property
+    def command(self) -> str:
+        """Its command."""
+        return command_of(self.part)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,6 +206,7 @@ class ReviewSheet:
                     differences=tuple(self._differences_of(part))[:_BESIDE],
                     if_held=tuple(report.if_held.get(part.number, ())),
                     decision=standing.decisions.get(part.number),
+                    clean=self.is_clean(part),
                 )
             )
         return tuple(found)
@@ -188,6 +234,35 @@ class ReviewSheet:
         now = list(self.report.view.conflicts)
         noted = (one.what for one in self.report.view.findings if one.rule == "difference")
         return now, [what for what in dict.fromkeys(noted) if what not in now]
+
+    def pairs(self) -> list[DifferingPair]:
+        """Pairs of tables that differ by few units, each once, those released now first."""
+        now, noted = self.differences()
+        parts = self.report.view.row.standing.parts
+        pairs: dict[tuple[NamedTable, ...], DifferingPair] = {}
+        for sentence in (*now, *noted):
+            read = _DIFFERENCE.fullmatch(sentence)
+            names = [sentence] if read is None else [read[1], read[3]]
+            tables = tuple(NamedTable.of(name, parts) for name in names)
+            pair = pairs.setdefault(tables, DifferingPair(tables, [], sentence in now))
+            if not any(known.startswith(sentence) for known in pair.sentences):
+                pair.sentences.append(sentence)
+        return list(pairs.values())
+
+    def _against(self, number: int) -> bool:
+        """Whether something that was found speaks against an output; 0 for what is about none."""
+        return any(one.severity.value in _GRAVE for one in self.about.get(number, ()))
+
+    def is_clean(self, part: OutputPart) -> bool:
+        """Whether nothing was found that speaks against an output, nor against all together."""
+        spoken = self._against(part.number) or self._against(0)
+        return not spoken and not any(self._differences_of(part))
+
+    @property
+    def nothing_found(self) -> bool:
+        """Whether nothing at all speaks against a submission."""
+        parts = self.report.view.row.standing.parts
+        return not any(self.differences()) and all(map(self.is_clean, parts))
 
     def _figures_of(self, part: OutputPart) -> tuple[Sequence[Mapping[str, Any]], int]:
         first, behind = part.lines or (0, 0)

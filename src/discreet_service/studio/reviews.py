@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from discreet_fire.finding_words import sentence_in
 from discreet_fire.persons import same_person
-from discreet_fire.queue import OutputDecision, PartVerdict, QueueRow, State
+from discreet_fire.queue import OutputDecision, PartVerdict, QueueRow, Standing, State
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import SubmissionReport
-from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet
+from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet, command_of
 from discreet_service.web import (
     Cell,
     NavigationEntry,
@@ -214,19 +214,45 @@ def decide_form(submission: int, visit: _OutputsReviewForm, form: _Form) -> Resp
     """Decide on single outputs."""
     report = visit.service.reviews.report(visit.principal, submission)
     try:
-        visit.service.reviews.decide(visit.principal, submission, form.decisions(report),
-                                     reason=form.reason, version=form.version)  # fmt: skip
+        _decided(visit, submission, form, report)
     except ServiceError as error:
         return _refused(visit, submission, form, error)
     return back_to(address(f"/reviews/{submission}", [("from", str(form.start))]))
 
 
+def _decided(visit: Visit, submission: int, form: ReviewForm, report: SubmissionReport) -> Standing:
+    """Decide on outputs; without a reason where nothing speaks against those that are accepted."""
+    decisions, sheet = form.decisions(report), ReviewSheet(report)
+    accepted = {number for number, one in decisions.items() if one.verdict is PartVerdict.accept}
+    parts = [one for one in report.view.row.standing.parts if one.number in decisions]
+    clean = accepted == decisions.keys() and all(map(sheet.is_clean, parts))
+    return visit.service.reviews.decide(visit.principal, submission, decisions,
+                                        reason=_reason(visit, form, clean=clean),
+                                        version=form.version)  # fmt: skip
+
+
+def _reason(visit: Visit, form: ReviewForm, *, clean: bool) -> str:
+    """Why; that nothing was found is reason enough."""
+    return form.reason.strip() or (words("review", visit.language)["reason_clean"] if clean else "")
+
+
 @router.post("/{submission}/act")
 def act_form(submission: int, visit: _OutputsReviewForm, form: _Form) -> Response:
-    """Approve, reject, send back or release a submission; ask its researcher, or note something."""
+    """Approve, reject, send back or release a submission; ask its researcher, or note something.
+
+    Where nothing was found, all outputs are accepted and approved by one act, without a reason.
+    """
+    reviews, version, act = visit.service.reviews, form.version, form.act
+    report = reviews.report(visit.principal, submission)
+    clean = act in ("accept", "approve", "release") and ReviewSheet(report).nothing_found
     try:
-        visit.service.reviews.act(visit.principal, submission, form.act, reason=form.reason,
-                                  version=form.version, despite_conflicts=form.despite)  # fmt: skip
+        if act == "accept":
+            if report.view.row.standing.undecided or not report.view.row.standing.decisions:
+                version = _decided(visit, submission, replace(form, rest=True), report).version
+            act = "approve"
+        reviews.act(visit.principal, submission, act, version=version,
+                    reason=_reason(visit, form, clean=clean),
+                    despite_conflicts=form.despite)  # fmt: skip
     except ServiceError as error:
         return _refused(visit, submission, form, error)
     return back_to(f"/reviews/{submission}#state")
@@ -258,7 +284,6 @@ def _sheet(
 ) -> Response:
     sheet, language, row = ReviewSheet(report), visit.language, report.view.row
     standing = row.standing
-    now, noted = sheet.differences()
     log, more_log = sheet.log_lines()
     problem: dict[str, Any] = {}
     if error is not None:
@@ -281,8 +306,10 @@ def _sheet(
         problem=problem,
         causes=sheet.causes(_FINDINGS),
         more_findings=max(len(report.view.findings) - _FINDINGS, 0),
-        now=[sentence_in(one, language) for one in now],
-        noted=[sentence_in(one, language) for one in noted],
+        pairs=sheet.pairs(),
+        now=sheet.differences()[0],
+        commands={one.number: command_of(one) for one in standing.parts},
+        nothing_found=sheet.nothing_found,
         most=_SENTENCES,
         links=[sentence_in(one, language) for one in report.links],
         said=lambda sentence: sentence_in(sentence, language),

@@ -28,6 +28,7 @@ from discreet_fire.queue import (
 )
 from discreet_fire.queue.decisions import links_if_held
 from discreet_service.permissions import Grant, Principal
+from discreet_service.studio.reviewed_outputs import ReviewSheet
 from tests.helpers.asgi_browser import form_of
 from tests.helpers.jobs_done import do_jobs
 from tests.helpers.rows import for_all_rows
@@ -106,7 +107,7 @@ def post(readers: Any, name: str, number: int, kind: str, start: int = 1, **fiel
     """Send a form of the page of a submission."""
     browser, action = readers.browser(name), f"/reviews/{number}/{kind}"
     text = browser.get(f"/reviews/{number}?from={start}", headers=HTML).text
-    data = {**form_of(text, action), "reason": "seen", **fields}
+    data = {**form_of(text, f"/reviews/{number}/decide"), "reason": "seen", **fields}
     return browser.post(action, data=data, headers=HTML)
 
 
@@ -197,6 +198,58 @@ def test_from_submission_to_release(readers: Any, number: int, directly: tuple[Q
     assert "attachment" in sent.headers["content-disposition"]
     assert _figures_of(sent.content) == _figures_of(_released_directly(*directly))
     assert b"(held back)" in sent.content
+
+
+def test_one_line_per_pair_of_tables_that_differ(readers: Any, number: int) -> None:
+    """Each pair once, named by command and place, with its cells behind it; nothing is left out."""
+    report = readers.service.reviews.report(_VERA, number)
+    sheet = ReviewSheet(report)
+    now, noted = sheet.differences()
+    pairs = sheet.pairs()
+    assert pairs
+    assert len({pair.tables for pair in pairs}) == len(pairs)
+    kept = [sentence for pair in pairs for sentence in pair.sentences]
+    for sentence in (*now, *noted):
+        assert any(one.startswith(sentence) for one in kept)
+    text = readers.page(f"/reviews/{number}", "vera")
+    part = text[text.index('id="pairs"') : text.index('id="outputs"')]
+    assert part.count("<details") == len(pairs)
+    first = pairs[0].tables[0]
+    assert first.submission == 1
+    assert f"{first.command} (submission 1, line {first.line})" in told(part)
+
+
+def test_parts_are_named_by_their_commands(readers: Any, number: int) -> None:
+    text = readers.page(f"/reviews/{number}", "vera")
+    named = re.findall(r'<h3 id="t\d+"><code>(.*?)</code>', text)
+    assert named[:3] == ["summarize wage", "tabulate occupation", "tabulate state occupation"]
+    assert "fdztabulate occupation</code> <small>" not in text
+    assert re.search(r'<a href="#o2">tabulate occupation</a>, line \d+: ', text)
+
+
+def test_what_has_no_findings_is_accepted_without_a_reason(readers: Any) -> None:
+    """By one act, and only there: elsewhere a reason is needed as before."""
+    clean = handed_in(readers, program="summarize age\n")
+    page = f"/reviews/{clean}"
+    assert "Nothing was found. No reason is needed to accept." in told(readers.page(page, "vera"))
+    answer = post(readers, "vera", clean, "act", act="accept", reason="")
+    assert answer.status_code == 303, answer.text
+    view = readers.service.reviews.report(_VERA, clean).view
+    assert [one.verdict.value for one in view.row.standing.decisions.values()] == ["accept"]
+    assert list(view.row.standing.approvals) == ["vera"]
+    assert {one.reason for one in view.history if one.person == "vera"} == {"nothing was found"}
+    assert post(readers, "viktor", clean, "act", act="approve", reason="").status_code == 303
+    # To withhold it, or to send it back, says why.
+    other = handed_in(readers, program="summarize sex\n")
+    held = {"verdict-1": "hold", "comment-1": "not now", "reason": ""}
+    assert post(readers, "vera", other, "decide", **held).status_code == 422
+    assert post(readers, "vera", other, "act", act="reject", reason="").status_code == 422
+
+
+def test_findings_need_a_reason(readers: Any, number: int) -> None:
+    assert 'value="accept">' not in readers.page(f"/reviews/{number}", "vera").split('id="bar"')[1]
+    assert post(readers, "vera", number, "decide", rest="on", reason="").status_code == 422
+    assert post(readers, "vera", number, "act", act="accept", reason="").status_code == 422
 
 
 def test_differences_are_accepted_by_name_or_not_at_all(readers: Any, number: int) -> None:
