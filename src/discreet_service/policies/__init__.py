@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .in_force import PoliciesInForce as PoliciesInForce
     from .overview import PolicyState as PolicyState
     from .overview import answers_by_end as answers_by_end
+    from .overview import limit_use as limit_use
     from .overview import near_limits as near_limits
     from .overview import policy_history as policy_history
     from .overview import refusals_by_rule as refusals_by_rule
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from .rules import Language as Language
     from .rules import Outcome as Outcome
     from .rules import hidden_parts as hidden_parts
+    from .sentences import PolicyDifference as PolicyDifference
+    from .sentences import PolicySentence as PolicySentence
+    from .sentences import policy_differences as policy_differences
+    from .sentences import policy_sentences as policy_sentences
     from .sketches import UniverseSketch as UniverseSketch
     from .verdicts import Policies as Policies
     from .verdicts import PolicyRefusalError as PolicyRefusalError

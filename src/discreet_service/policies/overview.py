@@ -190,6 +190,25 @@ def near_limits(
     return sorted(near, key=lambda one: (-one.share, one.rule, one.principal, one.digest))
 
 
+def limit_use(
+    connection: sa.Connection, policy: PolicyDocument, now: int
+) -> dict[str, tuple[float, float]]:
+    """Limit, by its key in the policy → how much of it is used, and the limit itself."""
+    use: dict[str, tuple[float, float]] = {}
+    for one in near_limits(connection, policy, now, share=0):
+        place = {
+            "P1": "size.cells_job",
+            "P8": "rates.cells_per_day",
+            "P9": f"patterns.{one.what}.stop",
+        }[one.rule]
+        use[place] = max(use.get(place, (0, 0)), (one.number, one.limit))
+    most = policy.differences.most_universes
+    units = released_sums(connection, policy.dataset, policy.version)
+    return use | {
+        "differences.most_universes": (max((one.universes for one in units), default=0), most)
+    }
+
+
 def answers_by_end(connection: sa.Connection, dataset: str, version: str) -> dict[str, int]:
     """Verdict → how many tables were asked for with this end, as the query log says."""
     columns = QUERY_LOG.c

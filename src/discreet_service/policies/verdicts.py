@@ -222,6 +222,8 @@ _DATA_FREE = ("P1", "P2", "P3", "P6")
 _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
 #: Milliseconds by which clocks of processes may differ before everything is read anew.
 _CLOCKS_APART = 5_000
+#: Who asks where it does not matter who does.
+_NOBODY = Principal(name="", kind="local", grants=())
 #: A table that was released; the number that it got.
 _RELEASED = Statement(
     sa.insert(RELEASED_TABLES).returning(RELEASED_TABLES.c.id),
@@ -428,6 +430,20 @@ class Policies:
         with self._database.reading() as connection:
             known = set(connection.scalars(sa.select(RELEASED_TABLES.c.digest).where(*own)))
         return known.issuperset(digests)
+
+    def refusing(
+        self, asked: AskedTable, policy: PolicyDocument, connection: sa.Connection
+    ) -> tuple[str, ...]:
+        """The rules of any policy that refuse a table by what its form and past answers tell.
+
+        Whether it was published does not matter; what only records tell is not asked.
+        """
+        released = self._read(asked, connection)
+        held = HeldPolicy(document=policy, first=True, overrides={})
+        case = self._case(asked, _NOBODY, connection, held, Counters())
+        names = [name for name in policy.rules if name in _OVERRIDABLE]
+        with released.lock:
+            return tuple(name for name in names if judged(name, case).outcome in REFUSING)
 
     def policy(self, dataset: str, version: str) -> PolicyDocument:
         """The policy in force. CONFIDENTIAL."""

@@ -2,7 +2,7 @@
 
 In: a `TableQuery` in a closed grammar. Out: a `ProtectedTable`, the same for every way of asking.
 Modules from the bottom: `grammar`, `measures`, `canonical`, `plan`, `counts`, `presentation`,
-`cache`, `evidence`, `sparse_parts`, `answers`, `nearest`, `formats`, `jobs`.
+`cache`, `evidence`, `sparse_parts`, `answers`, `nearest`, `effects`, `formats`, `jobs`.
 """
 
 from typing import TYPE_CHECKING
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .canonical import canonical_query as canonical_query
     from .counts import filter_texts as filter_texts
     from .counts import joint_filter as joint_filter
+    from .effects import PolicyEffect as PolicyEffect
+    from .effects import policy_effect as policy_effect
     from .formats import ANSWER_FORMATS as ANSWER_FORMATS
     from .formats import asked_format as asked_format
     from .formats import file_name_of as file_name_of
@@ -31,5 +33,9 @@ if TYPE_CHECKING:
     from .presentation import said_in as said_in
     from .presentation import title_of as title_of
     from .presentation import universe_of as universe_of
+    from .programme_words import ProgrammeDifference as ProgrammeDifference
+    from .programme_words import programme_differences as programme_differences
+    from .programme_words import programme_sentences as programme_sentences
+    from .programme_words import table_sentence as table_sentence
 
 lazy_face(__name__)

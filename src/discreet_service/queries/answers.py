@@ -219,7 +219,7 @@ class Answers:
         found, order = canonical_query(query, version)
         written = query.model_dump_json(exclude={"format", "language", "dataset"})
         spelling = self._digest("spelling", written)
-        plan = plan_of(found, version, self.limits, key=self._key, spelling=spelling)
+        plan = self.plan(found, version, spelling)
         return PreparedQuery(version=version, plan=plan, order=order)
 
     def again_of(self, document: dict[str, Any]) -> PreparedQuery:
@@ -228,8 +228,11 @@ class Answers:
         measures = [Measure(kind, of, tuple(over)) for kind, of, over in document["measures"]]
         order = AskedOrder(by=tuple(document["by"]), measures=tuple(measures))
         version = self.datasets.version(query.dataset, query.version)
-        plan = plan_of(query, version, self.limits, key=self._key)
-        return PreparedQuery(version=version, plan=plan, order=order)
+        return PreparedQuery(version=version, plan=self.plan(query, version), order=order)
+
+    def plan(self, query: CanonicalQuery, version: DataVersion, spelling: str = "") -> QueryPlan:
+        """What a query comes to under the limits of this service."""
+        return plan_of(query, version, self.limits, key=self._key, spelling=spelling)
 
     def verdict(self, prepared: PreparedQuery, principal: Principal) -> Verdict:
         """What the policies say before anything is counted; nothing is charged or noted."""
@@ -250,7 +253,7 @@ class Answers:
         found = []
         for programme_query in programme_queries(inputs, version):
             query, order = canonical_query(programme_query.query, version)
-            plan = plan_of(query, version, self.limits, key=self._key)
+            plan = self.plan(query, version)
             cells = plan.cells * programme_query.figures
             # An answer lacks sparse parts, a release shows them: neither admits the other.
             digest = hmac.new(self._key, f"programme 1\n{plan.asked.digest}".encode(), "sha256")

@@ -1,0 +1,108 @@
+"""Programmes in sentences: what each table shows, and which tables another text adds, removes or
+changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from discreet_service.datasets import DataVersion
+from discreet_service.policies import Language
+from discreet_service.queries.presentation import said_in
+
+#: Words of the sentences, by language: by, and, filter, values, total.
+_WORDS: Mapping[Language, Mapping[str, str]] = {
+    "en": {"by": "by", "and": "and", "where": "filter", "figures": "values", "none": "in total"},
+    "de": {"by": "nach", "and": "und", "where": "Filter", "figures": "Werte", "none": "insgesamt"},
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProgrammeDifference:
+    """A table that differs between two programmes."""
+
+    table: str  # Its name
+    kind: Literal["new", "gone", "changed"]
+    before: str  # What it showed; empty if it is new
+    after: str  # What it shows; empty if it is gone
+
+
+def programme_sentences(
+    programme: Mapping[str, Any], version: DataVersion, language: Language
+) -> dict[str, str]:
+    """Table → what it shows, of a programme as its text was parsed; what is wrong in it stays so.
+
+    A table that shows the same as another has the same sentence.
+    """
+    tables, defaults = _mapping(programme.get("tables")), _mapping(programme.get("defaults"))
+    return {
+        name: table_sentence({**defaults, **_mapping(entry)}, version, language)
+        for name, entry in tables.items()
+    }
+
+
+def table_sentence(entry: Mapping[str, Any], version: DataVersion, language: Language) -> str:
+    """What one table of a programme shows."""
+    words, units = _WORDS[language], version.units.values()
+    sources, source = version.inputs.programme.sources, entry.get("from")
+    fits = [one for one in units
+            if one.source == source or (not source and sources[one.source].main)]  # fmt: skip
+    unit = fits[0] if fits else None
+    counted = said_in(unit.label, language, unit.name) if unit else str(source)
+    names = []
+    for name in _list(entry.get("by")):
+        known = unit.variables.get(name) if unit else None
+        names.append(known.tree.title(language) if known else name)
+    spanning = words["none"]
+    if names:
+        last = f" {words['and']} {names[-1]}" if names[1:] else ""
+        spanning = f"{words['by']} {', '.join(names[:-1] if last else names)}{last}"
+    parts = [f"{counted} {spanning}"]
+    if entry.get("where"):
+        parts.append(f"{words['where']}: {entry['where']}")
+    figures = _mapping(entry.get("figures"))
+    if figures:
+        titles = [_title(figure, language) or name for name, figure in figures.items()]
+        parts.append(f"{words['figures']}: {', '.join(titles)}")
+    if formats := _list(entry.get("formats")):
+        parts.append(", ".join(formats))
+    return "; ".join(parts)
+
+
+def programme_differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], version: DataVersion, language: Language
+) -> list[ProgrammeDifference]:
+    """The tables that another programme adds, removes or changes, in the order of both."""
+    old, new = (_mapping(one.get("tables")) for one in (before, after))
+    shared = before.get("defaults") == after.get("defaults")
+    was, becomes = (programme_sentences(one, version, language) for one in (before, after))
+    found = []
+    for name in dict.fromkeys([*old, *new]):
+        if shared and old.get(name) == new.get(name):
+            continue
+        kind: Literal["new", "gone", "changed"] = "changed"
+        if name not in old or name not in new:
+            kind = "new" if name in new else "gone"
+        elif was[name] == becomes[name] and old[name] == new[name]:
+            continue
+        found.append(
+            ProgrammeDifference(
+                table=name, kind=kind, before=was.get(name, ""), after=becomes.get(name, "")
+            )
+        )
+    return found
+
+
+def _title(figure: Any, language: Language) -> str:
+    title = _mapping(figure).get("title", "")
+    return str(title.get(language, "")) if isinstance(title, Mapping) else str(title)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
