@@ -58,18 +58,34 @@ class _Forms(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.forms: dict[str, dict[str, str]] = {}
+        self.filled: dict[str, dict[str, str]] = {}
+        self._text: str | None = None
         self._open: dict[str, str] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
             self._open = self.forms.setdefault(given.get("action", ""), {})
-        elif tag == "input" and self._open is not None and given.get("type") == "hidden":
+            self._filled = self.filled.setdefault(given.get("action", ""), {})
+        elif self._open is not None and tag == "textarea":
+            self._text = given["name"]
+            self._filled[self._text] = ""
+        elif self._open is not None and tag == "input" and "name" in given:
+            chosen = given.get("type") not in ("radio", "checkbox") or "checked" in given
+            if chosen:
+                self._filled[given["name"]] = given.get("value", "")
+        if tag == "input" and self._open is not None and given.get("type") == "hidden":
             self._open[given["name"]] = given.get("value", "")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
             self._open = None
+        if tag == "textarea":
+            self._text = None
+
+    def handle_data(self, data: str) -> None:
+        if self._text:
+            self._filled[self._text] += data
 
 
 def form_of(page: str, action: str) -> dict[str, str]:
@@ -77,6 +93,17 @@ def form_of(page: str, action: str) -> dict[str, str]:
     reader = _Forms()
     reader.feed(page)
     return reader.forms[action]
+
+
+def filled_form(page: str, action: str) -> dict[str, str]:
+    """The fields of a form as a browser would send them, but for choices from lists."""
+    reader = _Forms()
+    reader.feed(page)
+    # The first line break of a text is none.
+    return {
+        name: text[1:] if text.startswith("\n") else text
+        for name, text in reader.filled[action].items()
+    }
 
 
 async def in_pieces(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:

@@ -15,9 +15,9 @@ from discreet.cli.commands import app
 from discreet.errors import MicrodataError, TableError
 from discreet.release.confidential_files import (
     inherit_keys_in_file,
+    protect_cells,
     write_confidential,
 )
-from discreet.release.confidential_files import protect_cells
 
 
 def test_codes_in_text_files_keep_their_leading_zeros(folder: Path, tmp_path: Path) -> None:

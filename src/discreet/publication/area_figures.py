@@ -320,16 +320,7 @@ def drawn(level: MapLevel) -> DrawnAreas:
     first = areas.rings[areas.polygons[areas.areas]]
     boxes[at, :2] = np.minimum.reduceat(points, first[:-1])
     boxes[at, 2:] = np.maximum.reduceat(points, first[:-1])
-    # Each ring as steps from point to point; empty if nothing of it is left.
-    steps = np.diff(points, axis=0, prepend=points[:1])
-    moved = (steps != 0).any(axis=1)
-    moved[areas.rings[:-1]] = False
-    rings = []
-    corners = points[areas.rings[:-1]].tolist()
-    for (begin, end), (x, y) in zip(pairwise(areas.rings.tolist()), corners, strict=True):
-        own = steps[begin:end][moved[begin:end]][:-1]
-        text = " ".join(map(str, own.ravel().tolist())).replace(" -", "-")
-        rings.append(f"M{x} {y}l{text}z" if len(own) > 1 else "")
+    rings = _ring_paths(points, areas.rings)
     for k, row in enumerate(at.tolist()):
         mine = slice(areas.polygons[areas.areas[k]], areas.polygons[areas.areas[k + 1]])
         x, y = boxes[row, :2].tolist()
@@ -339,6 +330,20 @@ def drawn(level: MapLevel) -> DrawnAreas:
     centres[at], square_km[at] = in_units(middles), sizes * (metres / 1000) ** 2
     borders = "" if above is None else "".join(_ring_paths(in_units(above.points), above.rings))
     return DrawnAreas(paths, width, height, boxes, centres, square_km, unit * metres, borders)
+
+
+def _ring_paths(points: IntArray, rings: IntArray) -> list[str]:
+    """Each ring as steps from point to point; empty if nothing of it is left."""
+    steps = np.diff(points, axis=0, prepend=points[:1])
+    moved = (steps != 0).any(axis=1)
+    moved[rings[:-1]] = False
+    paths = []
+    corners = points[rings[:-1]].tolist()
+    for (begin, end), (x, y) in zip(pairwise(rings.tolist()), corners, strict=True):
+        own = steps[begin:end][moved[begin:end]][:-1]
+        text = " ".join(map(str, own.ravel().tolist())).replace(" -", "-")
+        paths.append(f"M{x} {y}l{text}z" if len(own) > 1 else "")
+    return paths
 
 
 def _middles(areas: Boundaries) -> tuple[FloatArray, FloatArray]:

@@ -371,7 +371,7 @@ def parameter_sets() -> Conversation[list[dict[str, Any]]]:
 
 def job(number: str) -> Conversation[ServiceJob]:
     """How far a job is."""
-    return ServiceJob.of({"id": number, **(yield from _read("jobs", number))})
+    return ServiceJob.of({"id": number, **(yield from document("jobs", number))})
 
 
 def cancel(number: str) -> Conversation[ServiceJob]:
@@ -420,7 +420,7 @@ def operation(
 
     Answers of JSON are given as such, all others as bytes.
     """
-    described = yield from _read("openapi.json")
+    described = yield from document("openapi.json")
     found = {
         told["operationId"]: (method.upper(), path)
         for path, item in described["paths"].items()

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .rules import hidden_parts as hidden_parts
     from .sentences import PolicyDifference as PolicyDifference
     from .sentences import PolicySentence as PolicySentence
+    from .sentences import limits_of as limits_of
     from .sentences import policy_differences as policy_differences
     from .sentences import policy_sentences as policy_sentences
     from .sketches import UniverseSketch as UniverseSketch

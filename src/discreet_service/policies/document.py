@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from discreet.assessment import NoiseOdds
 from discreet.errors import DiscreetError, Problem, raise_all
-from discreet.files import write_text
+from discreet.files import toml_key, toml_value, write_text
 from discreet.protection.noise import PerturbationTable
 from discreet.release import key_id, public_bytes, read_signing_key
 
@@ -249,6 +249,26 @@ class PolicyDocument(_Section):
         said = self.model_dump(mode="json", exclude_defaults=True)
         text = json.dumps(said, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(b"policy 1\n" + text.encode()).hexdigest()
+
+    def changed(self, limits: Mapping[str, Any], revision: int) -> str:
+        """The text of the same policy with other limits, by their keys: "variables.depth.state"."""
+        document = self.model_dump(mode="json", exclude_defaults=True)
+        for place, limit in limits.items():
+            # Section, then a table of levels or patterns if there is one; the rest is one key.
+            section, _, name = place.partition(".")
+            above, (inner, _, key) = document[section], name.partition(".")
+            if key:
+                above[inner][key] = limit
+            else:
+                above[name] = limit
+        lines = []
+        for name, value in (document | {"revision": revision}).items():
+            if isinstance(value, dict):
+                lines += ["", f"[{name}]"]
+                lines += [f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items()]
+            else:
+                lines.append(f"{name} = {toml_value(value)}")
+        return "\n".join(lines) + "\n"
 
     def public(self) -> dict[str, Any]:
         """What callers may know: limits that depend on classifications and time only."""

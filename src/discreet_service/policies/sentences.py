@@ -32,6 +32,9 @@ class PolicySentence:
     heading: str  # What the rule is about
     value: Any  # The limit
     text: str  # The sentence
+    label: str  # The same with a gap for the limit; empty if a limit is one of several words
+    options: Mapping[str, str]  # Those words, each with its sentence
+    percent: bool  # Whether a sentence tells the limit, a share, as a percentage
     public: bool  # Whether callers may know it
 
 
@@ -64,6 +67,9 @@ def policy_sentences(document: PolicyDocument, language: Language) -> list[Polic
             heading=_texts()["rules"][entry["rule"]][language],
             value=value,
             text=_sentence(place, value, language),
+            label="" if (options := _options(entry, language)) else _gap(place, language),
+            options=options,
+            percent="{percent}" in entry.get(language, ""),
             public=place in known or place.startswith("custom_groups"),
         )
         for place, value in limits_of(document.model_dump(mode="json"))
@@ -130,6 +136,14 @@ def _entry(place: str) -> tuple[Mapping[str, Any], str]:
     return _texts()[section][name], ""
 
 
+def _gap(place: str, language: Language) -> str:
+    return _sentence(place, "…", language).replace("….", "…")
+
+
+def _options(entry: Mapping[str, Any], language: Language) -> Mapping[str, str]:
+    return {name: said[language] for name, said in entry.items() if isinstance(said, Mapping)}
+
+
 def _sentence(place: str, value: Any, language: Language) -> str:
     entry, name = _entry(place)
     if isinstance(value, str) and value in entry:
@@ -146,7 +160,7 @@ def _sentence(place: str, value: Any, language: Language) -> str:
         shown = value
     else:
         shown = _number(value, language)
-    percent = _number(round(100 * value, 2), language) if isinstance(value, float) else ""
+    percent = _number(round(100 * value, 2), language) if isinstance(value, float) else shown
     return str(entry[language].format(value=shown, percent=percent, name=name))
 
 

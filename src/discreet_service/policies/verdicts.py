@@ -364,19 +364,6 @@ class Policies:
             held = self.in_force.held(asked.dataset, asked.version)
             return self._judged(self._case(asked, principal, connection, held, Counters()), held)
 
-    def refusing(self, asked: AskedTable, document: PolicyDocument) -> tuple[str, ...]:
-        """The rules of a policy, in force or not, that refuse a table before it is counted.
-
-        Rates and patterns are left out: they depend on who asks, and when.
-        """
-        held = HeldPolicy(document=document, first=False, overrides={})
-        nobody = Principal(name="", kind="local", grants=())
-        with self._database.reading() as connection:
-            self._read(asked, connection)
-            case = self._case(asked, nobody, connection, held, Counters())
-            verdicts = [judged(name, case) for name in _DATA_FREE if name in document.rules]
-        return tuple(one.rule for one in verdicts if one.outcome in REFUSING)
-
     def admit(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
         """Let a table be answered: it counts as released from now on. Or a `PolicyRefusalError`."""
         verdict = self.decide(asked, principal, evidence)

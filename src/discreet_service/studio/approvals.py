@@ -4,7 +4,6 @@ and its effect. SECRET and CONFIDENTIAL contents are for those who may see them,
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -12,19 +11,19 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Form, Query, Response
 
 from discreet.publication import number_text
-from discreet_service.audit import AuditKind, LogVerdict
+from discreet_service.audit import AuditKind
 from discreet_service.parameter_sets import ParameterSet
 from discreet_service.people import KINDS, Proposal, ProposalKind, ProposalState
 from discreet_service.permissions import ALL, Permission
-from discreet_service.policies import PolicyDocument
+from discreet_service.policies import PolicyDocument, limits_of, policy_differences
 from discreet_service.problems import ServiceError
+from discreet_service.queries import policy_effect, said_in
 from discreet_service.studio.design_charts import design_charts, figures_of
 from discreet_service.studio.design_wishes import AssessedDesign, changed_share, published_counts
 from discreet_service.studio.drafts import shown_changes, tally
-from discreet_service.studio.logged_queries import LoggedTable, logged_tables, table_title
+from discreet_service.studio.logged_queries import table_title
 from discreet_service.studio.parameter_use import users_of
 from discreet_service.studio.policies import refusal_parts
-from discreet_service.studio.policy_sentences import changed_limits, flat_values
 from discreet_service.studio.verdicts import release_verdict
 from discreet_service.web import (
     Cell,
@@ -51,7 +50,6 @@ router = APIRouter(prefix="/approvals", tags=["studio"], include_in_schema=False
 
 #: Pictures of designs that say what a second person has to weigh; none shows an order of keys.
 _WEIGHED = ("noise", "quality", "risk", "attack")
-_DAYS = 90
 #: What the template draws of some proposals only.
 _NOTHING_DRAWN: Mapping[str, Any] = {
     "charts": (), "figures": (), "compared_sets": (), "changes": None, "tally": None,
@@ -230,7 +228,7 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
         designs.insert(0, AssessedDesign(table=in_use.perturbation_table))
         parts += _set_effect(visit, used, designs)
         before, after = (
-            dict(flat_values({
+            dict(limits_of({
                 "rules": one.rules.model_dump(mode="json"),
                 "figures": one.figures.model_dump(mode="json"),
                 "parts": one.parts and one.parts.model_dump(mode="json"),
@@ -241,7 +239,7 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
             }))
             for one in (in_use, opened)
         )  # fmt: skip
-        rows = [(Cell(key, look="code"), str(before.get(key, "–")), str(after.get(key, "–")))
+        rows = [[Cell(key, look="code"), _setting(before.get(key)), _setting(after.get(key))]
                 for key in dict.fromkeys([*before, *after])
                 if before.get(key) != after.get(key)]  # fmt: skip
         parts.append(PageTable(("setting", "now", "then"), rows, "settings", "other_settings",
@@ -253,6 +251,12 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
                     *figures_of(designs, spoken, language)],
         "charts": [one for one in charts if one.name in _WEIGHED],
     })  # fmt: skip
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "–"
+    return "–" if value is None else str(value)
 
 
 def _set_effect(visit: Visit, used: ParameterSet, designs: list[AssessedDesign]) -> list[Any]:
@@ -317,45 +321,44 @@ def _policy(visit: Visit, proposal: Proposal) -> ProposedContent:
     with visit.service.database.reading() as connection:
         signed = in_force.proposed(connection, dataset, proposal.digest)
         now = in_force.policy(connection, dataset, version)
+    spoken = words("approvals", language)
     rows = [
-        (sentence, before, after, Cell(words("approvals", language)[look], tag=tag))
-        for sentence, before, after, look, tag in changed_limits(now, signed.document, language)
-    ]
-    columns = ("limit", "now", "then", "direction")
+        (f"{one.heading} ({one.rule})", one.before or "–", one.after or "–",
+         Cell(spoken[one.direction or "other"], tag="problem" * (one.direction == "looser")))
+        for one in policy_differences(now, signed.document, language)
+    ]  # fmt: skip
+    columns = ("rule", "now", "then", "direction")
     return ProposedContent([
-        *_policy_effect(visit, dataset, version, signed.document),
+        *_policy_effect(visit, signed.document),
         PageTable(columns, rows, "differences", "changes", "no_changes"),
         Part("source", "document", text=signed.text, name="POLICY.toml"),
         Part("note", "signer", [Cell(signed.signer, look="code")], look="quiet"),
     ])  # fmt: skip
 
 
-def _policy_effect(visit: Visit, dataset: str, version: str, document: PolicyDocument) -> list[Any]:
-    """Tables of the query log that a policy would judge otherwise, before anything is counted."""
-    spoken, language = words("approvals", visit.language), visit.language
-    tables = logged_tables(visit, dataset, version, _DAYS)
-    rules, changed = Counter[str](), list[tuple[LoggedTable, tuple[str, ...]]]()
-    allowed = 0
-    for table in tables:
-        refusing = visit.service.policies.refusing(table.asked, document)
-        if table.verdict == LogVerdict.refused.value:
-            allowed += not refusing and bool(
-                visit.service.policies.refusing(
-                    table.asked, visit.service.policies.policy(dataset, version)
-                )
-            )
-        elif refusing:
-            rules.update(refusing)
-            changed.append((table, refusing))
+def _policy_effect(visit: Visit, document: PolicyDocument) -> list[Any]:
+    """What a policy would have done with the latest questions, before anything is counted."""
+    spoken, service = words("approvals", visit.language), visit.service
+    effect = policy_effect(service.answers, service.query_log, service.database, document)
     of = spoken["policy_effect"].format(
-        tables=number_text(len(tables), 0, language), days=_DAYS, refused=len(changed),
-        allowed=allowed,
-    )  # fmt: skip
-    rows = [(one.title, ", ".join(refusing)) for one, refusing in changed[:20]]
-    look = "problem" if changed else "care" if allowed else "good"
-    return [Part("note", "effect", [of], look=look, name="effect"),
-            *([PageTable(("table", "rules"), rows, "effect-tables", "by_query")] if rows else ()),
-            Part("note", "policy_limits", look="quiet")]  # fmt: skip
+        questions=number_text(effect.questions, 0, visit.language),
+        tables=number_text(effect.tables, 0, visit.language),
+        now=effect.refused_now,
+        then=effect.refused_then,
+    )
+    rows = [
+        (said_in(one.title, visit.language), str(one.questions), ", ".join(one.rules), spoken[then])
+        for then, tables in (("refused_then", effect.more), ("passed_then", effect.fewer))
+        for one in tables[:20]
+    ]
+    columns = ("table", "questions", "rules", "effect_on_table")
+    look = "care" if rows else "good"
+    return [
+        Part("note", "effect", [of], look=look, name="effect"),
+        *([PageTable(columns, rows, "effect-tables", "by_query")] if rows else ()),
+        *([Part("note", "unexamined", [", ".join(effect.unexamined)], look="quiet")]
+          if effect.unexamined else ()),
+    ]  # fmt: skip
 
 
 def _override(visit: Visit, proposal: Proposal) -> ProposedContent:

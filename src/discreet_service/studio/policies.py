@@ -5,18 +5,32 @@ contents are shown to those who may see them, and not kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Response
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi.responses import PlainTextResponse
 
+from discreet.publication import number_text
 from discreet_service.people import ProposalKind, ProposalState
 from discreet_service.permissions import Permission, Principal
-from discreet_service.policies import PoliciesInForce, policy_history, refused_tables
+from discreet_service.policies import (
+    POLICY_FILE,
+    PoliciesInForce,
+    PolicyDocument,
+    PolicyError,
+    PolicySentence,
+    limit_use,
+    policy_differences,
+    policy_history,
+    policy_sentences,
+    refusals_by_rule,
+    refused_tables,
+)
 from discreet_service.problems import ServiceError
-from discreet_service.queries import said_in
+from discreet_service.queries import policy_effect, said_in
 from discreet_service.service import Service
-from discreet_service.studio.policy_sentences import flat_values, limit_words, written_value
 from discreet_service.web import (
     Cell,
     KnownVisit,
@@ -35,6 +49,7 @@ from discreet_service.web import (
     explained_refusal,
     form_visit_with,
     list_page,
+    page,
     path_to,
     propose_override,
     propose_policy,
@@ -56,22 +71,75 @@ POLICY_PERMISSIONS = (
 NAVIGATION = NavigationEntry(path="/policies", place=120, permissions=POLICY_PERMISSIONS)
 _Approver = Annotated[Visit, Depends(visit_with(Permission.policies_approve))]
 _Explainer = Annotated[Visit, Depends(visit_with(Permission.refusals_explain))]
+_Proposer = Annotated[Visit, Depends(visit_with(Permission.policies_propose))]
 _PoliciesProposeForm = Annotated[Visit, Depends(form_visit_with(Permission.policies_propose))]
 _RefusalsOverrideForm = Annotated[Visit, Depends(form_visit_with(Permission.refusals_override))]
 _Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 #: What two persons cannot set aside: it holds for what was released before.
 _FIRM = frozenset(("P1", "P8", "P9"))
 _MOST_PAIRS = 200
-#: What the heading of a policy says already.
-_KNOWN = frozenset(("dataset", "version"))
+#: Tables that an effect names, and letters of a form.
+_MOST_TABLES, _LONGEST = 10, 200_000
 
 
-class PolicyForm(BaseModel):
-    """Another policy for a data version, as it was filled in."""
+@dataclass(frozen=True, kw_only=True)
+class DraftPolicy:
+    """A policy that somebody is changing: by its limits, or by its text if that was changed."""
 
-    policy: Annotated[str, Field(max_length=90_000)] = ""
-    signature: Annotated[str, Field(max_length=1_000)] = ""
-    reason: Annotated[str, Field(max_length=2_000)] = ""
+    text: str  # How it is written
+    document: PolicyDocument | None  # What it says; None if it cannot be read
+    fields: Mapping[str, str]  # Limits as they were filled in, by their keys
+    error: PolicyError | None = None  # What is wrong with it
+
+    @classmethod
+    def of(cls, sent: Mapping[str, str], now: PolicyDocument) -> DraftPolicy:
+        """What a form says; the next revision of the policy in force if it changes a limit."""
+        # Forms end lines as old teleprinters did; the signature is of the file as it was written.
+        text, known = (sent.get(name, "").replace("\r\n", "\n") for name in ("policy", "known"))
+        fields = {name: value for name, value in sent.items() if "." in name}
+        try:
+            document = PolicyDocument.of_text(text)
+            if text == known:
+                limits = {one.place: _limit(one, fields[one.place])
+                          for one in policy_sentences(document, "en")
+                          if one.place in fields
+                          and fields[one.place].strip() != _filled(one)}  # fmt: skip
+                if limits:
+                    text = document.changed(limits, max(now.revision + 1, document.revision))
+                    document = PolicyDocument.of_text(text)
+        except PolicyError as error:
+            return cls(text=text, document=None, fields=fields, error=error)
+        return cls(text=text, document=document, fields={})
+
+
+def _filled(one: PolicySentence) -> str:
+    """A limit as it stands in its field."""
+    if isinstance(one.value, list):
+        return ", ".join(map(str, one.value))
+    if one.percent:
+        return f"{round(100 * one.value, 6):g}"
+    whole = isinstance(one.value, float) and one.value.is_integer()
+    return str(int(one.value) if whole else one.value)
+
+
+def _limit(one: PolicySentence, text: str) -> Any:
+    """What was filled in; what is no number stays as it is, and the policy says what is wrong."""
+    if isinstance(one.value, list):
+        return [word for part in text.split(",") if (word := part.strip())]
+    if isinstance(one.value, str):
+        return text.strip()
+    try:
+        number = float(text.replace(",", ".")) if "," in text else float(text)
+    except ValueError:
+        return text
+    if one.percent:
+        return round(number / 100, 10)
+    return int(number) if number.is_integer() and isinstance(one.value, int) else number
+
+
+async def _sent_texts(request: Request) -> dict[str, str]:
+    form = await request.form()
+    return {name: value[:_LONGEST] for name, value in form.items() if isinstance(value, str)}
 
 
 @router.get("")
@@ -103,24 +171,84 @@ def show_one_policy(dataset: str, version: str, visit: KnownVisit) -> Response:
     return _policy_page(visit, dataset, version)
 
 
+@router.get("/{dataset}/{version}/changes")
+def draft_policy(dataset: str, version: str, visit: _Proposer) -> Response:
+    """The limits in force as a form, to be changed. CONFIDENTIAL."""
+    in_force = _in_force(visit.service, dataset, version)
+    with visit.service.database.reading() as connection:
+        signed = in_force.signed(connection, dataset, version)
+    return _draft_page(visit, DraftPolicy(text=signed.text, document=signed.document, fields={}),
+                       signed.document, {})  # fmt: skip
+
+
 @router.post("/{dataset}/{version}/changes")
-def propose_by_form(
+def change_draft(
     dataset: str,
     version: str,
     visit: _PoliciesProposeForm,
-    form: Annotated[PolicyForm, Depends(sent(PolicyForm))],
+    sent: Annotated[dict[str, str], Depends(_sent_texts)],
 ) -> Response:
-    """Propose another policy; what is wrong with it is told beside what was filled in."""
-    # Forms end lines as old teleprinters did; the signature is of the file as it was written.
-    given = PolicyChange(policy=form.policy.replace("\r\n", "\n"),
-                         signature=form.signature.strip(), reason=form.reason)  # fmt: skip
+    """What a changed policy would do, its file, or its proposal; nothing else is kept."""
+    now = _in_force(visit.service, dataset, version).held(dataset, version).document
+    draft, act = DraftPolicy.of(sent, now), sent.get("act", "check")
+    if act == "file" and draft.document is not None:
+        head = {"Content-Disposition": f'attachment; filename="{POLICY_FILE}"',
+                "Cache-Control": "no-store"}  # fmt: skip
+        return PlainTextResponse(draft.text, media_type="application/toml", headers=head)
+    if act != "propose":
+        return _draft_page(visit, draft, now, sent)
+    given = PolicyChange(policy=draft.text, signature=sent.get("signature", "").strip()[:1_000],
+                         reason=sent.get("reason", "")[:2_000])  # fmt: skip
     try:
         propose_policy(dataset, version, given, visit)
     except ServiceError as error:
         if error.code not in ("invalid-input", "conflict"):
             raise
-        return _policy_page(visit, dataset, version, given, error)
+        return _draft_page(visit, draft, now, sent, error)
     return back_to("/approvals")
+
+
+def _draft_page(
+    visit: Visit,
+    draft: DraftPolicy,
+    now: PolicyDocument,
+    sent: Mapping[str, str],
+    error: ServiceError | None = None,
+) -> Response:
+    language, shown = visit.language, draft.document or now
+    if error is None and draft.error is not None:
+        error = ServiceError(draft.error.what, "invalid-input", problems=draft.error.problems)
+    entries: list[dict[str, Any]] = [
+        {
+            "sentence": one,
+            "value": draft.fields.get(one.place, _filled(one)),
+            "wrong": error is not None and any(one.place in each.where for each in error.problems),
+        }
+        for one in policy_sentences(shown, language)
+        if one.place != "custom_groups.groups"  # whole tables: changed in the text
+    ]
+    by_rule = groupby(entries, lambda each: each["sentence"].rule)
+    answers, service = visit.service.answers, visit.service
+    effect = draft.document and policy_effect(
+        answers, service.query_log, service.database, draft.document
+    )
+    place = path_to("policies", now.dataset, now.version)
+    return page(
+        visit,
+        "policy_draft",
+        status=error.kind.status if error else 200,
+        secret=True,
+        place=place,
+        about=f"{now.dataset} {now.version}",
+        rules=[(rule, [*group]) for rule, group in by_rule],
+        draft=draft,
+        error=error,
+        differences=policy_differences(now, shown, language),
+        effect=effect,
+        most=_MOST_TABLES,
+        signature=sent.get("signature", ""),
+        reason=sent.get("reason", ""),
+    )
 
 
 @router.get("/{dataset}/{version}/refusals/{digest}")
@@ -235,13 +363,7 @@ def _in_force(service: Service, dataset: str, version: str) -> PoliciesInForce:
     return service.policies.in_force
 
 
-def _policy_page(
-    visit: Visit,
-    dataset: str,
-    version: str,
-    given: PolicyChange | None = None,
-    error: ServiceError | None = None,
-) -> Response:
+def _policy_page(visit: Visit, dataset: str, version: str) -> Response:
     _check_any(visit.principal, dataset)
     in_force, language = _in_force(visit.service, dataset, version), visit.language
     proposals = visit.service.approvals.proposals(
@@ -254,15 +376,23 @@ def _policy_page(
         signed = in_force.signed(connection, dataset, version)
         states = policy_history(connection, dataset, version)
         refused = refused_tables(connection, dataset, version) if explains else []
+        use = limit_use(connection, signed.document, visit.service.clock()) if approves else {}
+        refusals = refusals_by_rule(connection, dataset, version) if explains else {}
     spoken, here = words("policy", language), path_to("policies", dataset, version)
-    public = flat_values(signed.document.public())
-    limits = [(limit_words(name, language), written_value(value, language))
-              for name, value in public if name not in _KNOWN]  # fmt: skip
+    sentences = policy_sentences(signed.document, language)
+    limits = [_rule_row([*group], use, refusals, approves, explains, language)
+              for _, group in groupby([one for one in sentences if one.public or approves],
+                                      lambda one: one.rule)]  # fmt: skip
+    columns: Sequence[str] = ("rule", "limits", *(["use"] if approves else ()),
+                              *(["refused"] if explains else ()))  # fmt: skip
     parts: list[Any] = [
-        PageTable(("limit", "value"), limits, "public", "limits"),
-        Part("note", "limits_about", look="quiet"),
+        PageTable(columns, limits, "limit-table", "title_limits"),
+        *(() if approves else [Part("note", "limits_about", look="quiet")]),
         Part("term", "what", text="policy"),
     ]
+    if visit.principal.may(Permission.policies_propose, dataset):
+        parts.append(Part("buttons", values=[Cell(spoken["change"], f"{here}/changes",
+                                                  look="main")]))  # fmt: skip
     if approves:
         named = f"{signed.signer}; SHA-256: {signed.document.digest}"
         parts += [Part("note", "signer", [Cell(named, look="code")], look="quiet"),
@@ -278,7 +408,7 @@ def _policy_page(
         )
         for one in states
     ]  # fmt: skip
-    columns: Sequence[str] = ("revision", "state", "since", "until", "signer")
+    columns = ("revision", "state", "since", "until", "signer")
     parts.append(PageTable(columns, history, "history-table", "history"))
     if explains:
         rows = [
@@ -299,14 +429,33 @@ def _policy_page(
             "areas_about",
             Part("buttons", values=labels),
         ]
-    if visit.principal.may(Permission.policies_propose, dataset):
-        filled = given.model_dump() if given else {"policy": signed.text if approves else ""}
-        form = PageForm(path=f"{here}/changes", model=PolicyForm, send="send", heading="propose",
-                        values=filled, parts=["propose_about"])  # fmt: skip
-        parts.append(form)
     return detail_page(visit, "policy", parts, title=f"{spoken['title']}: {dataset} {version}",
-                       up=("/policies", words("base", language)["policies"]), error=error,
+                       up=("/policies", words("base", language)["policies"]),
                        secret=True)  # fmt: skip
+
+
+def _rule_row(
+    sentences: Sequence[PolicySentence],
+    use: Mapping[str, tuple[float, float]],
+    refusals: Mapping[str, int],
+    approves: bool,
+    explains: bool,
+    language: str,
+) -> list[Value]:
+    """What one rule says, how much of its limits is used, and how many tables it refused."""
+    first = sentences[0]
+    # When staff is alerted is no limit for callers; it stands in the form.
+    texts = [one.text for one in sentences if not one.place.endswith((".alert", ".together"))]
+    row: list[Value] = [f"{first.heading} ({first.rule})", " ".join(texts)]
+    used = [use[one.place] for one in sentences if one.place in use]
+    if approves:
+        number, limit = max(used, key=lambda one: one[0] / one[1], default=(0, 0))
+        of = words("policy", language)["of"]
+        row.append(f"{number_text(number, 0, language)} {of} {number_text(limit, 0, language)}"
+                   if used else "–")  # fmt: skip
+    if explains:
+        row.append(Cell(number_text(refusals.get(first.rule, 0), 0, language), look="number"))
+    return row
 
 
 def _asked(

@@ -119,7 +119,6 @@ def test_the_deviation_of_drawn_rounding_is_that_of_all_remainders(base: int) ->
     assert mean[0] == pytest.approx(np.sqrt(np.mean(variances)))
 
 
-
 @for_all_rows("base", [2, 3, 5, 1000])
 def test_the_key_rounds_up_with_the_share_of_the_rest(base: int) -> None:
     size = 4096

@@ -11,8 +11,8 @@ import pytest
 import discreet as dc
 from discreet.assessment.slivers import merge_slivers
 from discreet.errors import ProgrammeError
-from discreet.release.run.data_checks import check_release
 from discreet.release.cubes import build_store
+from discreet.release.run.data_checks import check_release
 
 PROGRAMME = """
 title = "Squares"

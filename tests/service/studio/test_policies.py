@@ -9,9 +9,9 @@ import pytest
 
 from discreet.release.packages.keys import read_signing_key
 from discreet_service.permissions import Grant
-from discreet_service.policies import sign_policy
-from tests.helpers.asgi_browser import form_of
-from tests.service.studio.conftest import GERMAN, HTML
+from discreet_service.policies import PolicyDocument, sign_policy
+from tests.helpers.asgi_browser import filled_form, form_of
+from tests.service.studio.conftest import GERMAN, HTML, text_of
 
 PAGE = "/policies/census/2022-1"
 #: Refused by the number of its variables alone.
@@ -29,7 +29,9 @@ def test_only_custodians_read_the_whole_document(readers: Any) -> None:
         assert "everywhere" not in text
         assert "6.37" not in text
         assert document["digest"] not in text
-        assert "Queries of one caller at once" in text
+        assert "A caller asks up to 100 questions at once." in text
+        assert "independent estimates" not in text
+        assert f"{PAGE}/changes" not in text
 
 
 def _signed(readers: Any, text: str) -> tuple[str, str]:
@@ -50,21 +52,16 @@ def test_a_policy_is_changed_by_two_persons(readers: Any) -> None:
     given = {"policy": text, "signature": signature, "reason": "fewer at once"}
     # Browsers send lines of a form with both ends.
     sent = {**given, "policy": text.replace("\n", "\r\n")}
-    answer = cora.submit(PAGE, f"{PAGE}/changes", **sent)
+    answer = cora.submit(f"{PAGE}/changes", f"{PAGE}/changes", act="propose", **sent)
     assert (answer.status_code, answer.headers["location"]) == (303, "/approvals")
     assert in_force.policy("census", "2022-1").revision == now.revision
     path = readers.proposal("carl")
     change = readers.page(path, "carl")
     assert path in readers.page(PAGE, "cora")
-    rows = re.findall(
-        r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td><td[^>]*>([^<]*)</td>",
-        change[change.index('id="differences"') :],
+    assert text_of(change, "differences") == (
+        "Rule In force Proposed Direction Rates (P8) A caller asks up to 100 questions at once. "
+        "A caller asks up to 90 questions at once. stricter"
     )
-    assert rows == [
-        ("Revision", str(now.revision), str(now.revision + 1)),
-        ("Queries of one caller at once", "100", "90"),
-    ]
-    assert ">stricter<" in change
     own = cora.get(path, headers=HTML).text
     assert 'value="withdraw"' in own
     assert 'value="approve"' not in own
@@ -89,13 +86,64 @@ def test_a_policy_that_cannot_hold_is_told_and_kept_in_the_form(readers: Any, sp
         given["signature"] = "ed25519 <b>00</b>"
     if spoil == "reason":
         given["reason"] = "-"
-    answer = readers.browser("cora").submit(PAGE, f"{PAGE}/changes", **given)
+    sent = {**given, "act": "propose"}
+    answer = readers.browser("cora").submit(f"{PAGE}/changes", f"{PAGE}/changes", **sent)
     # Nothing but the old revision is wrong with what is signed.
     assert answer.status_code == (409 if spoil in ("nothing", "reason") else 422), answer.text
     assert 'role="alert"' in answer.text
     assert "<b>00</b>" not in answer.text
     assert "least = 5\n" in answer.text or spoil != "text"
     assert readers.service.policies.policy("census", "2022-1").small_universes.least == 50
+
+
+def _draft(readers: Any, act: str = "check", **limits: str) -> Any:
+    """What the form says after some of its fields were changed."""
+    path = f"{PAGE}/changes"
+    fields = filled_form(readers.page(path, "cora"), path)
+    changed = {name.replace("__", "."): value for name, value in limits.items()}
+    assert changed.keys() <= fields.keys() | {"policy"}
+    return readers.browser("cora").post(path, data={**fields, **changed, "act": act}, headers=HTML)
+
+
+def test_limits_are_changed_in_a_form(readers: Any) -> None:
+    """The form and the text are the same policy; the effect is that on past questions."""
+    now = readers.service.policies.policy("census", "2022-1")
+    readers.browser("rita").get(
+        "/tables/census/result?unit=person&by=region:municipality,sex,education:1", headers=HTML
+    )
+    unchanged = _draft(readers)
+    assert "No changes to the policy in force." in unchanged.text
+    shown = _draft(readers, variables__depth__municipality="1", sparsity__share_small="35")
+    assert "Tables by municipality use at most 1 other variables." in shown.text
+    assert "At most 35% of the filled cells are small." in shown.text
+    assert "Persons by Education, Region, Sex" in text_of(shown.text, "outcome")
+    assert "not examined: P7" in text_of(shown.text, "outcome")
+    file = _draft(readers, "file", variables__depth__municipality="1")
+    assert file.headers["content-disposition"] == 'attachment; filename="POLICY.toml"'
+    document = PolicyDocument.of_text(file.text)
+    assert document.revision == now.revision + 1
+    assert document.variables.depth["municipality"] == 1
+    # The text that was signed is the text that is proposed, though the form was filled in.
+    text, signature = _signed(readers, file.text)
+    fields = {"variables.depth.municipality": "1", "signature": signature, "reason": "fewer"}
+    answer = _draft(readers, "propose", **fields)
+    assert answer.headers.get("location") == "/approvals", answer.text
+    # A changed text fills in the form.
+    text = text.replace("municipality = 1", "municipality = 3")
+    filled = filled_form(_draft(readers, policy=text).text, f"{PAGE}/changes")
+    assert filled["variables.depth.municipality"] == "3"
+    assert filled["policy"] == filled["known"]
+
+
+@pytest.mark.parametrize(("place", "value"), [("size.cells_job", "many"), ("sparsity.small", "-1")])
+def test_what_is_no_limit_is_told_at_its_field(readers: Any, place: str, value: str) -> None:
+    answer = _draft(readers, **{place: value})
+    assert answer.status_code == 422
+    field = re.search(rf'<input id="{re.escape(place)}"[^>]*>', answer.text)
+    assert field
+    assert 'aria-invalid="true"' in field[0]
+    assert f'value="{value}"' in field[0]
+    assert 'role="alert"' in answer.text
 
 
 def test_areas_are_compared_without_numbers(readers: Any) -> None:

@@ -27,7 +27,10 @@ FURTHER: dict[str, tuple[str, ...]] = {
         "/releases/census-2022/rents",
     ),
     "producer": ("/administration",),
-    "custodian": (_POLICY, f"{_POLICY}/areas/person", "/quality/census/2022-1", "/designs/sets"),
+    "custodian": (
+        *(_POLICY, f"{_POLICY}/changes", f"{_POLICY}/areas/person"),
+        *("/quality/census/2022-1", "/designs/sets"),
+    ),
     "auditor": (
         *("/administration/trail", "/administration/trail?kind=login&person=nobody"),
         *("/administration/overrides", "/administration/log", _POLICY),
