@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .presentation import said_in as said_in
     from .presentation import title_of as title_of
     from .presentation import universe_of as universe_of
+    from .programme_tables import conditions_of as conditions_of
+    from .programme_tables import filter_text as filter_text
     from .programme_words import ProgrammeDifference as ProgrammeDifference
     from .programme_words import programme_differences as programme_differences
     from .programme_words import programme_sentences as programme_sentences

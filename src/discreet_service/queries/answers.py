@@ -45,7 +45,7 @@ from discreet_service.queries.evidence import QueryEvidence, SketchMemory
 from discreet_service.queries.grammar import TableQuery
 from discreet_service.queries.measures import Measure
 from discreet_service.queries.presentation import in_order
-from discreet_service.queries.programme_tables import programme_queries
+from discreet_service.queries.programme_tables import ProgrammeQuery, programme_queries
 from discreet_service.queries.sparse_parts import SparseParts
 from discreet_service.settings import LimitSettings
 
@@ -248,7 +248,9 @@ class Answers:
         verdict.require(language)
         return verdict
 
-    def programme(self, inputs: Inputs, version: DataVersion) -> list[tuple[str, PreparedQuery]]:
+    def programme(
+        self, inputs: Inputs, version: DataVersion
+    ) -> list[tuple[ProgrammeQuery, PreparedQuery]]:
         """The tables of a programme as policies judge them, each with its place."""
         found = []
         for programme_query in programme_queries(inputs, version):
@@ -260,7 +262,7 @@ class Answers:
             asked = replace(plan.asked, cells=cells, programme=True, digest=digest.hexdigest())
             plan = replace(plan, cells=cells, asked=asked)
             prepared = PreparedQuery(version=version, plan=plan, order=order)
-            found.append((programme_query.where, prepared))
+            found.append((programme_query, prepared))
         return found
 
     def admit_programme(
@@ -270,12 +272,14 @@ class Answers:
         tables = self.programme(inputs, version)
         # Nothing is charged for a programme of which the first look shows that it is refused.
         self._require_all(
-            [(where, self.verdict(each, principal)) for where, each in tables], language
+            [(one.where, self.verdict(each, principal)) for one, each in tables], language
         )
         verdicts = []
-        for where, each in tables:
+        for one, each in tables:
             asked = each.plan.asked
-            verdicts.append((where, self.policies.decide(asked, principal, self.evidence(each))))
+            verdicts.append(
+                (one.where, self.policies.decide(asked, principal, self.evidence(each)))
+            )
         self._require_all(verdicts, language)
 
     def _require_all(self, verdicts: Sequence[tuple[str, Verdict]], language: Language) -> None:

@@ -28,6 +28,7 @@ from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQu
 class ProgrammeQuery:
     """A query that a table of a programme answers."""
 
+    table: str  # Its name
     where: str  # Its place in the programme
     query: TableQuery
     figures: int  # How many figures of the table have this universe
@@ -88,7 +89,7 @@ def _queries_of(
                 for one in chosen
             ]
             query = TableQuery(unit=unit.name, by=by, where=filters, version=version.version)
-            yield ProgrammeQuery(where=where, query=query, figures=number)
+            yield ProgrammeQuery(table=name, where=where, query=query, figures=number)
 
 
 def _beyond_usual(where: str, usual: str) -> str:
@@ -143,6 +144,41 @@ def _condition(
             raise _no_query(f"no code of {variable.name!r} fits the filter")
         return [FilterEntry(variable=variable.name, codes=codes, level=level)] if level else []
     raise _no_query(f"the filter on {column!r} does not use codes of an available variable")
+
+
+def filter_text(
+    variable: CatalogueVariable, codes: Sequence[str], schema: Mapping[str, Any]
+) -> str:
+    """The condition of a programme that lets codes of a variable through, as `conditions_of` reads.
+
+    Intervals are ranges of their numbers, other codes a list of the finest ones.
+    """
+    tree = variable.tree
+    column = tree.source if tree.source.isidentifier() else f"`{tree.source}`"
+    leaves = variable.leaves_within([tree.index[code] for code in codes])
+    kind = str(schema[tree.source])
+    parts, values, number = list[str](), list[str](), 0
+    for at in np.flatnonzero(tree.is_leaf).tolist():
+        if tree.codes[at] == tree.missing:
+            parts += [f"{column} is null"] if leaves[at] else []
+        elif tree.bounds is not None:
+            low, high = tree.bounds[number : number + 2]
+            number += 1
+            if leaves[at]:
+                above = [f"{column} >= {_number(low)}"] if math.isfinite(low) else []
+                below = [f"{column} < {_number(high)}"] if math.isfinite(high) else []
+                parts.append(" and ".join([*above, *below]))
+        elif leaves[at]:
+            text = kind.startswith(("String", "Categorical", "Enum"))
+            values.append(repr(tree.codes[at]) if text else tree.codes[at].capitalize())
+    if values:
+        parts.insert(0, f"{column} in [{', '.join(values)}]" if values[1:]
+                     else f"{column} == {values[0]}")  # fmt: skip
+    return parts[0] if len(parts) == 1 else " or ".join(f"({part})" for part in parts)
+
+
+def _number(bound: float) -> str:
+    return repr(int(bound) if bound.is_integer() else bound)
 
 
 def _no_query(what: str) -> ServiceError:

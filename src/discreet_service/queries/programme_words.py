@@ -8,9 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from discreet_service.datasets import DataVersion
+from discreet.errors import DiscreetError
+from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.policies import Language
+from discreet_service.problems import ServiceError
 from discreet_service.queries.presentation import said_in
+from discreet_service.queries.programme_tables import conditions_of
+
+#: Categories of a filter that a sentence names.
+_LABELS = 5
 
 #: Words of the sentences, by language: by, and, filter, values, total.
 _WORDS: Mapping[Language, Mapping[str, str]] = {
@@ -61,7 +67,7 @@ def table_sentence(entry: Mapping[str, Any], version: DataVersion, language: Lan
         spanning = f"{words['by']} {', '.join(names[:-1] if last else names)}{last}"
     parts = [f"{counted} {spanning}"]
     if entry.get("where"):
-        parts.append(f"{words['where']}: {entry['where']}")
+        parts.append(_filter(str(entry["where"]), unit, version, language))
     figures = _mapping(entry.get("figures"))
     if figures:
         titles = [_title(figure, language) or name for name, figure in figures.items()]
@@ -69,6 +75,24 @@ def table_sentence(entry: Mapping[str, Any], version: DataVersion, language: Lan
     if formats := _list(entry.get("formats")):
         parts.append(", ".join(formats))
     return "; ".join(parts)
+
+
+def _filter(text: str, unit: CatalogueUnit | None, version: DataVersion, language: Language) -> str:
+    """Whom a filter leaves: the categories that it names, or as it is written."""
+    written = f"{_WORDS[language]['where']}: {text}"
+    if unit is None:
+        return written
+    try:
+        conditions = conditions_of(text, unit, version)
+    except (DiscreetError, ServiceError):
+        return written
+    said = []
+    for one in conditions:
+        tree = unit.variables[one.variable].tree
+        labels = [tree.label(code, language) for code in one.codes]
+        more = f" + {len(labels) - _LABELS}" if labels[_LABELS:] else ""
+        said.append(f"{tree.title(language)}: {', '.join(labels[:_LABELS])}{more}")
+    return "; ".join(said) or written
 
 
 def programme_differences(

@@ -7,22 +7,35 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Query, Response, UploadFile
-from pydantic import BaseModel
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from starlette.datastructures import UploadFile
 
 from discreet.files import toml_value
+from discreet_service.datasets import DataVersion
 from discreet_service.jobs import Job
 from discreet_service.permissions import Permission
+from discreet_service.policies import PolicyRefusalError
 from discreet_service.problems import ServiceError
-from discreet_service.queries import said_in
+from discreet_service.queries import programme_sentences, said_in
 from discreet_service.releases import LARGEST, ServedRelease, StoredProgramme, parsed, shelf_of
 from discreet_service.service import Service
+from discreet_service.studio.choices import TableChoices
+from discreet_service.studio.programme_editor import (
+    ProgrammeDraft,
+    first_table,
+    table_form,
+    with_table,
+)
+from discreet_service.studio.tables import measure_choices, variable_choices
 from discreet_service.web import (
     Cell,
     NavigationEntry,
+    PageWords,
     Part,
     Visit,
     back_to,
@@ -36,7 +49,6 @@ from discreet_service.web import (
     page,
     path_to,
     programme_of,
-    sent,
     take_programme,
     validate_programme,
     visit_with,
@@ -55,21 +67,26 @@ _SIZE, _LINES, _JOBS = 40, 500, 200
 _LONGEST = 50_000
 
 
-class ProgrammeForm(BaseModel):
-    """What was written, or uploaded."""
+@dataclass(frozen=True, kw_only=True)
+class ProgrammeForm:
+    """What was written or uploaded, and the form of the open table."""
 
-    text: str = ""
-    file: UploadFile | None = None  # In place of what was written
-    act: str = "check"  # "check" or "save"
+    pairs: tuple[tuple[str, str], ...] = ()
+    content: bytes = b""  # The text, as the interface would get it
 
-    @cached_property
-    def content(self) -> bytes:
-        """The text of the programme, as the interface would get it."""
-        if self.file is not None:
-            return self.file.file.read(LARGEST + 1)
-        return self.text.replace("\r\n", "\n").encode()
+    @classmethod
+    async def of(cls, request: Request) -> ProgrammeForm:
+        """What a form says: of a file that was uploaded its text, whatever was written."""
+        form = await request.form()
+        pairs = tuple((name, str(value)) for name, value in form.multi_items()
+                      if isinstance(value, str))  # fmt: skip
+        file = form.get("file")
+        if isinstance(file, UploadFile) and file.filename:
+            return cls(pairs=pairs, content=await file.read(LARGEST + 1))
+        return cls(pairs=pairs, content=dict(pairs).get("text", "").replace("\r\n", "\n").encode())
 
-    def shown(self) -> str:
+    @property
+    def text(self) -> str:
         """The text, as far as it is one."""
         try:
             return self.content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
@@ -77,7 +94,7 @@ class ProgrammeForm(BaseModel):
             return ""
 
 
-_Form = Annotated[ProgrammeForm, Depends(sent(ProgrammeForm))]
+_Form = Annotated[ProgrammeForm, Depends(ProgrammeForm.of)]
 
 
 @router.get("")
@@ -117,31 +134,41 @@ def show_new_programme(
     dataset: Annotated[str, Query(max_length=64)] = "",
     of: Annotated[str, Query(max_length=32)] = "",
 ) -> Response:
-    """A text to write: an example of a data set, or another programme to be changed."""
+    """A programme with a first table of a data set, or another programme to be changed."""
     if of:
         text = shelf_of(visit.service).text(
             programme_of(visit, of, Permission.programmes_run)[1].id
         )
-        dataset = str(parsed(text.encode()).get("dataset", ""))
     else:
         datasets = _datasets(visit)
         dataset = dataset or (datasets[0] if datasets else "")
         text = _example(visit, dataset) if dataset else ""
-    return _editor(visit, ProgrammeForm(text=text), dataset)
+    return _editor(visit, ProgrammeDraft(text=text))
 
 
 @router.post("/new")
 def change_new_programme(visit: _ProgrammesRunForm, form: _Form) -> Response:
-    """Say what is wrong with a text; keep it if that is asked for and it can be taken."""
-    if form.act == "save":
+    """Change a table or the text, say what is wrong, and keep it if that is asked for."""
+    act = dict(form.pairs).get("act", "check")
+    if not form.text or len(form.content) > LARGEST:
+        draft = ProgrammeDraft(text=form.text)
+    else:
+        draft = ProgrammeDraft.of(form.pairs, form.text, partial(_version_of, visit), act)
+    if act not in ("save", "run"):
+        return _editor(visit, draft, form)
+    try:
+        record = take_programme(visit, draft.text.encode() if form.text else form.content)
+    except ServiceError as error:
+        if error.kind.status >= 500 or error.code == "too-large":
+            raise
+        return _editor(visit, draft, form, status=422)
+    if act == "run":
         try:
-            record = take_programme(visit, form.content)
-        except ServiceError as error:
-            if error.kind.status >= 500 or error.code == "too-large":
-                raise
-        else:
-            return back_to(f"/programmes/{record.id}")
-    return _editor(visit, form, status=422 if form.act == "save" else 200)
+            job = begin_run(visit, record.id)
+        except PolicyRefusalError as refusal:  # by rules that need the data
+            return _editor(visit, draft, form, status=refusal.kind.status, refusal=refusal)
+        return back_to(f"/programmes/{record.id}/drafts/{job.id}")
+    return back_to(f"/programmes/{record.id}")
 
 
 @router.get("/{programme}")
@@ -183,20 +210,90 @@ def run_programme_form(
     return back_to(f"/programmes/{programme}/drafts/{job.id}")
 
 
-def _editor(visit: Visit, form: ProgrammeForm, dataset: str = "", *, status: int = 200) -> Response:
-    text = form.shown()
-    verdict = check_text(visit, form.content) if form.content.strip() else None
+def _editor(
+    visit: Visit,
+    draft: ProgrammeDraft,
+    form: ProgrammeForm | None = None,
+    *,
+    status: int = 200,
+    refusal: ServiceError | None = None,
+) -> Response:
+    text, language = draft.text, visit.language
+    content = text.encode() if text or form is None else form.content
+    verdict = check_text(visit, content) if content.strip() else None
+    programme: dict[str, Any] = {}
+    with suppress(ServiceError):
+        programme = parsed(content)
+    version = _version_of(visit, programme)
+    tables, opened = [], None
+    if version is not None:
+        prices = {price["table"]: price for price in verdict["prices"]} if verdict else {}
+        tables = [
+            {"name": name, "sentence": sentence, "price": prices.get(name)}
+            for name, sentence in programme_sentences(programme, version, language).items()
+        ]
+        entry = programme.get("tables", {}).get(draft.opened) if tables else None
+        if isinstance(entry, dict):
+            opened = _open_table(visit, draft.opened, entry, version, form)
     return page(
         visit,
         "new_programme",
         status=status,
         text=text,
+        refusal=refusal,
         verdict=verdict,
         problems=[] if verdict is None else told_problems(verdict, text.split("\n")),
-        dataset=dataset or (verdict or {}).get("dataset", ""),
+        dataset=str(programme.get("dataset", "")),
         datasets=_datasets(visit),
-        rows=min(max(text.count("\n") + 2, 18), 40),
+        tables=tables,
+        opened=opened,
+        builder=PageWords(words("builder", language)),
+        rows=min(max(text.count("\n") + 2, 14), 30),
     )
+
+
+def _open_table(
+    visit: Visit,
+    name: str,
+    entry: Mapping[str, Any],
+    version: DataVersion,
+    form: ProgrammeForm | None,
+) -> dict[str, Any]:
+    """The form of a table: as the table builder's, but levels are those of the data set."""
+    language, table = visit.language, table_form(name, entry, version)
+    sent = dict(form.pairs) if form is not None else {}
+    searched = [(key, text) for key, text in sent.items()
+                if key == "open" or key.startswith("find.")]  # fmt: skip
+    pairs = [*table.choices.parameters(), *searched]
+    choices = TableChoices.of(version, pairs)
+    variables = variable_choices(choices, language)
+    for variable in variables:
+        labels = ", ".join(level["label"] for level in variable["levels"])
+        several = len(variable["levels"]) > 1
+        codes = labels if several else variable["levels"][0]["codes"]
+        chosen = variable["name"] in choices.levels
+        variable["levels"] = [{"name": "", "label": "", "codes": codes, "chosen": chosen}]
+    return {
+        "table": table,
+        "units": [(unit.name, said_in(unit.label, language, unit.name))
+                  for unit in version.units.values()],
+        "unit": choices.unit.name,
+        "variables": variables,
+        "measures": measure_choices(choices, language),
+        "usual": {one: programme_sentences({"tables": {"": entry}}, version, one)[""]
+                  for one in ("en", "de")},
+    }  # fmt: skip
+
+
+def _version_of(visit: Visit, programme: Mapping[str, Any]) -> DataVersion | None:
+    """The data that a programme is over; None if there is none that one may use."""
+    dataset, version = programme.get("dataset"), programme.get("version")
+    if not isinstance(dataset, str) or not visit.principal.may(Permission.programmes_run, dataset):
+        return None
+    try:
+        return visit.service.datasets.version(dataset, str(version) if version else None)
+    except ServiceError:
+        return None
 
 
 def told_problems(verdict: dict[str, Any], lines: list[str]) -> list[dict[str, Any]]:
@@ -307,20 +404,5 @@ def _example(visit: Visit, dataset: str) -> str:
         "[defaults]",
         'formats = ["csv", "html"]',
     ]
-    for name, unit in list(version.units.items())[:1]:
-        # A table by a place and something else.
-        places = {item.geography: item for item in reversed([*unit.variables.values()])}
-        spanning = [places[place] for place in (True, False) if place in places]
-        titles = {}
-        for language, joint, last in (("en", " by ", " and "), ("de", " nach ", " und ")):
-            parts = [item.tree.title(language) for item in spanning]
-            titles[language] = joint.join([said_in(unit.label, language, name), last.join(parts)])
-        source = version.inputs.programme.sources[unit.source]
-        lines += [
-            "",
-            f"[tables.{name}]",
-            *([] if source.main else [f"from = {toml_value(unit.source)}"]),
-            f"by = {toml_value([item.name for item in spanning])}",
-            f"title = {toml_value(titles)}",
-        ]
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    return with_table(text, next(iter(version.units)), first_table(version))

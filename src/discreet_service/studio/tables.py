@@ -71,8 +71,8 @@ def show_builder(dataset: str, visit: _Reader) -> Response:
         units=[(unit.name, said_in(unit.label, language, unit.name))
                for unit in version.units.values()],
         choices=choices,
-        variables=_choices(choices, language),
-        measures=_measures(choices, language),
+        variables=variable_choices(choices, language),
+        measures=measure_choices(choices, language),
         estimate=_estimate(visit, dataset, choices, language),
         examples=_examples(version, language),
         may_run=visit.principal.may(Permission.query_run, dataset),
@@ -205,7 +205,8 @@ def _refused(visit: Visit, error: ServiceError, facts: Mapping[str, Any]) -> Res
     )
 
 
-def _choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
+def variable_choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
+    """The variables of a unit with their levels and what is chosen of them, as forms show them."""
     found = [_choice(variable, choices, language) for variable in choices.unit.variables.values()]
     titles = [entry["title"] for entry in found]
     for item in found:
@@ -281,7 +282,8 @@ def _walk(parents: Sequence[int]) -> list[int]:
     return found
 
 
-def _measures(choices: TableChoices, language: str) -> list[dict[str, Any]]:
+def measure_choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
+    """The figures of a unit, and which are chosen."""
     unit, spoken = choices.unit, words("builder", language)
     found = [("count", said_in(unit.label, language, unit.name))]
     for column, value in unit.values.items():

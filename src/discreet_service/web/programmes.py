@@ -182,7 +182,7 @@ def check_text(visit: Visit, text: bytes) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="programme-") as folder:
         place = Path(folder) / "programme.toml"
         write_text(place, text.decode("utf-8-sig"), private=True)
-        return _validated(visit.service, place, version)
+        return _validated(visit, place, version)
 
 
 @router.post("/{programme}:validate")
@@ -190,31 +190,40 @@ def validate_programme(visit: Producer, programme: str) -> dict[str, Any]:
     """Whether a programme can be run; everything that is wrong at once, with lines."""
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     version = visit.service.datasets.version(record.dataset, record.version or None)
-    return _validated(visit.service, shelf.file(record.id), version)
+    return _validated(visit, shelf.file(record.id), version)
 
 
-def _validated(service: Service, place: Path, version: DataVersion) -> dict[str, Any]:
+def _validated(visit: Visit, place: Path, version: DataVersion) -> dict[str, Any]:
     problems: Sequence[Problem] = ()
-    tables: list[str] = []
+    prices: dict[str, dict[str, Any]] = {}
     try:
         inputs = opened_inputs(place, version)
-        service.answers.programme(inputs, version)
-        tables = list(inputs.programme.tables)
+        for one, prepared in visit.service.answers.programme(inputs, version):
+            refusal = visit.service.answers.verdict(prepared, visit.principal).error(visit.language)
+            table = {"table": one.table, "cells": 0, "allowed": True, "text": ""}
+            price = prices.setdefault(one.table, table)
+            price["cells"] += prepared.plan.cells
+            if refusal is not None:
+                price |= {"allowed": False, "text": refusal.what}
     except ServiceError as error:
         if error.code != "invalid-input":
             raise
-        problems = error.problems
-    return _verdict(version.dataset, version.version, tables, problems)
+        problems, prices = error.problems, {}
+    return _verdict(version.dataset, version.version, [*prices.values()], problems)
 
 
 def _verdict(
-    dataset: str, version: str | None, tables: list[str], problems: Sequence[Problem]
+    dataset: str,
+    version: str | None,
+    prices: Sequence[dict[str, Any]],
+    problems: Sequence[Problem],
 ) -> dict[str, Any]:
     return {
         "valid": not problems,
         "dataset": dataset,
         "version": version,
-        "tables": tables,
+        "tables": [price["table"] for price in prices],
+        "prices": prices,
         "problems": [
             {"where": problem.where, "message": problem.what, "hint": problem.hint}
             for problem in problems

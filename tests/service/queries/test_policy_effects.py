@@ -104,7 +104,7 @@ by = ["region", "sex"]
 [tables.homes]
 from = "households"
 by = ["region"]
-where = "size > 2"
+where = "household_type == 'single'"
 """
 
 
@@ -112,7 +112,9 @@ def test_programmes_are_sentences(service: Service) -> None:
     version, old = service.datasets.version("census"), parsed(PROGRAMME)
     english = programme_sentences(old, version, "en")
     assert english["people"] == "Persons by Region and Sex"
-    assert english["homes"].endswith("by Region; filter: size > 2")
+    assert english["homes"] == "Households by Region; Type of household: one person"
+    odd = parsed(PROGRAMME.replace(b"household_type == 'single'", b"size > 2"))
+    assert programme_sentences(odd, version, "en")["homes"].endswith("by Region; filter: size > 2")
     assert programme_sentences(old, version, "de")["people"].startswith("Personen nach ")
     assert programme_differences(old, old, version, "en") == []
     new = parsed(PROGRAMME.replace(b'"sex"]', b'"age5"]').replace(b"tables.homes", b"tables.flats"))

@@ -153,6 +153,10 @@ def test_from_programme_to_release(service, anna, app):
         "dataset": "census",
         "version": "2026-1",
         "tables": ["people", "homes"],
+        "prices": [
+            {"table": "people", "cells": 72, "allowed": True, "text": ""},
+            {"table": "homes", "cells": 48, "allowed": True, "text": ""},
+        ],
         "problems": [],
     }
     started = anna.post(f"{API}/{programme}:run", headers={"Idempotency-Key": "one"})

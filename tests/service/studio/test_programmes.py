@@ -16,7 +16,7 @@ from discreet.release.run.release import carry_out
 from discreet_service.permissions import ROLES, Grant, Permission, Principal, Role
 from discreet_service.problems import ServiceError
 from discreet_service.releases.drafts import read_draft, shelf_of
-from discreet_service.releases.programmes import opened_inputs
+from discreet_service.releases.programmes import opened_inputs, parsed
 from discreet_service.studio import drafts
 from discreet_service.studio.drafts import shown_changes, tally
 from discreet_service.studio.programmes import told_problems
@@ -27,7 +27,7 @@ from discreet_service.web.programmes import (
     compare_draft,
     publish_programme,
 )
-from tests.helpers.asgi_browser import form_of
+from tests.helpers.asgi_browser import filled_form, form_of
 from tests.helpers.rows import for_all_rows
 from tests.helpers.served_studio import _is_told, planted
 from tests.helpers.service_callers import visit_as
@@ -123,12 +123,110 @@ def listed_problems(page: str) -> list[str]:
 # -- writing, and what is wrong ----------------------------------------------------------
 
 
+def _edited(office: Office, text: str, act: str, *changes: tuple[str, str], **fields: str) -> Any:
+    """The editor after a form was sent: with the fields that it had, and some changed or added."""
+    page = office.send("/programmes/new", text=text, act=act).text
+    form = filled_form(page, "/programmes/new") | fields
+    pairs = [(name, value) for name, value in form.items() if name not in ("act", "by", "measures")]
+    for each in ("by", "measures"):
+        pairs += [(each, value) for value in re.findall(
+            rf'<input type="checkbox" name="{each}" value="([^"]*)" checked', page)]  # fmt: skip
+    pairs += [("act", "check"), *changes]
+    data: dict[str, Any] = {}
+    for name, value in pairs:
+        data.setdefault(name, []).append(value)
+    answer = office.browser("paul").post("/programmes/new", data=data, headers=HTML)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+REMARKED = PEOPLE.replace("[tables.workers]", "# Those who work\n[tables.workers]")
+
+
+def test_a_table_is_changed_by_its_form(office: Office) -> None:
+    """The text changes where the form does; remarks and other tables stay."""
+    same = written(_edited(office, REMARKED, "edit:workers"))
+    assert same == REMARKED
+    page = _edited(office, REMARKED, "edit:workers", ("by", "education"), ("pick.sex", "w"))
+    text = written(page)
+    changed = parsed(text.encode())["tables"]["workers"]
+    assert changed["by"] == ["state", "sex", "education"]
+    assert "sex == 'w'" in changed["where"]
+    assert "marital_status == 'single'" in changed["where"]
+    assert changed["universe"] == {"en": "Single persons", "de": "Ledige"}
+    assert "# Those who work\n[tables.workers]" in text
+    before, after = parsed(REMARKED.encode()), parsed(text.encode())
+    assert before["tables"]["population"] == after["tables"]["population"]
+    # What the form made can be run, and is shown by the form.
+    assert check_text(visit_as(office.service, PAUL), text.encode())["valid"]
+    assert filled_form(page, "/programmes/new")["pick.sex"] == "w"
+
+
+def test_a_changed_text_fills_in_the_form(office: Office) -> None:
+    text = REMARKED.replace("'single'", "'married'")
+    page = office.send("/programmes/new", text=text, known=REMARKED, table="workers",
+                       by="region", act="check").text  # fmt: skip
+    assert written(page) == text
+    assert filled_form(page, "/programmes/new")["pick.marital_status"] == "married"
+
+
+def test_tables_are_added_named_and_removed(office: Office) -> None:
+    page = office.send("/programmes/new", text=LATER, act="new").text
+    text = written(page)
+    assert list(parsed(text.encode())["tables"]) == ["population", "workers", "homes", "person"]
+    renamed = written(_edited(office, text, "edit:person", name="totals"))
+    assert list(parsed(renamed.encode())["tables"])[-1] == "totals"
+    # A name that another table has is not taken.
+    taken = written(_edited(office, text, "edit:person", name="homes"))
+    assert parsed(taken.encode()) == parsed(text.encode())
+    dropped = written(office.send("/programmes/new", text=renamed, act="drop:homes").text)
+    assert list(parsed(dropped.encode())["tables"]) == ["population", "workers", "totals"]
+    assert "figures" not in dropped
+
+
+def test_figures_and_units_are_chosen(office: Office) -> None:
+    """Titles and units of figures that are written stay; other units have other figures."""
+    same = written(_edited(office, LATER, "edit:homes"))
+    assert parsed(same.encode()) == parsed(LATER.encode())
+    page = _edited(office, LATER, "edit:homes", ("measures", "sum:rent"))
+    figures = parsed(written(page).encode())["tables"]["homes"]["figures"]
+    assert figures["rent"] == parsed(LATER.encode())["tables"]["homes"]["figures"]["rent"]
+    assert figures["sum_rent"]["kind"] == "sum"
+    other = parsed(written(_edited(office, LATER, "edit:homes", unit="person")).encode())
+    assert "from" not in other["tables"]["homes"]
+    assert "figures" not in other["tables"]["homes"]
+
+
+def test_prices_are_told_and_what_policies_refuse(office: Office) -> None:
+    deep = PEOPLE.replace(
+        'by = ["region", "sex"]', 'by = ["region", "sex", "marital_status", "education"]'
+    )
+    verdict = check_text(visit_as(office.service, PAUL), deep.encode())
+    allowed = {price["table"]: price["allowed"] for price in verdict["prices"]}
+    assert allowed == {"population": False, "workers": True}
+    page = office.send("/programmes/new", text=deep, act="check").text
+    assert "The table has too many variables for its geographic level." in text_of(page, "check")
+
+
+def test_a_programme_is_saved_and_run_at_once(office: Office) -> None:
+    answer = office.send("/programmes/new", text=PEOPLE, act="run")
+    assert answer.status_code == 303
+    assert re.fullmatch(r"/programmes/[0-9a-f]{32}/drafts/[0-9a-f]{32}", answer.headers["location"])
+    work(office.service)
+    # What the data refuse is told beside the text.
+    deep = PEOPLE.replace('by = ["region", "sex"]', 'by = ["region", "sex", "age5"]')
+    refused = office.send("/programmes/new", text=deep, act="run")
+    assert refused.status_code == 403
+    assert 'role="alert"' in refused.text
+    assert written(refused.text) == deep
+
+
 def test_first_programme_is_written_already_and_can_be_run(office: Office) -> None:
     page = office.page("/programmes/new", "paul")
     text = written(page)
     verdict = check_text(visit_as(office.service, PAUL), text.encode())
     assert verdict["valid"]
-    assert text_of(page, "tables") == str(len(verdict["tables"]))
+    assert text_of(page, "check-title") == f"Tables ({len(verdict['tables'])})"
     saved = office.send("/programmes/new", text=text, act="save")
     assert saved.status_code == 303
     number = saved.headers["location"].rpartition("/")[2]

@@ -56,7 +56,19 @@ def test_from_programme_to_release_by_keys(logged_in: Any, check_page: Any, stud
         page.keyboard.press("Backspace")
     page.keyboard.type('ion", "age5"]\n')
     page.wait_for_selector("#check .good")
-    assert page.locator("#tables").inner_text() == "2"
+    assert page.locator(".tables li").count() == 2
+    # A table is changed by its form, and the text with it.
+    press(page, "button[value='edit:ages']")
+    page.wait_for_selector("#open-table")
+    check_page(page)
+    for shown in ("Persons by Region, Sex and Age", "Persons by Region and Age"):
+        page.locator("input[name=by][value=sex]").focus()
+        page.keyboard.press("Space")
+        page.locator(".tables li.used").get_by_text(shown).wait_for()
+    page.fill("#title_en", "People by age")
+    press(page, "button[value=close]")
+    page.wait_for_selector("#open-table", state="detached")
+    assert 'en = "People by age"' in page.locator("#text").input_value()
     press(page, "button[value=save]")
     page.wait_for_selector("#verdict.good")
     check_page(page)
@@ -105,7 +117,7 @@ def test_without_scripts_pages_are_sent_and_read_anew(
     page = logged_in("producer", scripts=False)
     page.goto("/programmes/new")
     page.fill("#text", WRONG)
-    page.click("button[value=check]")
+    page.click(".outcome button[value=check]")
     assert page.locator(".problems li").count() == 3
     page.set_input_files(
         "#file", {"name": "p.toml", "mimeType": "text/plain", "buffer": PEOPLE.encode()}
