@@ -530,7 +530,7 @@ class ProtectedTable:
         """A picture of the figures; notebooks show it, and its `save` writes it.
 
         Args:
-            kind: "bars", "heat map" or "pyramid"; what suits the table if None.
+            kind: "bars", "lines", "heat map" or "pyramid"; what suits the table if None.
             options: `rows` and `columns` (names of variables), `at` (codes of the others),
                 `figure` and `language`, as for `discreet.assessment.pictures.plot`.
         """

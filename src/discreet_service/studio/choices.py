@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries import TableQuery
+from discreet_service.studio.table_charts import CHARTS
 from discreet_service.web import read_address
 
 #: How a table is shown: nothing that changes a figure.
-_SHOWN = ("down", "across", "sort", "order", "page", "whole")
+_SHOWN = ("down", "across", "sort", "order", "page", "whole", "chart", "image")
 _FORM_ONLY = ("pick", "open", "find", "format")
 _MOST = 5_000
 
@@ -30,6 +31,7 @@ class StudioView:
     falling: bool = True  # Whether the largest come first
     page: int = 1  # Number of the page, from 1
     whole: bool = False  # Whether pages are as long as they can be
+    chart: str = ""  # The chart beside the table; none if empty
 
     @classmethod
     def of(cls, pairs: Pairs) -> StudioView:
@@ -46,6 +48,7 @@ class StudioView:
             falling=said.get("order", "falling") != "rising",
             page=max(_number(said.get("page"), 1), 1),
             whole=said.get("whole") == "1",
+            chart=said.get("chart", "") if said.get("chart") in CHARTS else "",
         )
 
     def at(self, page: int, *, whole: bool = False) -> StudioView:
@@ -62,6 +65,8 @@ class StudioView:
             found += [("sort", str(self.sort)), ("order", "falling" if self.falling else "rising")]
         if self.page > 1:
             found.append(("page", str(self.page)))
+        if self.chart:
+            found.append(("chart", self.chart))
         return [*found, ("whole", "1")] if self.whole else found
 
 

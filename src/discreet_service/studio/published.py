@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from discreet.publication import FORMATS
 from discreet_service.permissions import Permission
 from discreet_service.studio.choices import StudioView
-from discreet_service.studio.shown_tables import shown_table
+from discreet_service.studio.shown_tables import chart_file, shown_table
 from discreet_service.web import (
     NavigationEntry,
     Visit,
@@ -63,6 +63,8 @@ def show_release_table(release: str, table: str, visit: _Reader) -> Response:
     listed = found.listed(table)
     view = StudioView.of(visit.query_params.multi_items())
     shown = shown_table(visit.service.releases.table(listed.id), view, language)
+    if visit.query_params.get("image") == "svg":
+        return chart_file(shown, listed.name)
     path = address(f"/releases/{release}/{table}", [])
     api = f"/api/v1/releases/{release}/tables/{table}"
     base = visit.service.settings.base_url

@@ -5,15 +5,19 @@ Public: cells keep figure and status, and the library has escaped all texts.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from fastapi import Response
 from markupsafe import Markup
 
 from discreet.arrays import IntArray
+from discreet.errors import DiscreetError
 from discreet.publication import (
     BodyRows,
+    Boundaries,
     PageLayout,
     arrange,
     caption,
@@ -32,6 +36,7 @@ from discreet.publication import (
 from discreet.tables import WITHOUT_NUMBER, ProtectedTable
 from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView
+from discreet_service.studio.table_charts import chart_kinds, chart_of
 
 #: Cells on one page, usually and at most, and columns that can be looked at side by side.
 PAGE_CELLS, WHOLE_CELLS = 2_000, 10_000
@@ -68,9 +73,14 @@ class _SortedLayout(PageLayout):
             )
 
 
-def shown_table(table: ProtectedTable, view: StudioView, language: str) -> dict[str, Any]:
+def shown_table(
+    table: ProtectedTable,
+    view: StudioView,
+    language: str,
+    boundaries: Mapping[str, Boundaries] = MappingProxyType({}),
+) -> dict[str, Any]:
     """A table as a page shows it: its parts as HTML, variables that can be moved, columns that rows
-    can be sorted by, how it is shown, and which rows are, counted from 1.
+    can be sorted by, how it is shown, which rows are, counted from 1, and its chart.
     """
     check_texts(table, language)
     down, across = _arranged(table, view)
@@ -82,6 +92,12 @@ def shown_table(table: ProtectedTable, view: StudioView, language: str) -> dict[
     pages = max(-(-layout.shape[0] // size), 1)
     sort = view.sort if view.sort <= layout.shape[1] else 0
     view = dataclasses.replace(view, page=min(view.page, pages), sort=sort)
+    kinds, chart, problem = chart_kinds(table, boundaries), "", ""
+    if view.chart in kinds:
+        try:
+            chart = chart_of(table, view.chart, down, across, language, boundaries)
+        except DiscreetError as error:
+            problem = error.what
     codes = _sorted(layout, view) if sort else layout.row_codes
     start = (view.page - 1) * size
     part = _SortedLayout(
@@ -107,12 +123,26 @@ def shown_table(table: ProtectedTable, view: StudioView, language: str) -> dict[
         "variables": list(_variables(table, down, across, view, language)),
         "columns": columns,
         "view": view,
+        "arranged": bool(dataclasses.replace(view, chart="").pairs()),
+        "charts": [(kind, dataclasses.replace(view, chart=kind)) for kind in kinds],
+        "table_alone": dataclasses.replace(view, chart=""),
+        # The library has escaped every text.
+        "chart": Markup(chart),  # noqa: S704
+        "chart_problem": problem,
         "rows": layout.shape[0],
         "first": min(start + 1, layout.shape[0]),
         "last": min(start + size, layout.shape[0]),
         "pages": pages,
         "wholly": pages > 1 and layout.shape[0] * layout.shape[1] <= WHOLE_CELLS,
     }
+
+
+def chart_file(shown: Mapping[str, Any], name: str) -> Response:
+    """The chart of a shown table as a file to keep."""
+    if not shown["chart"]:
+        raise ServiceError("the table has no such chart", "not-found", "chart")
+    head = {"Content-Disposition": f'attachment; filename="{name}-{shown["view"].chart}.svg"'}
+    return Response(str(shown["chart"]), media_type="image/svg+xml", headers=head)
 
 
 def _arranged(table: ProtectedTable, view: StudioView) -> tuple[list[str], list[str]]:

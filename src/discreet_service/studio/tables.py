@@ -19,7 +19,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import ANSWER_FORMATS, said_in, title_of
 from discreet_service.studio.call_texts import quoted, r_value
 from discreet_service.studio.choices import TableChoices
-from discreet_service.studio.shown_tables import shown_table
+from discreet_service.studio.shown_tables import chart_file, shown_table
 from discreet_service.web import (
     NavigationEntry,
     Visit,
@@ -120,7 +120,9 @@ def show_result(dataset: str, visit: _Asker) -> Response:
         return _refused(visit, error, facts)
     answer = visit.service.answers.answer(prepared)
     note_query(visit, prepared, LogMode.query, LogVerdict.answered, start, kept=answer.cached)
-    shown = shown_table(answer.table, choices.view, language)
+    shown = shown_table(answer.table, choices.view, language, version.inputs.boundaries)
+    if ("image", "svg") in pairs:
+        return chart_file(shown, prepared.plan.asked.digest[:12])
     # The formats with their addresses.
     path = f"/api/v1/datasets/{dataset}/data"
     # The same query for programs.

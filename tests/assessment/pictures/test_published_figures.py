@@ -56,6 +56,17 @@ def test_what_suits_the_table_is_drawn_unasked() -> None:
     assert census_example().plot(rows="age").name == "bars"
 
 
+def test_lines_are_told_apart_by_more_than_colour() -> None:
+    picture = census_example().plot("lines", rows="age", columns="sex")
+    assert shown(picture)["Class 3", "female"] == (40.0, "40")
+    encoding = picture.description["vconcat"][0]["encoding"]
+    for name in ("color", "strokeDash", "shape"):
+        assert encoding[name]["scale"]["domain"] == ["male", "female"]
+        assert len({str(look) for look in encoding[name]["scale"]["range"]}) == 2
+    alone = census_example().plot("lines", rows="age")
+    assert shown(alone)["Class 3", ""] == (71.0, "71")
+
+
 def test_a_pyramid_takes_the_variable_with_two_codes_and_grows_from_below() -> None:
     picture = census_example().plot("pyramid", language="de")
     assert shown(picture)["Klasse 5", "weiblich"] == (60.0, "60")
@@ -72,7 +83,7 @@ def test_a_hierarchy_is_drawn_at_its_finest_level_that_fits() -> None:
     assert [row for row, _ in shown(table.plot())] == ["1", "2"]
 
 
-@pytest.mark.parametrize("kind", ["bars", "heat map", "pyramid"])
+@pytest.mark.parametrize("kind", ["bars", "lines", "heat map", "pyramid"])
 def test_hidden_cells_have_a_sign_and_no_number_anywhere(kind: str) -> None:
     _, safe = hidden()
     picture = safe.plot(kind, columns="sex")

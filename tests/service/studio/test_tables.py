@@ -15,7 +15,7 @@ from discreet_service.studio.choices import StudioView, TableChoices
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.addresses import read_address
 from tests.helpers.rows import for_all_rows
-from tests.service.studio.conftest import HTML, body_cells, text_of
+from tests.service.studio.conftest import GERMAN, HTML, body_cells, text_of
 
 API = "/api/v1/datasets/census"
 ASKED = "unit=person&by=region:district,sex"
@@ -280,3 +280,41 @@ def test_refusals_of_large_tables_are_noted_like_all_others(readers: Any) -> Non
     assert {one["rule"] for one in found["rules"] if one["outcome"] == "refused"} == set(
         json.loads(rows[0].rules)
     )
+
+
+@for_all_rows(
+    ("query", "kinds"),
+    [
+        ("by=region:district,sex", ["bars", "lines", "heat-map", "pyramid", "map"]),
+        ("by=sex", ["bars", "lines"]),
+        ("by=region:state", ["bars", "lines", "map"]),
+        ("by=marital_status,education:1", ["bars", "lines", "heat-map"]),
+    ],
+)
+def test_charts_stand_beside_their_table(readers: Any, query: str, kinds: list[str]) -> None:
+    path = f"/tables/census/result?unit=person&{query}"
+    page = readers.page(path, "rita")
+    assert re.findall(r'data-focus="chart-([a-z-]+)"', page) == ["none", *kinds]
+    assert "<figure" not in page
+    for kind in kinds:
+        charted = readers.page(f"{path}&chart={kind}", "rita")
+        assert body_cells(charted) == body_cells(page)
+        [svg] = re.findall(r"<svg.*</svg>", charted, re.DOTALL)
+        assert "style=" not in svg  # pages allow no styles of their own
+        file = readers.browser("rita").get(f"{path}&chart={kind}&image=svg", headers=HTML)
+        assert file.headers["content-type"] == "image/svg+xml"
+        assert file.text.strip() == svg
+    assert "<figure" not in readers.page(f"{path}&chart=nothing", "rita")
+
+
+def test_a_chart_of_a_release_tells_what_its_table_tells(readers: Any) -> None:
+    path = "/releases/census-2022/rents"
+    charted = readers.page(f"{path}?chart=bars", "", **GERMAN)
+    assert "Alle Werte stehen in der Tabelle." in charted
+    # Whatever number stands on a bar stands in the table.
+    [svg] = re.findall(r"<svg.*</svg>", charted, re.DOTALL)
+    cells = {cell for row in body_cells(charted) for cell in row}
+    written = set(re.findall(r'text-anchor="start"[^>]*>([0-9][0-9,\u202f]*)</text>', svg))
+    assert written
+    assert written <= cells
+    assert readers.browser().get(f"{path}?image=svg", headers=HTML).status_code == 404

@@ -1,4 +1,4 @@
-"""Figures of a table to publish as bars, as a heat map, or as a pyramid.
+"""Figures of a table to publish as bars, lines, a heat map, or a pyramid.
 
 In: a `ProtectedTable`. Out: a `Picture` of what the table tells, and of nothing else: a hidden
 cell has a sign and no length or colour, and codes beside each other are parts of one whole, so
@@ -37,7 +37,7 @@ from discreet.assessment.pictures.theme import (
 from discreet.errors import PublicationError
 from discreet.tables import Dimension, ProtectedTable
 
-_MOST_ROWS, _MOST_COLUMNS = 60, 20
+_MOST_ROWS, _MOST_COLUMNS, _LINES_WIDTH = 60, 20, 560
 _SIGNS_TOLD = ("hidden", "primary", "secondary", "none")
 
 #: Cells of a picture, or fields that the pointer shows.
@@ -58,13 +58,14 @@ def plot(
 
     Args:
         table: The table.
-        kind: "bars": one for each code, those of a second variable beside each other;
-            "heat map": two variables as squares, darker where figures are larger; "pyramid":
-            two groups left and right. Bars for one variable and a heat map for more if None.
+        kind: "bars": one for each code, those of a second variable beside each other; "lines":
+            one through all codes, or one for each code of a second variable; "heat map": two
+            variables as squares, darker where figures are larger; "pyramid": two groups left
+            and right. Bars for one variable and a heat map for more if None.
         rows: The variable down the side; the one with most codes if None.
-        columns: The second variable: colours of bars, none if None; the top of a heat map, the
-            one with most codes of the others if None; the sides of a pyramid, the first with
-            two codes if None.
+        columns: The second variable: colours of bars or lines, none if None; the top of a
+            heat map, the one with most codes of the others if None; the sides of a pyramid,
+            the first with two codes if None.
         at: Codes of the other variables; their totals if not named.
         figure: Which figure, if the table has several; the first if None.
         language: "en" or "de".
@@ -81,7 +82,7 @@ def plot(
         raise _wrong(f"a {type(table).__name__} cannot be drawn, only a ProtectedTable", hint)
     if kind is None:
         kind = "bars" if len(table.spanning) < 2 or (rows and not columns) else "heat map"
-    drawn = {"bars": _bars, "heat map": _heat_map, "pyramid": _pyramid}
+    drawn = {"bars": _bars, "lines": _trends, "heat map": _heat_map, "pyramid": _pyramid}
     if kind not in drawn:
         raise _wrong(f"unknown kind of picture {kind!r}", f"kinds: {', '.join(drawn)}")
     text = hidden_words(language) if words(language) else {}
@@ -100,7 +101,7 @@ def plot(
         if places[name] in (down, across):
             raise _wrong(f"{name!r} is drawn: remove it from at", "leave one")
         fixed[places[name]] = place_of(dimensions[places[name]], code)
-    most = {"bars": len(SERIES), "heat map": _MOST_COLUMNS, "pyramid": 2}[kind]
+    most = {"heat map": _MOST_COLUMNS, "pyramid": 2}.get(kind, len(SERIES))
     side = Side(labels=("",))
     if across is not None:
         chosen = _parts(dimensions[across], most)
@@ -154,7 +155,7 @@ def _placed(
         down = free.pop(0) if free else None
     if across is None and kind == "heat map":
         across = free.pop(0) if free else None
-    if down is None or (across is None and kind != "bars"):
+    if down is None or (across is None and kind in ("heat map", "pyramid")):
         raise _wrong(f"a {kind} needs two variables", 'draw "bars"')
     return down, across
 
@@ -189,6 +190,37 @@ def _bars(
         colour=colour,
     )
     return body
+
+
+def _trends(
+    rows: Side, columns: Side, records: _Records, pointer: _Records, figure: str
+) -> dict[str, Any]:
+    """A line of its own colour, dash and points for each code; it has a gap at hidden figures."""
+    needed = label_width(rows.labels)
+    turned = needed * len(rows.labels) > _LINES_WIDTH
+    axis = {"title": rows.title, **top_axis(needed, turned=turned), "orient": "bottom"}
+    encoding: dict[str, Any] = {
+        "x": channel("row", sort=rows.labels, axis=axis),
+        "y": channel(
+            "value", "quantitative", axis={"title": figure or None, "tickCount": 6}, stack=None
+        ),
+        "tooltip": pointer,
+    }
+    looks = SERIES[: len(columns.labels)]
+    legend = {"title": columns.title, "orient": "top"} if columns.place is not None else None
+    for name, at in (("color", 0), ("strokeDash", 1), ("shape", 2)):
+        scale = {"domain": columns.labels, "range": [look[at] for look in looks]}
+        encoding[name] = channel("column", sort=columns.labels, scale=scale, legend=legend)
+    return {
+        "width": _LINES_WIDTH,
+        "height": 300,
+        "data": {"values": records},
+        "encoding": encoding,
+        "layer": [
+            {"mark": mark("line", invalid="break-paths-show-domains")},
+            {"mark": mark("point", filled=True, size=45)},
+        ],
+    }
 
 
 def _heat_map(
