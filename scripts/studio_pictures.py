@@ -118,7 +118,6 @@ DEEP = (
     _page("design-sets", "mira", "/designs", "button[value=save]", typed=_SAVED),
     _page("design-proposed", "mira", "/designs/sets", "button[value=activate]", typed=_REASON),
     _page("design-draft", "carl", "/designs/sets", "form[action$=look] button"),
-    _page("approvals", "carl", "/approvals"),
     _page("design-approval", "carl", "/approvals", "#proposals a"),
     _page("home-custodian", "carl", "/"),
     _page("person", "adam", "/people", "#people a:text-is('rita')"),

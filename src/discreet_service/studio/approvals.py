@@ -62,6 +62,7 @@ class ProposedContent:
     """What a proposal is about, as its page shows it."""
 
     parts: list[Any] = field(default_factory=list)  # Parts of the page, the effect first
+    further: list[Any] = field(default_factory=list)  # Parts below what the template draws
     shown: dict[str, Any] = field(default_factory=dict)  # What else the template draws
 
 
@@ -182,6 +183,7 @@ def _proposal_page(visit: Visit, proposal: Proposal) -> Response:
         title=proposal_title(visit, proposal),
         up=("/approvals", spoken["title"]),
         parts_of_page=[*parts, *content.parts],
+        further=content.further,
         proposal=proposal,
         mine=proposal.state is ProposalState.open and proposal.proposer == visit.principal.name,
         decides=may_decide(visit, proposal),
@@ -203,6 +205,7 @@ def set_page(visit: Visit, name: str, version: str) -> Response:
     state = {"proposal": None, "mine": False, "decides": False, "seen": True}
     return page(visit, "approval", secret=True, said_in="approvals", title=f"{name} {version}",
                 up=("/designs/sets", spoken["to_sets"]), parts_of_page=content.parts,
+                further=content.further,
                 **{**_NOTHING_DRAWN, **content.shown, **state})  # fmt: skip
 
 
@@ -217,6 +220,7 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
     visit.note(AuditKind.draft_looked_at, draft.subject, {"version": draft.version})
     sets, designs = [f"{name} {version}"], [AssessedDesign(table=opened.perturbation_table)]
     parts: list[Any] = []
+    further: list[Any] = []
     try:
         used, in_use = service.parameter_sets.parameters(name)
     except ServiceError as error:
@@ -226,7 +230,7 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
     else:
         sets.insert(0, f"{used.name} {used.version}")
         designs.insert(0, AssessedDesign(table=in_use.perturbation_table))
-        parts += _set_effect(visit, used, designs)
+        parts, further = _set_effect(visit, used, designs)
         before, after = (
             dict(limits_of({
                 "rules": one.rules.model_dump(mode="json"),
@@ -242,15 +246,16 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
         rows = [[Cell(key, look="code"), _setting(before.get(key)), _setting(after.get(key))]
                 for key in dict.fromkeys([*before, *after])
                 if before.get(key) != after.get(key)]  # fmt: skip
-        parts.append(PageTable(("setting", "now", "then"), rows, "settings", "other_settings",
-                               "no_settings"))  # fmt: skip
+        further += ["no_settings"] if not rows else [
+            PageTable(("setting", "now", "then"), rows, "settings", "other_settings")
+        ]  # fmt: skip
     charts = design_charts(designs, None, spoken, language)
-    return ProposedContent(parts, {
+    return ProposedContent(parts, shown={
         "compared_sets": sets,
         "figures": [(spoken["noise_most"], [str(one.table.max_noise) for one in designs]),
                     *figures_of(designs, spoken, language)],
         "charts": [one for one in charts if one.name in _WEIGHED],
-    })  # fmt: skip
+    }, further=further)  # fmt: skip
 
 
 def _setting(value: Any) -> str:
@@ -259,8 +264,13 @@ def _setting(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-def _set_effect(visit: Visit, used: ParameterSet, designs: list[AssessedDesign]) -> list[Any]:
-    """How many published cells would get another value, expected from published counts."""
+def _set_effect(
+    visit: Visit, used: ParameterSet, designs: list[AssessedDesign]
+) -> tuple[list[Any], list[Any]]:
+    """How many published cells would get another value, expected from published counts.
+
+    What is said of all, and of each table.
+    """
     service, language = visit.service, visit.language
     spoken, (named, stated) = words("approvals", language), users_of(visit, used)
     parts: list[Any] = []
@@ -284,15 +294,16 @@ def _set_effect(visit: Visit, used: ParameterSet, designs: list[AssessedDesign])
         rows.append((f"{release.id}: {listed.title(language)}",
                      *(Cell(text, look="number") for text in numbers)))  # fmt: skip
     if not cells:
-        return [*parts, *([Part("note", "effect_unknown", look="care")] if named or stated else ())]
+        return [*([Part("note", "effect_unknown", look="care")] if named or stated else ()),
+                *parts], []  # fmt: skip
     of = spoken["effect_of"].format(
         share=number_text(100 * changed / cells, 0, language),
         cells=number_text(cells, 0, language),
         number=number_text(changed, 0, language),
     )
     columns = ("table", "cells", "changed_share")
-    return [*parts, Part("note", "effect", [of], look="care", name="effect"),
-            PageTable(columns, rows, "effect-tables", "by_table")]  # fmt: skip
+    effect = Part("note", "effect", [of], look="care", name="effect")
+    return [effect, *parts], [PageTable(columns, rows, "effect-tables", "by_table")]
 
 
 def _activation(visit: Visit, proposal: Proposal) -> ProposedContent:
@@ -383,7 +394,8 @@ def _release(visit: Visit, proposal: Proposal) -> ProposedContent:
     told = compare_draft(visit, programme, draft, release)
     place = f"{path_to('programmes', programme, 'drafts', draft)}?release={release}"
     link = Cell(words("approvals", language)["whole_draft"], place)
-    return ProposedContent([release_verdict(told, language), Part("buttons", values=[link])], {
+    parts = [release_verdict(told, language), Part("buttons", values=[link])]
+    return ProposedContent(parts, shown={
         "changes": shown_changes(told["changes"], found, language),
         "tally": tally(told["changes"]),
         "compared": release if told["published"] else "",

@@ -37,14 +37,15 @@ def query_words(service: Service, query: Mapping[str, Any], language: str) -> st
         names = [str(one["variable"]) for part in ("by", "where") for one in query.get(part, ())]
         return ", ".join([str(query.get("unit", query.get("dataset", "–"))), *names])
     unit = prepared.version.units[prepared.query.unit]
-    title = said_in(unit.label, language, unit.name)
+    counted = said_in(unit.label, language, unit.name)
     by = []
     for one in prepared.query.by:
         variable = unit.variables[one.variable]
-        levels = ", ".join(variable.level(number).name for number in one.levels)
-        name = variable.tree.title(language)
-        by.append(f"{name} ({levels})" if len(variable.levels) > 1 else name)
-    title += words("log", language)["by"] + ", ".join(by) if by else ""
+        names = [variable.level(number).name for number in one.levels]
+        levels = ", ".join(name for name in names if not name.isdecimal())
+        title = variable.tree.title(language)
+        by.append(f"{title} ({levels})" if levels else title)
+    title = counted + (words("log", language)["by"] + ", ".join(by) if by else "")
     filtered = said_in(universe_of(prepared.query, unit, {}), language)
     return f"{title} ({filtered})" if filtered else title
 

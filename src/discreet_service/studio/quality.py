@@ -71,7 +71,10 @@ def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -
             "near": near_limits(connection, policy, visit.service.clock()) if explains else [],
         }
     rows = _exposure_rows(visit.service, opened, chosen, policy, language)
-    shares = [one["share"] for _, _, cells in rows for one in cells if one is not None]
+    every = [row for one in opened.units.values() for row in (
+        rows if one is chosen else _exposure_rows(visit.service, opened, one, policy, language)
+    )]  # fmt: skip
+    shares = [one["share"] for _, _, cells in every for one in cells if one is not None]
     # What the columns are called: everywhere (empty), and each kind of place.
     named = {}
     for name, axis in _places(chosen, policy):

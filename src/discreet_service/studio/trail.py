@@ -151,7 +151,8 @@ def folded(entries: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, A
 def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     if one["kind"] in _ALIKE and other["kind"] in _ALIKE:
         return True
-    same = all(one[name] == other[name] for name in ("person", "about"))
+    subjects = [subject_words(item["about"]) or item["about"] for item in (one, other)]
+    same = one["person"] == other["person"] and subjects[0] == subjects[1]
     return same and abs(one["milliseconds"] - other["milliseconds"]) <= _ONE_ACT
 
 

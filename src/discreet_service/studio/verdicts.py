@@ -144,7 +144,7 @@ def answers_verdict(
         grade = "unknown"
     elif exposure >= _NEAR:
         grade = "bad" if exposure >= 1 else "care"
-    measures = [Measure(name="exposure", value=text, grade=grade, language=language)]
+    measures = [Measure(name="used", value=text, grade=grade, language=language)]
     for name, number in zip(("patterns", "near_limits"), alarms or (), strict=False):
         text = number_text(number, 0, language)
         measures.append(

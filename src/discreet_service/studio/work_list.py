@@ -31,6 +31,8 @@ _VERIFIED = 7
 _NO_WORK = frozenset(("login", "login_refused", "logout", "log_read", "refusal_explained",
                       "draft_looked_at", "job_released"))  # fmt: skip
 _LAST = 5
+#: Who verifies the trail at each start of the service: that is no check by another person.
+_SERVICE = "service"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +172,9 @@ def _warnings(visit: Visit) -> Iterator[WorkItem]:
                 yield WorkItem(word="alerts", text=f"{record.dataset} {record.version}",
                                about=f"{len(recent):,}", path=place if quality else "")  # fmt: skip
     if may(Permission.audit_verify):
-        last = [
-            one.at for one in service.trail.search(kind=AuditKind.trail_verified, size=1).entries
-        ]
-        if not last or last[0] < _since(visit, _VERIFIED):
+        since = _since(visit, _VERIFIED)
+        recent = service.trail.search(kind=AuditKind.trail_verified, since=since).entries
+        if all(one.person == _SERVICE for one in recent):
             yield WorkItem(word="verify", text="", path="/administration/trail")
 
 

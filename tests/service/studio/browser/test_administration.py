@@ -75,6 +75,10 @@ def test_auditor_finds_who_overrode_a_refusal(
     producer.get_by_role("button", name="Propose").click()
     producer.wait_for_url("**/approvals")
     check_page(producer)
+    producer.locator("#proposals a").first.click()
+    producer.get_by_role("button", name="Withdraw proposal").wait_for()
+    assert "Persons by" in producer.locator("h1").inner_text()
+    check_page(producer)
     assert producer.locator("button[value=approve]").count() == 0
     second = Principal(name="pia", kind="session", grants=(Grant("producer"),))
     [open_one] = studio.service.approvals.proposals(
@@ -83,6 +87,7 @@ def test_auditor_finds_who_overrode_a_refusal(
     with studio.service.database.writing() as connection:
         studio.service.approvals.approve(connection, open_one.id, second, digest=open_one.digest)
     page = logged_in("auditor")
+    assert "verify the audit trail" in page.locator("main").inner_text()
     for name in ("Administration", "Overrides of refusals"):
         _tab_to(page, page.get_by_role("link", name=name))
         page.keyboard.press("Enter")
@@ -92,7 +97,11 @@ def test_auditor_finds_who_overrode_a_refusal(
     told = row.locator("td").all_inner_texts()
     assert told[1:] == ["P2", "paul", "pia", "agreed with the ministry"]
     page.goto("/administration/trail?kind=refusal_overridden")
-    assert "paul" in page.locator("#rows").inner_text()
+    row = page.locator("#rows tbody tr").first
+    assert "overrode the refusal of a table of census 2022-1 (rule P2)" in row.inner_text()
+    row.locator("summary").press("Enter")
+    assert "refusal_overridden" in row.locator("code").inner_text()
+    check_page(page)
     page.get_by_role("button", name="Verify audit trail").press("Enter")
     page.get_by_text("The audit trail is complete and unchanged.").wait_for()
     check_page(page)

@@ -30,9 +30,11 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "custodian": (
         *(_POLICY, f"{_POLICY}/changes", f"{_POLICY}/areas/person"),
         *("/quality/census/2022-1", "/designs/sets"),
+        "/approvals?state=",
     ),
     "auditor": (
         *("/administration/trail", "/administration/trail?kind=login&person=nobody"),
+        "/administration/trail?kind=approved&since=2026-01-01",
         *("/administration/overrides", "/administration/log", _POLICY),
     ),
     "admin": ("/people?name=zzz",),

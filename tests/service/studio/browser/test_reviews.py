@@ -6,6 +6,8 @@ import hashlib
 import re
 from typing import Any
 
+from tests.helpers.studio_reviews import handed_in
+
 #: What waits in the queue of the demonstration.
 WAITING = "/reviews/2"
 
@@ -47,9 +49,8 @@ def test_from_submission_to_release_by_keys(logged_in: Any, check_page: Any) -> 
     check_page(researcher)
     assert researcher.locator("text=The submission waits for reviewers").count() == 1
     one, two = logged_in("reviewer"), logged_in("second reviewer")
-    one.goto("/reviews?whose=waiting")
-    check_page(one)
-    press(one, "#queue tr:has-text('P101') a")
+    assert one.locator("nav.pages a[href='/reviews'] .count").is_visible()
+    press(one, "#waiting ~ ul li:has-text('P101') a")
     one.wait_for_selector("#outputs")
     place = one.url
     check_page(one)
@@ -71,18 +72,21 @@ def test_from_submission_to_release_by_keys(logged_in: Any, check_page: Any) -> 
     check_page(one)
     for page in (one, two):
         page.goto(place)
-        page.locator("#why").focus()
+        page.locator("#reason").focus()
         page.keyboard.type("looked at each")
         if page.locator("#despite").count():
             page.check("#despite")
         press(page, "button[value=approve]")
         page.wait_for_selector("#verdict")
-    two.locator("#why").focus()
+    two.locator("#reason").focus()
     two.keyboard.type("approved by two")
     press(two, "button[value=release]")
     two.wait_for_selector("text=The researcher can download these files")
     check_page(two)
     digest = two.locator("#verdict table code").first.inner_text()
+    researcher.goto("/")
+    assert "Released:" in researcher.locator("main li:has-text('pay.do')").first.inner_text()
+    researcher.go_back()
     researcher.reload()
     check_page(researcher)
     assert "a mean of few firms" in researcher.locator("main").inner_text()
@@ -114,6 +118,48 @@ def test_decided_without_a_script_and_printed(logged_in: Any, check_page: Any) -
     assert page.locator("#o3 pre").is_visible()
     assert page.locator("#o3 ol.code").is_visible()
     assert not page.locator("#reason").is_visible()
+
+
+def test_decision_is_in_view_and_one_act_where_nothing_was_found(
+    logged_in: Any, check_page: Any, studio: Any
+) -> None:
+    number = handed_in(studio.service, "clean.do", "summarize age\n")
+    page = logged_in("reviewer")
+    page.goto(f"/reviews/{number}")
+    check_page(page)
+    button = page.locator("button[value=accept]")
+    box = button.bounding_box()
+    assert 0 < box["y"] < 900
+    assert page.evaluate("document.documentElement.scrollHeight") <= 2 * 900
+    page.mouse.wheel(0, 400)
+    page.wait_for_timeout(200)
+    assert button.bounding_box()["y"] < 900
+    button.press("Enter")
+    page.wait_for_selector("text=You have approved this submission")
+    check_page(page)
+
+
+def test_a_folder_is_dropped(logged_in: Any, check_page: Any) -> None:
+    """What is dropped is listed, sent with the form, and what is wrong with it is told."""
+    page = logged_in("researcher")
+    page.goto("/submissions")
+    zone = page.locator("[data-drop]")
+    assert zone.is_visible()
+    drop = """(zone, name) => {
+        const files = new DataTransfer();
+        files.items.add(new File(["tabulate sex\\n"], name, {type: "text/plain"}));
+        zone.dispatchEvent(new DragEvent("drop", {dataTransfer: files, bubbles: true}));
+    }"""
+    zone.evaluate(drop, "notes.txt")
+    page.wait_for_function("document.querySelector('[data-drop] output').value === 'notes.txt'")
+    page.locator("main form[action='/submissions'] button").press("Enter")
+    page.wait_for_selector("#problem")
+    check_page(page)
+    page.locator("[data-drop]").evaluate(drop, "dropped.do")
+    page.wait_for_function("document.querySelector('[data-drop] output').value === 'dropped.do'")
+    page.locator("main form[action='/submissions'] button").press("Enter")
+    page.wait_for_selector("#uploads:has-text('dropped.do'), #own:has-text('dropped.do')")
+    assert not logged_in("researcher", scripts=False).locator("[data-drop]:visible").count()
 
 
 def test_nobody_else_sees_what_waits(logged_in: Any) -> None:
