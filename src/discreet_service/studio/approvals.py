@@ -63,7 +63,7 @@ class ProposedContent:
 
     parts: list[Any] = field(default_factory=list)  # Parts of the page, the effect first
     further: list[Any] = field(default_factory=list)  # Parts below what the template draws
-    shown: dict[str, Any] = field(default_factory=dict)  # What else the template draws
+    drawn: dict[str, Any] = field(default_factory=dict)  # What else the template draws
 
 
 def may_decide(visit: Visit, proposal: Proposal) -> bool:
@@ -78,8 +78,8 @@ def may_decide(visit: Visit, proposal: Proposal) -> bool:
 
 def waiting_proposals(visit: Visit) -> list[Proposal]:
     """The open proposals that somebody can decide on."""
-    found = visit.service.approvals.proposals(visit.principal, ProposalState.open)
-    return [one for one in found if may_decide(visit, one)]
+    proposals = visit.service.approvals.proposals(visit.principal, ProposalState.open)
+    return [one for one in proposals if may_decide(visit, one)]
 
 
 NAVIGATION = NavigationEntry(
@@ -114,7 +114,7 @@ def show_approvals(
     choices = {item.value: spoken[item.value] for item in ProposalState} | {"": spoken["all"]}
     if state not in choices:
         raise ServiceError("unknown filter", "invalid-input", "state")
-    found = visit.service.approvals.proposals(
+    proposals = visit.service.approvals.proposals(
         visit.principal, ProposalState(state) if state else None
     )
     looks = {ProposalState.approved: "good", ProposalState.rejected: "problem"}
@@ -131,7 +131,7 @@ def show_approvals(
             else [f"{one.decider or '–'}, {time_text(one.decided)}",
                   Cell(one.remark, look="quiet")],
         )
-        for one in found
+        for one in proposals
     ]  # fmt: skip
     columns = ("proposal", "reason", "proposer", "when", "state", "decision")
     return list_page(visit, "approvals", columns, rows, fields={"state": state},
@@ -188,7 +188,7 @@ def _proposal_page(visit: Visit, proposal: Proposal) -> Response:
         mine=proposal.state is ProposalState.open and proposal.proposer == visit.principal.name,
         decides=may_decide(visit, proposal),
         seen=seen,
-        **{**_NOTHING_DRAWN, **content.shown},
+        **{**_NOTHING_DRAWN, **content.drawn},
     )
 
 
@@ -206,7 +206,7 @@ def set_page(visit: Visit, name: str, version: str) -> Response:
     return page(visit, "approval", secret=True, said_in="approvals", title=f"{name} {version}",
                 up=("/designs/sets", spoken["to_sets"]), parts_of_page=content.parts,
                 further=content.further,
-                **{**_NOTHING_DRAWN, **content.shown, **state})  # fmt: skip
+                **{**_NOTHING_DRAWN, **content.drawn, **state})  # fmt: skip
 
 
 def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
@@ -250,7 +250,7 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
             PageTable(("setting", "now", "then"), rows, "settings", "other_settings")
         ]  # fmt: skip
     charts = design_charts(designs, None, spoken, language)
-    return ProposedContent(parts, shown={
+    return ProposedContent(parts, drawn={
         "compared_sets": sets,
         "figures": [(spoken["noise_most"], [str(one.table.max_noise) for one in designs]),
                     *figures_of(designs, spoken, language)],
@@ -388,17 +388,17 @@ def _release(visit: Visit, proposal: Proposal) -> ProposedContent:
     service, language = visit.service, visit.language
     release, _, place = proposal.subject.partition(":")
     programme, _, draft = place.partition("/")
-    found, record = service.publications.proposed(proposal)
+    preview, record = service.publications.proposed(proposal)
     if not visit.principal.may(Permission.programmes_run, record.dataset):
         return _hidden()
-    told = compare_draft(visit, programme, draft, release)
+    compared = compare_draft(visit, programme, draft, release)
     place = f"{path_to('programmes', programme, 'drafts', draft)}?release={release}"
     link = Cell(words("approvals", language)["whole_draft"], place)
-    parts = [release_verdict(told, language), Part("buttons", values=[link])]
-    return ProposedContent(parts, shown={
-        "changes": shown_changes(told["changes"], found, language),
-        "tally": tally(told["changes"]),
-        "compared": release if told["published"] else "",
+    parts = [release_verdict(compared, language), Part("buttons", values=[link])]
+    return ProposedContent(parts, drawn={
+        "changes": shown_changes(compared["changes"], preview, language),
+        "tally": tally(compared["changes"]),
+        "compared": release if compared["published"] else "",
         "draft_words": PageWords(words("draft_changes", language)),
     })  # fmt: skip
 

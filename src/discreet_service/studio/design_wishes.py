@@ -141,8 +141,8 @@ def published_counts(table: ProtectedTable) -> dict[int, int]:
     """The published counts of a table, without zeros and suppressed cells: count → cells."""
     if table.figures or table.value.dtype.kind != "i":
         return {}
-    shown = table.value[np.isin(table.status, _SHOWN) & (table.value > 0)]
-    counts, cells = np.unique(shown, return_counts=True)
+    values = table.value[np.isin(table.status, _SHOWN) & (table.value > 0)]
+    counts, cells = np.unique(values, return_counts=True)
     return dict(zip(counts.tolist(), cells.tolist(), strict=True))
 
 

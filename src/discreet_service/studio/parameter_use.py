@@ -42,8 +42,8 @@ def users_of(visit: Visit, one: ParameterSet) -> tuple[list[str], list[str]]:
 
     Such as "census 2022-1".
     """
-    records = [each for each in visit.service.datasets.records() if each.state == "published"]
-    found = ([each for each in records if _names(each, one)],
-             [each for each in records if _states(visit, each, one)])  # fmt: skip
-    named, stated = ([f"{each.dataset} {each.version}" for each in part] for part in found)
+    records = [record for record in visit.service.datasets.records() if record.state == "published"]
+    named = [f"{record.dataset} {record.version}" for record in records if _names(record, one)]
+    stated = [f"{record.dataset} {record.version}"
+              for record in records if _states(visit, record, one)]  # fmt: skip
     return named, stated

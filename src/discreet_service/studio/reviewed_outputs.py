@@ -245,7 +245,7 @@ class ReviewSheet:
             names = [sentence] if read is None else [read[1], read[3]]
             tables = tuple(NamedTable.of(name, parts) for name in names)
             pair = pairs.setdefault(tables, DifferingPair(tables, [], sentence in now))
-            if not any(known.startswith(sentence) for known in pair.sentences):
+            if not any(longer.startswith(sentence) for longer in pair.sentences):
                 pair.sentences.append(sentence)
         return list(pairs.values())
 

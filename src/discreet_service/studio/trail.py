@@ -122,10 +122,10 @@ def act_words(entry: Mapping[str, Any], language: str) -> str:
     else:
         named = words("job_kinds", language).get(kind, kind)
     decision = spoken.get(f"decision_{facts.get('decision')}", "")
-    known = _Known(facts | {"about": subject_words(entry["about"]), "kind": named,
+    values = _Known(facts | {"about": subject_words(entry["about"]), "kind": named,
                             "decision": decision})  # fmt: skip
     phrase = spoken.get(str(entry["kind"]), str(entry["kind"]))
-    return phrase.format_map(known).strip()
+    return phrase.format_map(values).strip()
 
 
 class _Known(dict[str, Any]):
@@ -176,11 +176,11 @@ def verify_trail(visit: _AuditVerifyForm) -> Response:
 
 def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()) -> Response:
     language, spoken = visit.language, words("trail", visit.language)
-    asked = AuditSearch(kind=_chosen(AuditKind, wanted.kind, "kind"), person=wanted.person.strip(),
+    search = AuditSearch(kind=_chosen(AuditKind, wanted.kind, "kind"), person=wanted.person.strip(),
                         about=wanted.about.strip(), cursor=wanted.cursor, size=_SIZE,
                         **wanted.times)  # fmt: skip
     if wanted.format:
-        entries = _every(lambda cursor: _entries(visit, asked, cursor))
+        entries = _every(lambda cursor: _entries(visit, search, cursor))
         visit.note(AuditKind.trail_exported, facts={"entries": len(entries)})
         columns = ("number", "when", "person", "act", "kind", "about", "facts")
         return _file(visit, "trail", columns, [
@@ -188,9 +188,9 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
              one["about"], _raw(one["facts"]))
             for one in entries
         ])  # fmt: skip
-    found = search_audit(visit, asked)
+    answer = search_audit(visit, search)
     rows = []
-    for group in folded(found["entries"]):
+    for group in folded(answer["entries"]):
         first, acts = group[0], dict.fromkeys(act_words(one, language) for one in group)
         persons = ", ".join(dict.fromkeys(one["person"] for one in group))
         numbers = f"{group[-1]['seq']}–{first['seq']}" if group[1:] else f"{first['seq']}"
@@ -209,7 +209,7 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
         path="/administration/trail",
         fields=wanted.fields,
         choices={"kind": {"": spoken["all"], **{kind: label for label, kind in kinds}}},
-        older=("cursor", found["next"]),
+        older=("cursor", answer["next"]),
         up="administration",
         term="trail",
         before=verdict,
@@ -225,10 +225,10 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
 
 
 def _entries(
-    visit: Visit, asked: AuditSearch, cursor: int | None
+    visit: Visit, search: AuditSearch, cursor: int | None
 ) -> tuple[list[dict[str, Any]], int | None]:
-    found = search_audit(visit, asked.model_copy(update={"cursor": cursor, "size": 1000}))
-    return found["entries"], found["next"]
+    answer = search_audit(visit, search.model_copy(update={"cursor": cursor, "size": 1000}))
+    return answer["entries"], answer["next"]
 
 
 def _every(page_of: Any) -> list[dict[str, Any]]:
@@ -261,19 +261,19 @@ def _csv_link(path: str, wanted: _Search, word: str) -> Cell:
 @router.get("/overrides")
 def show_overrides(visit: _Auditor, wanted: Annotated[_Search, Query()]) -> Response:
     """Refusals that two persons set aside, by the trail: who proposed it, who agreed, and why."""
-    told = search_audit(visit, AuditSearch(
+    answer = search_audit(visit, AuditSearch(
         kind=AuditKind.refusal_overridden, person=wanted.person.strip(), cursor=wanted.cursor,
         size=_SIZE, **wanted.times,
     ))  # fmt: skip
     rows = []
-    for one in told["entries"]:
+    for one in answer["entries"]:
         agreed = visit.service.approvals.visible(visit.principal, one["facts"]["proposal"])
         rows.append((_when(one["at"]), _table_of(visit, one["about"]), one["facts"]["rule"],
                      one["person"], agreed.decider, agreed.reason))  # fmt: skip
     columns = ("when", "about", "rule", "person", "second", "reason")
     return list_page(
         visit, "overrides", columns, rows, fields=wanted.fields,
-        older=("cursor", told["next"]), up="administration", term="override",
+        older=("cursor", answer["next"]), up="administration", term="override",
     )  # fmt: skip
 
 
@@ -291,7 +291,7 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
     """The query log, the newest first; that somebody read it stands in the trail."""
     language, spoken = visit.language, words("log", visit.language)
     ends = {item.value: spoken[item.value] for item in LogVerdict}
-    asked = LogSearch(principal=wanted.person.strip(), dataset=wanted.dataset.strip(),
+    search = LogSearch(principal=wanted.person.strip(), dataset=wanted.dataset.strip(),
                       digest=wanted.digest.strip(), cursor=wanted.cursor, size=_SIZE,
                       verdict=_chosen(LogVerdict, wanted.verdict, "verdict"),
                       **wanted.times)  # fmt: skip
@@ -307,9 +307,9 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
         return _file(visit, "log", columns, [
             (one["at"], one["principal"], title(one), f"{one['dataset']} {one['version']}",
              ends[one["verdict"]], ", ".join(one["rules"]), one["cells"], one["digest"])
-            for one in _every(lambda cursor: _log_rows(visit, asked, cursor))
+            for one in _every(lambda cursor: _log_rows(visit, search, cursor))
         ])  # fmt: skip
-    log = search_log(visit, asked)
+    log = search_log(visit, search)
     meaning = words("dashboard", language)
     rows: list[tuple[Value, ...]] = [
         (
@@ -334,10 +334,10 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
 
 
 def _log_rows(
-    visit: Visit, asked: LogSearch, cursor: int | None
+    visit: Visit, search: LogSearch, cursor: int | None
 ) -> tuple[list[dict[str, Any]], int | None]:
-    found = search_log(visit, asked.model_copy(update={"cursor": cursor, "size": 1000}))
-    return found["rows"], found["next"]
+    answer = search_log(visit, search.model_copy(update={"cursor": cursor, "size": 1000}))
+    return answer["rows"], answer["next"]
 
 
 def _when(at: str) -> str:
@@ -346,9 +346,9 @@ def _when(at: str) -> str:
 
 
 def _raw(facts: Mapping[str, Any]) -> str:
-    told = {name: ", ".join(map(str, value)) if isinstance(value, list) else value
-            for name, value in facts.items()}  # fmt: skip
-    return "; ".join(f"{name}: {value}" for name, value in told.items())
+    texts = ((name, ", ".join(map(str, value)) if isinstance(value, list) else value)
+             for name, value in facts.items())  # fmt: skip
+    return "; ".join(f"{name}: {value}" for name, value in texts)
 
 
 def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:

@@ -53,7 +53,7 @@ class Verdict:
 
     measures: Sequence[Measure]
     language: str
-    asked: str = "publish"  # The word of its question
+    asks: str = "publish"  # The word of its question
     examined: bool = True  # Whether anything was examined
     open: bool = False  # Whether its numbers are shown at once
     name: str = "verdict-title"  # Its name in the page
@@ -83,7 +83,7 @@ class Verdict:
     @property
     def question(self) -> str:
         """What it answers."""
-        return words("verdicts", self.language)[f"ask_{self.asked}"]
+        return words("verdicts", self.language)[f"ask_{self.asks}"]
 
     @property
     def answer(self) -> str:
@@ -94,16 +94,16 @@ class Verdict:
     def reasons(self) -> list[str]:
         """What speaks against it, or what should be looked at; or that nothing does."""
         spoken = words("verdicts", self.language)
-        found = [f"{one.label}: {one.value}. {one.otherwise}"
+        reasons = [f"{one.label}: {one.value}. {one.otherwise}"
                  for grade in ("bad", "unknown", "care")
                  for one in self.measures if one.grade == grade]  # fmt: skip
-        found += [] if self.examined else [spoken["not_attacked"]]
-        return found or [spoken[f"nothing_{self.asked}"]]
+        reasons += [] if self.examined else [spoken["not_attacked"]]
+        return reasons or [spoken[f"nothing_{self.asks}"]]
 
 
-def release_verdict(told: Mapping[str, Any], language: str) -> Verdict:
+def release_verdict(preview: Mapping[str, Any], language: str) -> Verdict:
     """Whether a preview is safe to publish, by what attacks found and by its quality report."""
-    attacks, quality = told["attacks"], told["quality"]
+    attacks, quality = preview["attacks"], preview["quality"]
     measures: list[Measure] = []
 
     def measure(name: str, value: str, grade: Grade) -> None:
@@ -123,10 +123,9 @@ def release_verdict(told: Mapping[str, Any], language: str) -> Verdict:
             measure(name, number_text(attacks[name], 0, language),
                     worse if attacks[name] else "good")  # fmt: skip
     if quality is not None:
-        shown = quality["shown"]
-        measure("blocked", number_text(shown["blocked"], 0, language),
-                "care" if shown["blocked"] else "good")  # fmt: skip
-    warnings = len(told.get("warnings", ()))
+        blocked = quality["shown"]["blocked"]
+        measure("blocked", number_text(blocked, 0, language), "care" if blocked else "good")
+    warnings = len(preview.get("warnings", ()))
     measure("warnings", number_text(warnings, 0, language), "care" if warnings else "good")
     return Verdict(measures=measures, language=language, examined=attacks is not None)
 
@@ -150,4 +149,4 @@ def answers_verdict(
         measures.append(
             Measure(name=name, value=text, grade="care" if number else "good", language=language)
         )
-    return Verdict(measures=measures, language=language, asked="answer")
+    return Verdict(measures=measures, language=language, asks="answer")

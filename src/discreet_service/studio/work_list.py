@@ -58,13 +58,13 @@ def last_acts(visit: Visit) -> list[tuple[int, str]]:
     entries = [one.told()
                for one in visit.service.trail.search(person=visit.principal.name, size=50).entries
                if one.kind not in _NO_WORK]  # fmt: skip
-    told = []
+    latest = []
     for group in islice(folded(entries), _LAST):
         acts = dict.fromkeys(act_words(one, visit.language) for one in group)
         # German phrases begin with the verb of somebody else.
         text = "; ".join(act.removeprefix("hat ") for act in acts)
-        told.append((int(group[0]["milliseconds"]), text))
-    return told
+        latest.append((int(group[0]["milliseconds"]), text))
+    return latest
 
 
 def _since(visit: Visit, days: int) -> int:
@@ -164,8 +164,8 @@ def _warnings(visit: Visit) -> Iterator[WorkItem]:
             if not may(Permission.refusals_explain, record.dataset):
                 continue
             with service.database.reading() as connection:
-                found = alerts(connection, record.dataset, record.version, 50)
-            recent = [one for one in found if one.at > _since(visit, _RECENT)]
+                patterns = alerts(connection, record.dataset, record.version, 50)
+            recent = [one for one in patterns if one.at > _since(visit, _RECENT)]
             if recent:
                 place = path_to("quality", record.dataset, record.version)
                 quality = may(Permission.quality_read, record.dataset)
@@ -173,8 +173,8 @@ def _warnings(visit: Visit) -> Iterator[WorkItem]:
                                about=f"{len(recent):,}", path=place if quality else "")  # fmt: skip
     if may(Permission.audit_verify):
         since = _since(visit, _VERIFIED)
-        recent = service.trail.search(kind=AuditKind.trail_verified, since=since).entries
-        if all(one.person == _SERVICE for one in recent):
+        checks = service.trail.search(kind=AuditKind.trail_verified, since=since).entries
+        if all(one.person == _SERVICE for one in checks):
             yield WorkItem(word="verify", text="", path="/administration/trail")
 
 
