@@ -65,6 +65,7 @@ def build_problem(
     reasons: Literal["rule", "kind", "none"] = "none",
     title: str = "",
     records: Any = None,
+    strict: bool = True,
 ) -> tuple[SuppressionProblem, TableCells]:
     """Make one problem of tables, those that share cells together.
 
@@ -89,6 +90,7 @@ def build_problem(
         records: What the tables were counted from, or their `discreet.disclosure.Partitions`:
             cells that are the same records, or add up, are known whatever columns are called.
             Without, cells are known by name, and `TableCells.unexamined` says what that misses.
+        strict: Whether it is a contradiction that one table shows what another one hides.
 
     >>> import polars as pl
     >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [7, 3, 4]})
@@ -104,59 +106,13 @@ def build_problem(
     if not 0 <= decimals <= _MOST_DECIMALS:
         raise SuppressionError("decimals lie between 0 and 9", code="decimals")
     sources = problem_sources(tables, value)
-    demands = [Demands.of(primary, table) for table, primary in sources]
-    demands += [Demands.before(item) for item in earlier]
-    return joint_problem(
-        [table for table, _ in sources], demands, earlier, value=value, decimals=decimals,
-        cost=cost, knowledge=knowledge, zero_cells=zero_cells, same=same, repair=repair,
-        reasons=reasons, title=title, records=records,
-    )  # fmt: skip
-
-
-def problem_sources(tables: Any, value: str | None) -> list[ProblemSource]:
-    """Pairs of a table and what was found in it, once they are sound."""
-    listed = [tables] if isinstance(tables, tuple) and isinstance(tables[0], Table) else tables
-    sound = all(
-        isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Table) for item in listed
-    )
-    if not listed or not sound:
-        message = "tables are given in pairs: a table, and its sensitive cells"
-        raise SuppressionError(message, code="tables", hint="build_problem([(table, primary), …])")
-    for table, primary in listed:
-        if getattr(primary, "value", value) != value:
-            message = "the sensitive cells were found for another value"
-            hint = f"judged: {primary.value or 'counts'}; to be published: {value or 'counts'}"
-            raise SuppressionError(message, code="value", where=table.name, hint=hint)
-    return list(listed)
-
-
-def joint_problem(
-    tables: Sequence[Table],
-    demands: Sequence[Demands],
-    earlier: Sequence[Earlier],
-    *,
-    value: str | None,
-    decimals: int,
-    knowledge: Knowledge | None,
-    same: Mapping[VariableCode, VariableCode] | None,
-    zero_cells: KnownZeros,
-    reasons: Literal["rule", "kind", "none"],
-    records: Any,
-    cost: str | Cost = "unity",
-    repair: bool = False,
-    title: str = "",
-    strict: bool = True,
-) -> tuple[SuppressionProblem, TableCells]:
-    """The problem of tables and earlier ones, with what is asked for each of them in this order.
-
-    Unless `strict`, what one table shows and another hides is no contradiction.
-    """
-    listed = [*tables, *(item.table for item in earlier)]
+    listed = [*(table for table, _ in sources), *(item.table for item in earlier)]
+    demands = [*(Demands.of(asked, own) for own, asked in sources), *map(Demands.before, earlier)]
     demands = [own.in_units(10**decimals, t) for own, t in zip(demands, listed, strict=True)]
     shares = [item.change for item in earlier]
     others = {
         at: item.others
-        for at, item in enumerate(earlier, len(tables))
+        for at, item in enumerate(earlier, len(sources))
         if item.others is not None and item.others.any()
     }
     hidden_zeros = (
@@ -208,14 +164,14 @@ def joint_problem(
         message = "sensitive cells have protection levels that end at what readers know"
         notes.append(f"{int(cut.sum()):,} {message}")
     notes += system.changed.notes()
-    number = len(tables)
+    number = len(sources)
     notes += [] if rows is None else rows.doubt_lines()
     values = [
         np.where(cells >= 0, system.value[np.maximum(cells, 0)], 0) if system.value.size else own
         for cells, own in zip(system.cells[:number], system.given, strict=False)
     ]
     members = TableCells(
-        names=tuple(table.name for table in tables),
+        names=tuple(table.name for table, _ in sources),
         cells=tuple(system.cells[:number]),
         values=tuple(values),
         differences=tuple(now - own for now, own in zip(values, system.given, strict=False)),
@@ -229,6 +185,23 @@ def joint_problem(
     problem = with_changes_known(problem, members.changed)
     problem.check()
     return problem, members
+
+
+def problem_sources(tables: Any, value: str | None) -> list[ProblemSource]:
+    """Pairs of a table and what was found in it, once they are sound."""
+    listed = [tables] if isinstance(tables, tuple) and isinstance(tables[0], Table) else tables
+    sound = all(
+        isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Table) for item in listed
+    )
+    if not listed or not sound:
+        message = "tables are given in pairs: a table, and its sensitive cells"
+        raise SuppressionError(message, code="tables", hint="build_problem([(table, primary), …])")
+    for table, primary in listed:
+        if getattr(primary, "value", value) != value:
+            message = "the sensitive cells were found for another value"
+            hint = f"judged: {primary.value or 'counts'}; to be published: {value or 'counts'}"
+            raise SuppressionError(message, code="value", where=table.name, hint=hint)
+    return list(listed)
 
 
 # -- what is asked for them, and what readers know ------------------------------------

@@ -18,7 +18,7 @@ from discreet.protection.suppression.problem.demands import (
     earlier_with_empty_cells,
     hides_empty_cells,
 )
-from discreet.protection.suppression.problem.linked_tables import COUNTS, joint_problem
+from discreet.protection.suppression.problem.linked_tables import COUNTS, build_problem
 from discreet.protection.suppression.proof.audit import Audit, audit_problem, told_reasons
 from discreet.protection.suppression.proof.joint_cubes import linked_with_earlier
 from discreet.tables import ProtectedTable
@@ -63,17 +63,20 @@ def check_releases(
     """
     if value in COUNTS and any(hides_empty_cells(each.table, each.hidden) for each in releases):
         releases = [earlier_with_empty_cells(release) for release in releases]
-    *before, last = releases
-    demands = [Demands.before(item) for item in (last, *before)]
+    known = [Demands.before(item, value) for item in releases]
     if all(release.primary is None for release in releases):  # what is hidden counts as sensitive
-        demands = [replace(own, sensitive=own.secondary) for own in demands]
+        releases = [
+            replace(item, primary=own.secondary) for item, own in zip(releases, known, strict=True)
+        ]
+        known = [replace(own, sensitive=own.secondary) for own in known]
+    *before, last = releases
     shown = [item.hidden for item in releases if isinstance(item.hidden, ProtectedTable)]
-    problem, members = joint_problem(
-        [last.table], demands, before, value=value, decimals=decimals, knowledge=knowledge,
-        same=same, zero_cells=zeros_of(shown), reasons=told_reasons(shown), records=records,
-        strict=False,
+    problem, members = build_problem(
+        [(last.table, known[-1])], value=value, decimals=decimals, cost="unity",
+        knowledge=knowledge, zero_cells=zeros_of(shown), earlier=before, same=same,
+        reasons=told_reasons(shown), records=records, strict=False,
     )  # fmt: skip
-    hidden = ~members.gathered([own.fixed for own in demands], len(problem))
+    hidden = ~members.gathered([own.fixed for own in (known[-1], *known[:-1])], len(problem))
     # Combinations of other data are others.
     linked = (
         [] if len(members.changed) else linked_with_earlier(members, [last.table], [value], before)
