@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.disclosure import Relations, elimination, elimination_of, independent_relations
+from discreet.disclosure import Relations, elimination
+from discreet.disclosure.elimination import elimination_of, independent_relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import CellState, unknowns_of
 from discreet.protection.suppression.proof.audit import audit_problem

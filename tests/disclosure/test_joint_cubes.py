@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import LinearConstraint
 
 import discreet as dc
-from discreet.disclosure import cyclic_cores, layers_of
+from discreet.disclosure.cores import cyclic_cores, layers_of
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import build_problem, find_pattern
 from discreet.protection.suppression.proof import joint_cubes
@@ -75,14 +75,13 @@ def by_relations_only(tables: list[Table]) -> list[ProtectedTable]:
     problem, members = build_problem(sources)
     pattern = find_pattern(problem, "fast")
     from discreet.protection.suppression.publish.protected_tables import (
-        PublicationStyle,
         published_table,
     )
 
-    style = PublicationStyle(value=None, decimals=0, reasons="none", zeros=False)
+    style: Any = {"value": None, "decimals": 0, "reasons": "none", "zeros": False}
     none = np.zeros(len(problem), dtype=np.int8)
     return [
-        published_table(table, members, at, pattern.hidden, none, None, style)
+        published_table(table, members, at, pattern.hidden, none, None, **style)
         for at, table in enumerate(tables)
     ]
 

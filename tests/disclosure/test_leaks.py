@@ -17,13 +17,13 @@ import pytest
 from scipy.optimize import LinearConstraint
 
 import discreet as dc
-from discreet.disclosure import Partitions, cyclic_cores, layers_of
+from discreet.disclosure import Partitions
+from discreet.disclosure.cores import cyclic_cores, layers_of
 from discreet.errors import SuppressionError
 from discreet.protection.rounding import Rounding, audit_rounding, round_linked
 from discreet.protection.suppression import Suppression, build_problem, find_pattern
 from discreet.protection.suppression.proof import joint_cubes
 from discreet.protection.suppression.publish.protected_tables import (
-    PublicationStyle,
     published_table,
 )
 from tests.disclosure.test_relations import PLANTED, Spec, incidence, tabulated
@@ -235,10 +235,10 @@ def test_cores_that_only_dependencies_make_are_not_called_safe(
         judged = [dc.primary(table, [dc.rules.MinimumFrequency(3)]) for table in tables]
         problem, members = build_problem(list(zip(tables, judged, strict=True)), records=people)
         hidden = find_pattern(problem, "fast").hidden
-        style = PublicationStyle(value=None, decimals=0, reasons="none", zeros=False)
+        style: Any = {"value": None, "decimals": 0, "reasons": "none", "zeros": False}
         none = np.zeros(len(problem), dtype=np.int8)
         before = [
-            published_table(table, members, at, hidden, none, None, style)
+            published_table(table, members, at, hidden, none, None, **style)
             for at, table in enumerate(tables)
         ]
         true = computed(people, tables, before, judged)

@@ -17,7 +17,6 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression import Audit, Suppression, build_problem
 from discreet.protection.suppression.publish import ways_out
 from discreet.protection.suppression.publish.protected_tables import (
-    PublicationStyle,
     published_table,
 )
 from discreet.tables import ProtectedTable
@@ -95,9 +94,9 @@ def careless(
         hidden = draw.random(len(problem)) < draw.choice(shares)
         hidden &= problem.value > 0
         hidden[problem.primary] = True
-        style = PublicationStyle(value=drawn.value, decimals=0, reasons="none", zeros=False)
+        style: Any = {"value": drawn.value, "decimals": 0, "reasons": "none", "zeros": False}
         none = np.zeros(len(problem), dtype=np.int8)
-        listed.append(published_table(table, members, 0, hidden, none, None, style))
+        listed.append(published_table(table, members, 0, hidden, none, None, **style))
     return listed
 
 

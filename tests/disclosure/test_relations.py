@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.disclosure import CellSystem, Coverage, Partitions
+from discreet.disclosure import Coverage, Partitions
 from discreet.disclosure.code_limits import codes_passing
+from discreet.disclosure.system import CellSystem
 from discreet.microdata import parse_filter, read_microdata
 from discreet.protection.suppression import table_relations
 

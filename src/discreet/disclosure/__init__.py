@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .attackers import LARGE as LARGE
     from .attackers import Attacker as Attacker
     from .attackers import WholeAttacker as WholeAttacker
-    from .attackers import is_network as is_network
     from .attackers import make_whole as make_whole
     from .blanks import ZEROS_HIDDEN as ZEROS_HIDDEN
     from .blanks import Blanks as Blanks
@@ -25,25 +24,16 @@ if TYPE_CHECKING:
     from .cells import Cells as Cells
     from .cores import Combinations as Combinations
     from .cores import Core as Core
-    from .cores import FinestCells as FinestCells
-    from .cores import cyclic_cores as cyclic_cores
-    from .cores import layers_of as layers_of
     from .coverage import Coverage as Coverage
     from .deviations import DeviationCheck as DeviationCheck
     from .deviations import Proof as Proof
     from .deviations import Reach as Reach
-    from .deviations import sure_moves as sure_moves
-    from .elimination import PRIME as PRIME
-    from .elimination import Elimination as Elimination
-    from .elimination import elimination_of as elimination_of
-    from .elimination import independent_relations as independent_relations
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
     from .insiders import Insiders as Insiders
     from .insiders import insiders_of as insiders_of
     from .insiders import known_parts as known_parts
     from .joint_cubes import JointAttacker as JointAttacker
-    from .joint_cubes import JointBlock as JointBlock
     from .joint_cubes import LinkedTable as LinkedTable
     from .joint_cubes import cores_of as cores_of
     from .joint_cubes import joint_blocks as joint_blocks
@@ -51,8 +41,6 @@ if TYPE_CHECKING:
     from .leaves import Leaves as Leaves
     from .leaves import leaves_of as leaves_of
     from .leaves import moves_of as moves_of
-    from .named_cells import CellNamer as CellNamer
-    from .named_cells import CellNames as CellNames
     from .named_cells import LinkedCells as LinkedCells
     from .named_cells import VariableCode as VariableCode
     from .named_cells import code_positions as code_positions
@@ -63,7 +51,6 @@ if TYPE_CHECKING:
     from .named_cells import relations_of as relations_of
     from .named_cells import table_relations as table_relations
     from .pairs import opened_by_pairs as opened_by_pairs
-    from .partitions import Doubt as Doubt
     from .partitions import Partitions as Partitions
     from .patches import Patch as Patch
     from .patches import Patches as Patches
@@ -90,21 +77,16 @@ if TYPE_CHECKING:
     from .relations import component_labels as component_labels
     from .relations import stacked_relations as stacked_relations
     from .relations import tidied_relations as tidied_relations
-    from .relations import with_equal_cells_merged as with_equal_cells_merged
     from .shown_sets import ShownSets as ShownSets
     from .shown_sets import TooManySetsError as TooManySetsError
     from .system import UNPUBLISHED as UNPUBLISHED
     from .system import CellSystem as CellSystem
-    from .system import unexamined_by_name as unexamined_by_name
-    from .table_system import NO_CHANGES as NO_CHANGES
     from .table_system import ChangedCells as ChangedCells
     from .table_system import TableCells as TableCells
     from .table_system import TableSystem as TableSystem
     from .table_system import rows_across as rows_across
-    from .table_system import with_changed_apart as with_changed_apart
     from .units import LinkedRecords as LinkedRecords
     from .units import UnitLink as UnitLink
-    from .units import UnitSystem as UnitSystem
     from .units import sources_of as sources_of
     from .unknowns import TOLERANCE as TOLERANCE
     from .unknowns import Unknowns as Unknowns

@@ -102,8 +102,8 @@ class Patches:
         self._first[row[::-1]] = np.arange(row.size)[::-1]
         row = self._first[row]
         kept, size = np.ones(cells.size, dtype=np.bool_), -1
-        while size != np.count_nonzero(kept):  # cells alone in a relation cannot move
-            size = np.count_nonzero(kept)
+        while size != int(kept.sum()):  # cells alone in a relation cannot move
+            size = int(kept.sum())
             alone = np.bincount(row[kept[at]], minlength=row.size) == 1
             kept[at[alone[row] & kept[at]]] = False
         inside = np.flatnonzero(kept[at])

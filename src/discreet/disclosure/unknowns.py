@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import Confidential
-from discreet.disclosure import Relations, component_labels
+from discreet.disclosure.relations import Relations, component_labels
 from discreet.kernels import compiled
 
 #: Levels count as reached when so little is missing, in units.

@@ -22,8 +22,8 @@ from discreet.disclosure import (
     stacked_relations,
     table_relations,
     tidied_relations,
-    with_equal_cells_merged,
 )
+from discreet.disclosure.relations import with_equal_cells_merged
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.parameters import Cost

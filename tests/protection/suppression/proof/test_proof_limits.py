@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.disclosure import UNBOUNDED, Relations, sure_moves
+from discreet.disclosure import UNBOUNDED, Relations
+from discreet.disclosure.deviations import sure_moves
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import (

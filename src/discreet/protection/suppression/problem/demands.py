@@ -122,7 +122,7 @@ class Demands(Confidential):
         none, nothing = np.zeros(len(table), dtype=np.bool_), np.zeros(len(table))
         if asked is None or isinstance(asked, np.ndarray):
             mask = none if asked is None else _mask(asked, table)
-            levels = dict.fromkeys(LEVELS, nothing)
+            levels: dict[str, Any] = dict.fromkeys(LEVELS, nothing)
             asked = None
         else:
             if not isinstance(asked, PrimaryFindings):
@@ -134,7 +134,7 @@ class Demands(Confidential):
                 )
             mask = _mask(asked.sensitive, table)
             levels = {n: np.where(mask, _column(getattr(asked, n), table), 0.0) for n in LEVELS}
-        columns = {
+        columns: dict[str, Any] = {
             name: nothing + np.nan if column is None else _column(column, table)
             for name in ("cost", "low", "high", "at_most", "at_least")
             for column in [getattr(asked, name, None)]
@@ -156,8 +156,10 @@ class Demands(Confidential):
             hidden = hidden_in(earlier.table, hidden)
         hidden = _mask(hidden, earlier.table)
         own = cls.of(earlier.primary, earlier.table)
-        masks = {"sensitive": own.sensitive & hidden, "fixed": ~hidden, "secondary": hidden}
-        return replace(own, **masks, value=value, published="before")
+        return replace(
+            own, value=value, published="before", sensitive=own.sensitive & hidden, fixed=~hidden,
+            secondary=hidden,
+        )  # fmt: skip
 
     @classmethod
     def of_nobody(cls, value: str | None, table: Table) -> Demands:

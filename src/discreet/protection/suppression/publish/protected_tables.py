@@ -7,8 +7,8 @@ is hidden, so is every figure made of it, for else the others would give the hid
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -43,21 +43,6 @@ METHOD = "cell-suppression"
 
 _PACKAGE = "discreet.protection.suppression"
 _LANGUAGES = ("en", "de")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublicationStyle:
-    """How a table is published."""
-
-    value: str | None  # the value column; None for counts
-    decimals: int  # digits after the decimal point
-    #: Whether the kind of rule is told, only primary or secondary, or nothing
-    reasons: Literal["rule", "kind", "none"]
-    zeros: bool  # whether zeros may be among the hidden cells, which is then said
-    titles: Mapping[str, str] = field(default_factory=dict)  # language → heading
-    universe: Mapping[str, str] = field(default_factory=dict)  # language → who is counted
-    #: Whether intervals, if there are any, stand in the place of hidden values
-    instead: bool = False
 
 
 def marks_of(
@@ -99,51 +84,58 @@ def published_table(
     hidden: BoolArray,
     reason: SmallIntArray,
     intervals: tuple[FloatArray, FloatArray] | None,
-    how: PublicationStyle,
+    *,
+    value: str | None,
+    decimals: int,
+    reasons: Literal["rule", "kind", "none"],
+    zeros: bool,
+    instead: bool = False,
+    **words: Any,
 ) -> ProtectedTable:
     """One table, number `at` of the members, as it may be published.
 
     `hidden` and `reason` are about problem cells; so are `intervals`, lowest and highest values
-    in units as everyone can work them out, None if they are not published.
+    in units as everyone can work them out, None if they are not published; they may stand
+    `instead` of hidden values. It is said if `zeros` may be hidden, and whether the "rule", the
+    "kind" or nothing is told of reasons. `words` are titles and universe by language.
     """
     blank = members.hidden(hidden, at)
     status = np.where(blank, CellStatus.suppressed, CellStatus.published).astype(np.int8)
     units = np.where(blank, 0, members.values[at])
-    value: Any = units if how.decimals == 0 else units / 10.0**how.decimals
+    shown: Any = units if decimals == 0 else units / 10.0**decimals
     figures: tuple[Figure, ...] = ()
-    if how.value is not None:
-        figures = (Figure(name=how.value, kind="sum", decimals=how.decimals),)
+    if value is not None:
+        figures = (Figure(name=value, kind="sum", decimals=decimals),)
     own = members.cells[at][blank]
-    number, reasons = np.zeros(own.size, dtype=np.int8), tuple[Note, ...]()
-    if how.reasons != "none":  # only reasons that occur are listed
-        rule = how.reasons == "rule"
+    number, listed = np.zeros(own.size, dtype=np.int8), tuple[Note, ...]()
+    if reasons != "none":  # only reasons that occur are listed
+        rule = reasons == "rule"
         kinds, which = np.unique(reason[own] if rule else reason[own] > 0, return_inverse=True)
-        reasons = tuple(_reason_note(int(kind), rule=rule) for kind in kinds)
+        listed = tuple(_reason_note(int(kind), rule=rule) for kind in kinds)
         number = (which + 1).astype(np.int8)
-    scale = 10.0**how.decimals
+    scale = 10.0**decimals
     low, high = (None, None) if intervals is None else (part[own] / scale for part in intervals)
     withheld = Withheld(
         index=tuple(part[blank] for part in table.index),
         reason=number,
-        reasons=reasons,
+        reasons=listed,
         low=low,
         high=high,
-        instead=intervals is not None and how.instead,
+        instead=intervals is not None and instead,
     )
     return ProtectedTable(
         dimensions=table.dimensions,
         index=table.index,
-        value=value,
+        value=shown,
         status=status,
         provenance=Provenance(version=__version__, method=METHOD),
-        notes=pattern_notes(withheld, zeros=how.zeros) if blank.any() else (),
+        notes=pattern_notes(withheld, zeros=zeros) if blank.any() else (),
         name=table.name,
-        titles=how.titles,
-        universe=how.universe,
-        decimals=how.decimals,
+        **words,
+        decimals=decimals,
         parts=table.parts,
         figures=figures,
-        withheld=withheld if blank.any() and (how.reasons != "none" or intervals) else None,
+        withheld=withheld if blank.any() and (reasons != "none" or intervals) else None,
     )
 
 

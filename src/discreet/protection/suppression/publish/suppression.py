@@ -62,7 +62,6 @@ from discreet.protection.suppression.publish.options import (
     options_among,
 )
 from discreet.protection.suppression.publish.protected_tables import (
-    PublicationStyle,
     joined_figures,
     published_table,
     reasons_of,
@@ -391,19 +390,17 @@ def solved_and_published(
     published = []
     for at, (table, asked) in enumerate(sources):
         value = getattr(asked, "value", chosen["value"])
-        how = PublicationStyle(
-            value=value,
-            decimals=decimals[value],
-            reasons=chosen["reasons"],
-            zeros=zeros,
-            titles=chosen.get("titles", {}),
-            universe=chosen.get("universe", {}),
-            instead=chosen.get("intervals") == "instead",
-        )
         # Related values are solved in one unit, and published each in its own.
-        unit = 10.0 ** (problem.decimals - how.decimals)
+        unit = 10.0 ** (problem.decimals - decimals[value])
         own = bounds and (bounds[0] / unit, bounds[1] / unit)
-        published.append(published_table(table, members, at, hidden, reason, own, how))
+        words = options_among(chosen, ("titles", "universe"))
+        published.append(
+            published_table(
+                table, members, at, hidden, reason, own, value=value, decimals=decimals[value],
+                reasons=chosen["reasons"], zeros=zeros,
+                instead=chosen.get("intervals") == "instead", **words,
+            )
+        )  # fmt: skip
     return Suppression(
         tables=tuple(published),
         problem=problem,
