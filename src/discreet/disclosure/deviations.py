@@ -15,7 +15,6 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.confidential import Confidential
 from discreet.disclosure.unknowns import Unknowns
-from discreet.kernels import compiled
 
 #: Deviations are made whole by multiplying with one of the first so many numbers.
 _FACTORS = 12
@@ -27,6 +26,8 @@ _EXACT = 2.0**53
 _UNITS, _SHARE = 1e-6, 1e-8
 #: Moves beyond the bounds known beforehand by more than so many units are no proof.
 _BEYOND = 1e-6
+#: Moves of cells that are looked at together.
+_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -78,28 +79,86 @@ class DeviationCheck:
     """Holds deviations against what is published, and notes how far they go."""
 
     def __init__(self, known: Unknowns, reach: Reach | None = None) -> None:
-        first, order = known.relations.by_cell
-        row, coef = known.relations.row[order], known.relations.coef[order]
-        rows = max(len(known.relations), 1)
         self.reach = Reach.none(len(known)) if reach is None else reach
-        self._system = (first, row, coef, np.zeros(rows, dtype=np.int64), np.zeros(rows))
-        self._bounds = (known.low, known.high)
-
-    def see(self, start: Any, cells: Any, moved: FloatArray) -> BoolArray:
-        """Which of some deviations fit; their reach is noted.
-
-        Each begins at its `start` in `cells` and `moved`, which has one entry more.
-        """
-        fits = np.zeros(len(start) - 1, dtype=np.bool_)
-        seen = tuple(vars(self.reach).values())
-        _see(start, cells, moved, self._system, self._bounds, seen, fits)
-        return fits
+        self._known = known
 
     def see_all(self, proofs: Sequence[Proof]) -> BoolArray:
         """Which proofs fit, with their cells numbered as here; their reach is noted."""
-        cells = np.concatenate([np.zeros(0, dtype=np.int64), *(proof.cells for proof in proofs)])
-        moved = np.concatenate([np.zeros(0), *(proof.moved for proof in proofs)])
-        return self.see(starts([len(proof.cells) for proof in proofs]), cells, moved)
+        sizes = np.array([len(proof.cells) for proof in proofs], dtype=np.int64)
+        fits = np.zeros(len(proofs), dtype=np.bool_)
+        first = np.flatnonzero(np.diff(np.cumsum(sizes) // _AT_ONCE)) + 1
+        for some in np.split(np.arange(len(proofs)), first):
+            chosen = [proofs[at] for at in some.tolist()]
+            proof = np.repeat(np.arange(len(chosen)), sizes[some])
+            cells = np.concatenate([np.zeros(0, dtype=np.int64), *(one.cells for one in chosen)])
+            moved = np.concatenate([np.zeros(0), *(one.moved for one in chosen)])
+            fits[some] = self._see(len(chosen), proof, cells, moved)
+        return fits
+
+    def _see(self, size: int, proof: IntArray, cells: IntArray, moved: FloatArray) -> BoolArray:
+        """Which of so many deviations fit, with the deviation of each cell that moves."""
+        # What is no number is no proof either.
+        wrong = (cells < 0) | ~np.isfinite(moved)
+        waiting = np.bincount(proof, minlength=size) > 0
+        waiting[proof[wrong]] = False
+        fits, low, high = np.zeros(size, dtype=np.bool_), self._known.low, self._known.high
+        for multiple in range(1, _FACTORS + 1):
+            at = np.flatnonzero(waiting[proof])
+            if not at.size:
+                break
+            own, some, far = proof[at], cells[at], multiple * moved[at]
+            step = np.rint(far)
+            out = (np.abs(far - step) > _NEAR_WHOLE) | (np.abs(step) > _EXACT)
+            out |= (step < multiple * low[some]) | (step > multiple * high[some])
+            whole = waiting & (np.bincount(own[out], minlength=size) == 0)
+            kept = whole[own]
+            own, some, step = own[kept], some[kept], step[kept]
+            missed, sums = self._missed(own, some, step.astype(np.int64))
+            whole[missed[sums != 0]] = False
+            kept = whole[own]
+            self._note(some[kept], step[kept] / multiple, whole=multiple == 1)
+            fits, waiting = fits | whole, waiting & ~whole
+        at = np.flatnonzero(waiting[proof])
+        own, some, far = proof[at], cells[at], moved[at]
+        beyond = np.maximum(np.maximum(low[some] - far, far - high[some]), 0.0)
+        missed, short = self._missed(own, some, far)
+        short, largest, worst = np.abs(short), np.zeros(size), np.zeros(size)
+        np.maximum.at(largest, own, np.abs(far))
+        np.maximum.at(worst, own, beyond)
+        np.maximum.at(worst, missed, short)
+        allowed = _UNITS + _SHARE * largest
+        waiting[own[beyond > _BEYOND + 0.1 * allowed[own]]] = False
+        waiting[missed[short > allowed[missed]]] = False
+        off = np.bincount(own, beyond, size) + np.bincount(missed, short, size)
+        off = np.where(worst > _UNITS, off, 0.0)[own]
+        kept = waiting[own]
+        np.minimum.at(self.reach.low, some[kept], (far + off)[kept])
+        np.maximum.at(self.reach.high, some[kept], (far - off)[kept])
+        return fits | waiting
+
+    def _missed(self, proof: IntArray, cells: IntArray, moved: Any) -> tuple[IntArray, Any]:
+        """By how much deviations miss each relation of their cells, with the deviation of each."""
+        links = self._known.relations
+        first, order = links.by_cell
+        width = first[cells + 1] - first[cells]
+        entry = order[
+            np.repeat(first[cells] - starts(width)[:-1], width) + np.arange(int(width.sum()))
+        ]
+        keys, place = np.unique(
+            np.repeat(proof, width) * max(len(links), 1) + links.row[entry], return_inverse=True
+        )
+        sums = np.zeros(len(keys), dtype=moved.dtype)
+        np.add.at(sums, place, links.coef[entry] * np.repeat(moved, width))
+        return keys // max(len(links), 1), sums
+
+    def _note(self, cells: IntArray, moved: FloatArray, *, whole: bool) -> None:
+        """Note moves of some cells."""
+        reach = self.reach
+        for low, high in (
+            (reach.low, reach.high), (reach.whole_low, reach.whole_high),
+        )[: 1 + whole]:  # fmt: skip
+            np.minimum.at(low, cells, moved)
+            np.maximum.at(high, cells, moved)
 
 
 def sure_moves(known: Unknowns, moved: FloatArray) -> tuple[FloatArray, bool, bool]:
@@ -109,101 +168,3 @@ def sure_moves(known: Unknowns, moved: FloatArray) -> tuple[FloatArray, bool, bo
     reach = check.reach
     sure = reach.low + reach.high
     return sure, bool(fits[0]), bool(fits[0] and (reach.whole_low + reach.whole_high == sure).all())
-
-
-@compiled
-def _see(
-    start: Any, cells: Any, moved: Any, system: Any, bounds: Any, reach: Any, fits: Any
-) -> None:
-    first, row, coef, sums, miss = system
-    least, most = bounds
-    low, high, whole_low, whole_high = reach
-    for at in range(fits.size):
-        some, far = cells[start[at] : start[at + 1]], moved[start[at] : start[at + 1]]
-        inside = some.size > 0
-        for k in range(some.size):
-            # What is no number is no proof either.
-            inside = inside and some[k] >= 0 and abs(far[k]) < np.inf
-        if not inside:
-            continue
-        multiple = _multiple(some, far, first, row, coef, sums, least, most)
-        if multiple > 0:
-            fits[at] = True
-            for k in range(some.size):
-                step = np.rint(multiple * far[k])
-                low[some[k]] = min(low[some[k]], step / multiple)
-                high[some[k]] = max(high[some[k]], step / multiple)
-                if multiple == 1:
-                    whole_low[some[k]] = min(whole_low[some[k]], step)
-                    whole_high[some[k]] = max(whole_high[some[k]], step)
-            continue
-        off = _missed(some, far, first, row, coef, miss, least, most)
-        fits[at] = off < np.inf
-        if fits[at]:
-            for k in range(some.size):
-                low[some[k]] = min(low[some[k]], far[k] + off)
-                high[some[k]] = max(high[some[k]], far[k] - off)
-
-
-@compiled
-def _multiple(
-    cells: Any, moved: Any, first: Any, row: Any, coef: Any, sums: Any, least: Any, most: Any
-) -> int:
-    """What makes deviations whole numbers that keep all relations and bounds; 0 for nothing."""
-    for multiple in range(1, _FACTORS + 1):
-        whole = True
-        for k in range(cells.size):
-            far = multiple * moved[k]
-            step = np.rint(far)
-            whole = abs(far - step) <= _NEAR_WHOLE and abs(step) <= _EXACT
-            whole = whole and multiple * least[cells[k]] <= step <= multiple * most[cells[k]]
-            if not whole:
-                break
-        if whole and _kept(cells, moved, multiple, first, row, coef, sums):
-            return multiple
-    return 0
-
-
-@compiled
-def _kept(
-    cells: Any, moved: Any, multiple: int, first: Any, row: Any, coef: Any, sums: Any
-) -> bool:
-    """Whether whole moves keep all relations; `sums` are zero before and after."""
-    for k in range(cells.size):
-        step = np.int64(np.rint(multiple * moved[k]))
-        for entry in range(first[cells[k]], first[cells[k] + 1]):
-            sums[row[entry]] += coef[entry] * step
-    kept = True
-    for k in range(cells.size):
-        for entry in range(first[cells[k]], first[cells[k] + 1]):
-            kept = kept and sums[row[entry]] == 0
-    for k in range(cells.size):
-        for entry in range(first[cells[k]], first[cells[k] + 1]):
-            sums[row[entry]] = 0
-    return kept
-
-
-@compiled
-def _missed(
-    cells: Any, moved: Any, first: Any, row: Any, coef: Any, miss: Any, least: Any, most: Any
-) -> float:
-    """By how much deviations are out in all; 0 for next to nothing, infinite if too much."""
-    largest = 0.0
-    for k in range(cells.size):
-        largest = max(largest, abs(moved[k]))
-        for entry in range(first[cells[k]], first[cells[k] + 1]):
-            miss[row[entry]] += coef[entry] * moved[k]
-    allowed = _UNITS + _SHARE * largest
-    worst, off, fits = 0.0, 0.0, True
-    for k in range(cells.size):
-        beyond = max(least[cells[k]] - moved[k], moved[k] - most[cells[k]], 0.0)
-        fits = fits and beyond <= _BEYOND + 0.1 * allowed
-        worst, off = max(worst, beyond), off + beyond
-        for entry in range(first[cells[k]], first[cells[k] + 1]):
-            short = abs(miss[row[entry]])
-            fits = fits and short <= allowed
-            worst, off = max(worst, short), off + short
-            miss[row[entry]] = 0.0
-    if not fits:
-        return np.inf
-    return off if worst > _UNITS else 0.0
