@@ -261,6 +261,16 @@ def starts(widths: npt.NDArray[Any] | Sequence[int]) -> IntArray:
     return found
 
 
+def ranges(first: IntArray, width: IntArray) -> IntArray:
+    """The numbers of several ranges one after the other, from where each begins.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    begin: IntArray = np.repeat(first - starts(width)[:-1], width)
+    return begin + np.arange(len(begin))
+
+
 def mixed(numbers: UintArray) -> UintArray:
     """Numbers of 64 bits that look drawn, one for each: the finaliser of splitmix64.
 

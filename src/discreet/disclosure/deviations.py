@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.arrays import BoolArray, FloatArray, IntArray, ranges
 from discreet.confidential import Confidential
 from discreet.disclosure.unknowns import Unknowns
 
@@ -141,9 +141,7 @@ class DeviationCheck:
         links = self._known.relations
         first, order = links.by_cell
         width = first[cells + 1] - first[cells]
-        entry = order[
-            np.repeat(first[cells] - starts(width)[:-1], width) + np.arange(int(width.sum()))
-        ]
+        entry = order[ranges(first[cells], width)]
         keys, place = np.unique(
             np.repeat(proof, width) * max(len(links), 1) + links.row[entry], return_inverse=True
         )

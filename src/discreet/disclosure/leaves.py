@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray, starts
+from discreet.arrays import BoolArray, FloatArray, IntArray, ranges, starts
 from discreet.disclosure.relations import Relations
 from discreet.kernels import compiled, compiled_at_once
 
@@ -134,33 +134,21 @@ class Exchanges:
         return done
 
 
-@compiled_at_once
-def moves_of(pairs: Any, begin: Any, above: Any, number: Any) -> Any:
-    """The cells over the leaf that rises and those over the other; those over both stay."""
-    ends = np.zeros(len(pairs) + 1, dtype=np.int64)
-    size = 0
-    for i in range(len(pairs)):
-        for leaf in pairs[i]:
-            size += begin[leaf + 1] - begin[leaf] if leaf >= 0 else 0
-    cells, moved = np.empty(size, dtype=np.int64), np.empty(size)
-    filled = 0
-    for i in range(len(pairs)):
-        a, enda, b, endb = 0, 0, 0, 0
-        if pairs[i, 0] >= 0:
-            a, enda = begin[pairs[i, 0]], begin[pairs[i, 0] + 1]
-        if pairs[i, 1] >= 0:
-            b, endb = begin[pairs[i, 1]], begin[pairs[i, 1] + 1]
-        while a < enda or b < endb:
-            if a < enda and b < endb and above[a] == above[b]:
-                a, b = a + 1, b + 1
-            elif b >= endb or (a < enda and above[a] < above[b]):
-                cells[filled], moved[filled] = number[above[a]], 1.0
-                a, filled = a + 1, filled + 1
-            else:
-                cells[filled], moved[filled] = number[above[b]], -1.0
-                b, filled = b + 1, filled + 1
-        ends[i + 1] = filled
-    return ends, cells[:filled].copy(), moved[:filled].copy()
+def moves_of(
+    pairs: IntArray, leaves: Leaves, number: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """The cells over the leaf that rises and those over the other; those over both stay.
+
+    Gives where the moves of each pair begin, the numbers of their cells, and how far these move.
+    """
+    there = pairs.ravel() >= 0
+    leaf, pair = pairs.ravel()[there], np.repeat(np.arange(len(pairs)), 2)[there]
+    width, size = leaves.begin[leaf + 1] - leaves.begin[leaf], len(number)
+    over = leaves.above[ranges(leaves.begin[leaf], width)]
+    keys, place = np.unique(np.repeat(pair, width) * size + over, return_inverse=True)
+    moved = np.bincount(place, np.repeat(np.tile([1.0, -1.0], len(pairs))[there], width), len(keys))
+    keys, moved = keys[moved != 0], moved[moved != 0]
+    return starts(np.bincount(keys // size, minlength=len(pairs))), number[keys % size], moved
 
 
 @compiled_at_once

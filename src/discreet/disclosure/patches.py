@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.arrays import BoolArray, FloatArray, IntArray, ranges, starts
 from discreet.disclosure.relations import Relations
 from discreet.kernels import compiled
 from discreet.solver import column_values, is_optimal, loaded_solver
@@ -94,8 +94,7 @@ class Patches:
         cells, whole = self._reached(seeds, limit, price)
         cells = np.sort(cells)
         width = self._cell_start[cells + 1] - self._cell_start[cells]
-        first = self._cell_start[cells] - starts(width)[:-1]
-        entry = np.repeat(first, width) + np.arange(int(width.sum()))
+        entry = ranges(self._cell_start[cells], width)
         at, coef = np.repeat(np.arange(cells.size), width), self._cell_coef[entry]
         # A relation is known by its first entry; cells of each are in ascending order.
         row = self._cell_row[entry]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray, PositionArray, mixed, set_sums, starts
+from discreet.arrays import BoolArray, IntArray, PositionArray, mixed, ranges, set_sums, starts
 from discreet.errors import TableError
 
 
@@ -228,9 +228,7 @@ def _repeated(relations: Relations, row: IntArray) -> BoolArray:
     alike = (width[suspects] == width[like]) & (rhs[suspects] == rhs[like])
     suspects, like = suspects[alike], like[alike]
     sizes = width[suspects]
-    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    one = np.repeat(start[suspects], sizes) + within
-    other = np.repeat(start[like], sizes) + within
+    one, other = ranges(start[suspects], sizes), ranges(start[like], sizes)
     differs = (cell[one] != cell[other]) | (coef[one] != coef[other])
     wrong = np.bincount(
         np.repeat(np.arange(suspects.size), sizes)[differs], minlength=suspects.size

@@ -108,10 +108,9 @@ def _store(draft: DraftPattern, paired: IntArray, tasks: IntArray, work: Exchang
     """Keep the exchanges of the tasks that have one as proofs."""
     number = np.full(len(draft.problem), -1, dtype=np.int64)
     number[draft.unknowns.cells] = np.arange(len(draft))
-    leaves = work.leaves
     for at in range(0, paired.size, _TOGETHER):
         some = paired[at : at + _TOGETHER]
-        ends, cells, moved = moves_of(work.pair[some], leaves.begin, leaves.above, number)
+        ends, cells, moved = moves_of(work.pair[some], work.leaves, number)
         draft.proven[tasks[some]] = len(draft.proofs) + np.arange(len(ends) - 1)
         draft.proofs += [
             Proof(cells=cells[a:b], moved=moved[a:b])
