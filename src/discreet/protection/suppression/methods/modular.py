@@ -9,17 +9,16 @@ an audit of the whole table finds what is open, and flows through the whole tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import combinations, product
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray, starts
+from discreet.arrays import BoolArray, IntArray
 from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
-from discreet.kernels import compiled
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
@@ -57,142 +56,108 @@ def subtables_of(relations: Relations) -> list[Subtable]:
     >>> [found.grid.tolist() for found in subtables_of(Relations.of(9, rows))]
     [[[0, 3, 6], [1, 4, 7], [2, 5, 8]]]
     """
-    tree = _Tree(relations)
-    depth = _depths(relations.start, relations.cell, tree.total)
-    totals = np.unique(tree.total[tree.total >= 0])
+    negative = relations.coef < 0
+    lone = np.bincount(relations.row[negative], minlength=len(relations)) == 1
+    part = ~negative & lone[relations.row]
+    below_total, cells = relations.totals[relations.row[part]], relations.cell[part]
+    parts: dict[int, list[int]] = {row: [] for row in np.flatnonzero(lone).tolist()}
+    above: dict[int, list[int]] = {}
+    below: dict[int, list[int]] = {}
+    total: list[int] = relations.totals.tolist()
+    for row in parts:
+        below.setdefault(total[row], []).append(row)
+    for row, cell in zip(relations.row[part].tolist(), cells.tolist(), strict=True):
+        parts[row].append(cell)
+        above.setdefault(cell, []).append(row)
+    family = _families(total, above)
+    # How many relations lie above each cell at most, on the longest way to the top.
+    depth, deeper = np.full(relations.cells, -1), np.zeros(relations.cells, dtype=np.int64)
+    for _ in range(len(relations) + 1):
+        if np.array_equal(deeper, depth):
+            break
+        depth = deeper.copy()
+        np.maximum.at(deeper, cells, depth[below_total] + 1)
+    totals = np.array(sorted(below), dtype=np.int64)
     covered: set[int] = set()
     subtables = []
-    for total in totals[np.argsort(depth[totals], kind="stable")].tolist():
-        if total in covered:
+    for top in totals[np.argsort(depth[totals], kind="stable")].tolist():
+        if top in covered:
             continue
-        grid, rows = tree.expanded(total)
-        subtable = Subtable(grid=grid, rows=rows)
-        families = set(tree.family[rows].tolist())
+        axes: dict[int, int] = {}
+        for row in below[top]:
+            axes.setdefault(family[row], len(axes))
+        subtable = _expanded(top, axes, total, parts, above, below, family)
+        known = {family[row] for row in subtable.rows.tolist()}
         covered |= {
             cell
             for cell in subtable.cells.tolist()
-            if families.issuperset(tree.family[tree.rows_below(cell)].tolist())
+            if known.issuperset(family[row] for row in below.get(cell, ()))
         }
         subtables.append(subtable)
     return subtables
 
 
-class _Tree:
-    """Which relations lie above and below each cell, and to which family they belong."""
-
-    def __init__(self, relations: Relations) -> None:
-        self.relations = relations
-        negative = relations.coef < 0
-        lone = np.bincount(relations.row[negative], minlength=len(relations)) == 1
-        self.total = np.where(lone, relations.totals, -1)
-        part = ~negative & (self.total[relations.row] >= 0)
-        self.above = _lists(relations.cells, relations.cell[part], relations.row[part])
-        rows = np.flatnonzero(self.total >= 0)
-        self.below = _lists(relations.cells, self.total[rows], rows)
-        self.family: IntArray = _families(self.total, *self.above)
-
-    def rows_below(self, cell: int) -> IntArray:
-        """The relations of which a cell is the total."""
-        start, rows = self.below
-        return rows[start[cell] : start[cell + 1]]
-
-    def expanded(self, total: int) -> tuple[IntArray, IntArray]:
-        """The grid below a total, one axis per family of its relations, and its relations."""
-        axes: dict[int, int] = {}
-        for row in self.rows_below(total):
-            axes.setdefault(int(self.family[row]), len(axes))
-        origin = (0,) * len(axes)
-        place = {total: origin}
-        wide = [1] * len(axes)
-        rows, todo = [], [total]
-        for cell in todo:
-            for row in self.rows_below(cell):
-                axis = axes.get(int(self.family[row]))
-                if axis is None or place[cell][axis]:
-                    continue
-                rows.append(int(row))
-                low, high = self.relations.start[row : row + 2]
-                for part in self.relations.cell[low:high].tolist():
-                    if part in place:  # the total is
-                        continue
-                    number = self._number(part, axis, axes, place)
-                    if number is None:
-                        number, wide[axis] = wide[axis], wide[axis] + 1
-                    place[part] = (*place[cell][:axis], number, *place[cell][axis + 1 :])
-                    todo.append(part)
-        grid = np.full(wide, -1, dtype=np.int64)
-        for cell, at in place.items():
-            grid[at] = cell
-        return grid, np.array(sorted(rows), dtype=np.int64)
-
-    def _number(
-        self, part: int, axis: int, axes: dict[int, int], place: dict[int, tuple[int, ...]]
-    ) -> int | None:
-        """The number on one axis of a cell, as that of a total of it along another axis."""
-        start, rows = self.above
-        for row in rows[start[part] : start[part + 1]]:
-            other = axes.get(int(self.family[row]))
-            above = place.get(int(self.total[row]))
-            if other is not None and other != axis and above is not None and above[axis]:
-                return above[axis]
-        return None
-
-
-def _lists(size: int, key: Any, value: Any) -> tuple[IntArray, IntArray]:
-    """Values by key: where the list of each key begins, and the lists."""
-    order = np.lexsort((value, key))
-    return starts(np.bincount(key, minlength=size)), np.asarray(value)[order].astype(np.int64)
-
-
-@compiled
-def _depths(start: Any, cell: Any, total: Any) -> Any:
-    """How many relations lie above each cell at most, on the longest way to the top."""
-    depth = np.zeros(cell.max() + 1 if cell.size else 1, dtype=np.int64)
-    changed = True
-    rounds = 0
-    while changed and rounds <= total.size:
-        changed = False
-        rounds += 1
-        for row in range(total.size):
-            if total[row] < 0:
-                continue
-            for k in range(start[row], start[row + 1]):
-                if cell[k] != total[row] and depth[cell[k]] <= depth[total[row]]:
-                    depth[cell[k]] = depth[total[row]] + 1
-                    changed = True
-    return depth
-
-
-@compiled
-def _root(leader: Any, row: int) -> int:
-    while leader[row] != row:
-        leader[row] = leader[leader[row]]
-        row = leader[row]
-    return row
-
-
-@compiled
-def _families(total: Any, start: Any, above: Any) -> Any:
+def _families(total: Sequence[int], above: Mapping[int, Sequence[int]]) -> list[int]:
     """For each relation the first of its family: those that break down the same parent.
 
     Relations a and a' belong together if a cell lies in a and in a relation b across it, the
     total of a lies in b', the total of b lies in a', and b' and a' have the same total.
     """
-    leader = np.arange(total.size)
-    for cell in range(start.size - 1):
-        for i in range(start[cell], start[cell + 1]):
-            for j in range(i + 1, start[cell + 1]):
-                a, b = above[i], above[j]
-                u, v = total[a], total[b]
-                for k in range(start[u], start[u + 1]):
-                    for m in range(start[v], start[v + 1]):
-                        across, along = above[k], above[m]
-                        if total[across] == total[along] and across != along:
-                            first, second = _root(leader, a), _root(leader, along)
-                            leader[max(first, second)] = min(first, second)
-                            first, second = _root(leader, b), _root(leader, across)
-                            leader[max(first, second)] = min(first, second)
-    return np.array([_root(leader, row) for row in range(total.size)], np.int64)
+    leader = list(range(len(total)))
+
+    def first_of(row: int) -> int:
+        while leader[row] != row:
+            row = leader[row]
+        return row
+
+    for rows in above.values():
+        for a, b in combinations(rows, 2):
+            for across, along in product(above.get(total[a], ()), above.get(total[b], ())):
+                if total[across] == total[along] and across != along:
+                    for pair in ((a, along), (b, across)):
+                        first, second = sorted(map(first_of, pair))
+                        leader[second] = first
+    return [first_of(row) for row in leader]
+
+
+def _expanded(
+    top: int,
+    axes: Mapping[int, int],
+    total: Sequence[int],
+    parts: Mapping[int, Sequence[int]],
+    above: Mapping[int, Sequence[int]],
+    below: Mapping[int, Sequence[int]],
+    family: Sequence[int],
+) -> Subtable:
+    """The grid below a total, with an axis for each family, and its relations.
+
+    A cell has the number of its totals along other axes, if they have one.
+    """
+    place = {top: (0,) * len(axes)}
+    wide, rows, todo = [1] * len(axes), [], [top]
+    for cell in todo:
+        own = place[cell]
+        for row in below.get(cell, ()):
+            axis = axes.get(family[row])
+            if axis is None or own[axis]:
+                continue
+            rows.append(row)
+            for part in parts[row]:
+                if part in place:
+                    continue
+                numbers = (
+                    place[total[other]][axis]
+                    for other in above[part]
+                    if total[other] in place and axes.get(family[other], axis) != axis
+                )
+                number = next(filter(None, numbers), wide[axis])
+                wide[axis] = max(wide[axis], number + 1)
+                place[part] = (*own[:axis], number, *own[axis + 1 :])
+                todo.append(part)
+    grid = np.full(wide, -1, dtype=np.int64)
+    for cell, at in place.items():
+        grid[at] = cell
+    return Subtable(grid=grid, rows=np.array(sorted(rows), dtype=np.int64))
 
 
 #: Finds which cells of one subtable to hide, given those hidden so far.
