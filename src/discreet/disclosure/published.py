@@ -372,31 +372,29 @@ def _has_layer(table: ProtectedTable, on: Sequence[BoolArray]) -> bool:
     return not parts & table.suppressed_parts and (table.parts is None or parts <= table.parts)
 
 
-def count_cells(safe: ProtectedTable) -> tuple[Sequence[PositionArray], AnyArray, AnyArray] | None:
-    """The cells of a table that are counts: codes, values, statuses."""
-    if not safe.several_figures:
-        if safe.figures and safe.figures[0].kind != "count":
-            return None
-        return safe.index, safe.value, safe.status
-    kinds = [figure.kind for figure in safe.figures]
-    if "count" not in kinds:
-        return None
-    rows = np.flatnonzero(safe.index[-1] == kinds.index("count"))
-    return [part[rows] for part in safe.index[:-1]], safe.value[rows], safe.status[rows]
+#: Codes, values and statuses of cells.
+FigureCells = tuple[Sequence[PositionArray], AnyArray, AnyArray]
 
 
-def sum_cells(
-    safe: ProtectedTable, name: str
-) -> tuple[Sequence[PositionArray], AnyArray, AnyArray]:
+def count_cells(safe: ProtectedTable) -> FigureCells | None:
+    """The cells of a table that are counts."""
+    kinds = [figure.kind for figure in safe.figures] or ["count"]
+    return _cells_of(safe, kinds.index("count")) if "count" in kinds else None
+
+
+def sum_cells(safe: ProtectedTable, name: str) -> FigureCells:
     """The cells of a table that are a sum, as whole numbers of its last decimal."""
-    rows: AnyArray = np.arange(len(safe.value))
-    index: Sequence[PositionArray] = safe.index
-    if safe.several_figures:
-        place = [figure.name for figure in safe.figures].index(name)
-        rows = np.flatnonzero(safe.index[-1] == place)
-        index = [part[rows] for part in safe.index[:-1]]
-    value = np.nan_to_num(safe.value[rows].astype(np.float64)) * figure_scale(safe, name)
-    return index, np.rint(value), safe.status[rows]
+    names = [figure.name for figure in safe.figures]
+    index, value, status = _cells_of(safe, names.index(name) if safe.several_figures else 0)
+    value = np.nan_to_num(value.astype(np.float64)) * figure_scale(safe, name)
+    return index, np.rint(value), status
+
+
+def _cells_of(safe: ProtectedTable, figure: int) -> FigureCells:
+    if not safe.several_figures:
+        return safe.index, safe.value, safe.status
+    rows = np.flatnonzero(safe.index[-1] == figure)
+    return [part[rows] for part in safe.index[:-1]], safe.value[rows], safe.status[rows]
 
 
 def figure_scale(safe: ProtectedTable, name: str) -> int:

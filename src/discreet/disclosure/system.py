@@ -221,16 +221,9 @@ class CellSystem:
 
     def _patterns(self, layer: CellLayer) -> BoolArray:
         """The combinations of filters whose records a layer has."""
-        passed = self._of_block(layer.blocks[0]) if layer.blocks else self._nothing
-        for block in layer.blocks[1:]:
-            passed = passed | self._of_block(block)
+        nothing = np.zeros_like(self.partitions.patterns(""))
+        passed: BoolArray = np.any([nothing, *map(self._of_block, layer.blocks)], axis=0)
         return passed
-
-    @property
-    def _nothing(self) -> BoolArray:
-        join = self.partitions.join
-        size = self.partitions.partitions[join].size if join >= 0 else 1
-        return np.zeros(size, dtype=np.bool_)
 
     def _of_block(self, block: LayerCells) -> BoolArray:
         where = self.cells.tables[block.table].where if block.table >= 0 else ""

@@ -269,7 +269,8 @@ class UnitSystem:
         offsets = starts([len(table) for table in listed])
         size = int(offsets[-1])
         gaps = list(linked.unexamined)
-        self._possible = [np.ones(len(table), dtype=np.bool_) for table in listed]
+        #: Per table, those of nobody too, which of its cells can have records
+        self.possible = [np.ones(len(table), dtype=np.bool_) for table in listed]
         self._known: dict[int, Partitions | None] = {}
         rows: list[tuple[IntArray, IntArray, IntArray]] = []
         for unit, partitions in linked.partitions.items():
@@ -281,7 +282,7 @@ class UnitSystem:
             gaps += own.unexamined
             numbers = [np.arange(offsets[n], offsets[n + 1]) for n in at]
             for place, (n, possible) in enumerate(zip(at, own.possible, strict=True)):
-                self._possible[n], self._known[n] = possible, own.records_of(place)
+                self.possible[n], self._known[n] = possible, own.records_of(place)
             for fresh in own.nobody:
                 numbers.append(np.arange(size, size + len(fresh)))
                 size += len(fresh)
@@ -326,11 +327,6 @@ class UnitSystem:
         if names:
             columns = {"count": np.concatenate(left)}
             self.nobody.append(cells_of_nobody(names, columns, "rest"))
-
-    @property
-    def possible(self) -> list[BoolArray]:
-        """Per table, those of nobody too, which of its cells can have records."""
-        return self._possible
 
     @cached_property
     def ties(self) -> list[tuple[int, int]]:
