@@ -132,10 +132,10 @@ class RunResult:
         program: SourceText,
         data: Sequence[Path],
         *,
-        lines: Sequence[str],
-        outputs: Sequence[ShownOutput],
-        checked: bool,
-        error: DiscreetError | None,
+        lines: Sequence[str] = (),
+        outputs: Sequence[ShownOutput] = (),
+        checked: bool = False,
+        error: DiscreetError | None = None,
     ) -> RunResult:
         """A result whose log, the lines of the run, has the head of rule 4 and keeps to rule 6."""
         if getattr(error, "redacted", False):
@@ -248,7 +248,7 @@ def run_program(runner: Runner, program: Path, **given: Unpack[RunInput]) -> Run
         raise
     except Exception as error:  # its text may quote data
         stop = InternalError(type(error).__name__)
-        return RunResult.of(source, data, lines=(), outputs=(), checked=False, error=stop)
+        return RunResult.of(source, data, error=stop)
     return _checked_result(runner, result, source, data)
 
 
@@ -305,9 +305,7 @@ def _checked_result(
     head = "".join(f"{line}\n" for line in _head(program, data))
     if not result.log.startswith(head):
         raise _broken(runner, "the head of the log does not name the program and the data")
-    bare = RunResult.of(
-        program, data, lines=(), outputs=(), checked=result.checked, error=result.error
-    )
+    bare = RunResult.of(program, data, checked=result.checked, error=result.error)
     if getattr(result.error, "redacted", False) and (result.log != bare.log or result.outputs):
         raise _broken(runner, "something is shown of a run that single values have stopped")
     follows = getattr(runner, "follows_values", False) is True

@@ -238,8 +238,8 @@ class ScriptRun:
 
     def logged(self, log: ScriptLog) -> RunResult:
         """The result with a log."""
-        parts = {"lines": log.lines, "outputs": log.outputs, "checked": log.checked}
-        return RunResult.of(self.source, self.given["data"], error=None, **parts)
+        source, data = self.source, self.given["data"]
+        return RunResult.of(source, data, lines=log.lines, outputs=log.outputs, checked=log.checked)
 
     def _run(
         self, plan: ProcessPlan, files: Sequence[Path], witness: Witness | None
@@ -293,8 +293,7 @@ class ScriptRun:
 
     def stopped(self, over: str) -> RunResult:
         """The result of a script that did not come to its end."""
-        parts = {"lines": (), "outputs": (), "checked": False}
-        return RunResult.of(self.source, self.given["data"], error=ProgramStopError(over), **parts)
+        return RunResult.of(self.source, self.given["data"], error=ProgramStopError(over))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,33 +107,56 @@ def hide_cells(
     # which cells are empty, and so how small a cell or margin can be.
     low = with_margins((n > 0)[(slice(None, -1),) * n.ndim].astype(np.int64))
     lower, upper = count_levels(n, low, limits.minimum)
-    asked = AskedCells(value=n, low=low, lower=lower * primary, upper=upper * primary)
-    return solved(asked, n, primary, fixed, known)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class AskedCells:
-    """Values of a table in whole units, additive, and how well its sensitive cells must be
-    protected: how much smaller and larger they must possibly be. Everyone knows `low`.
-    CONFIDENTIAL.
-    """
-
-    value: IntArray
-    low: IntArray
-    lower: IntArray
-    upper: IntArray
+    levels = lower * primary, upper * primary
+    return solved(n, low, *levels, n=n, primary=primary, before=fixed, known=known)
 
 
 def solved(
-    asked: AskedCells, n: IntArray, primary: BoolArray, before: BoolArray, known: BoolArray
+    value: IntArray,
+    low: IntArray,
+    lower: IntArray,
+    upper: IntArray,
+    *,
+    n: IntArray,
+    primary: BoolArray,
+    before: BoolArray,
+    known: BoolArray,
 ) -> tuple[BoolArray, bool]:
-    """A pattern that leaves known margins shown if there is one, else any."""
+    """A pattern that leaves known margins shown if there is one, else any; and whether it does not.
+
+    Values are in whole units and additive; everyone knows `low`. Sensitive cells must possibly be
+    so much smaller and larger as `lower` and `upper` say.
+    """
+    from discreet.protection.suppression import (
+        CellState,
+        Relations,
+        SuppressionProblem,
+        find_pattern,
+    )
+
+    state = np.full(n.shape, int(CellState.free), dtype=np.int8)
+    state[(n == 0) | known] = CellState.fixed
+    state[before] = CellState.secondary
+    state[primary] = CellState.primary
+    problem = SuppressionProblem(
+        value=value.ravel(),
+        cost=(n + 1 + margins_of(n.shape) * int(n.max())).ravel(),
+        state=state.ravel(),
+        low=low.ravel(),
+        high=np.full(n.size, _UNBOUNDED, dtype=np.int64),
+        lower=lower.ravel(),
+        upper=upper.ravel(),
+        sliding=np.zeros(n.size, dtype=np.int64),
+        relations=Relations.of(n.size, lines_of(n.shape)),
+    )
     try:
-        hidden = _pattern(asked, n, primary, before, known)
+        hidden = find_pattern(problem, "fast").hidden.reshape(n.shape)
     except SuppressionError:
         if not known.any():
             raise
-        hidden = _pattern(asked, n, primary, before, np.zeros_like(known))
+        state[known & (n > 0)] = CellState.free
+        again = replace(problem, state=state.ravel())
+        hidden = find_pattern(again, "fast").hidden.reshape(n.shape)
     return hidden, bool((hidden & known).any())
 
 
@@ -166,34 +189,6 @@ def count_levels(n: IntArray, low: IntArray, minimum: int) -> tuple[IntArray, In
     share = np.where(n < minimum, 0, np.ceil(0.3 * n)).astype(np.int64)
     lower = np.minimum(n - low, np.maximum(minimum, share))
     return lower, np.maximum(minimum - n, np.maximum(share, 1))
-
-
-def _pattern(
-    demand: AskedCells, n: IntArray, primary: BoolArray, before: BoolArray, known: BoolArray
-) -> BoolArray:
-    from discreet.protection.suppression import (
-        CellState,
-        Relations,
-        SuppressionProblem,
-        find_pattern,
-    )
-
-    state = np.full(n.size, int(CellState.free), dtype=np.int8)
-    state[((n == 0) | known).ravel()] = CellState.fixed
-    state[before.ravel()] = CellState.secondary
-    state[primary.ravel()] = CellState.primary
-    problem = SuppressionProblem(
-        value=demand.value.ravel(),
-        cost=(n + 1 + margins_of(n.shape) * int(n.max())).ravel(),
-        state=state,
-        low=demand.low.ravel(),
-        high=np.full(n.size, _UNBOUNDED, dtype=np.int64),
-        lower=demand.lower.ravel(),
-        upper=demand.upper.ravel(),
-        sliding=np.zeros(n.size, dtype=np.int64),
-        relations=Relations.of(n.size, lines_of(n.shape)),
-    )
-    return find_pattern(problem, "fast").hidden.reshape(n.shape)
 
 
 #: Sums become whole numbers of about this size.
@@ -254,9 +249,9 @@ class SumTable:
             return hidden
         while True:
             grown = self._lines_closed(hidden)
-            grown, _ = solved(
-                self._asked(primary), self._n, primary, grown & ~primary, np.zeros_like(primary)
-            )
+            states = {"primary": primary, "before": grown & ~primary}
+            known = np.zeros_like(primary)
+            grown, _ = solved(*self._asked(primary), n=self._n, known=known, **states)
             if (grown == hidden).all():
                 return hidden
             hidden = grown
@@ -281,8 +276,8 @@ class SumTable:
     def _n(self) -> IntArray:
         return np.array([facts.n for facts in self.facts], dtype=np.int64).reshape(self.shape)
 
-    def _asked(self, primary: BoolArray) -> AskedCells:
-        """Sums in whole units, and how far sensitive ones must be protected."""
+    def _asked(self, primary: BoolArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Sums in whole units, the least they can be, how far sensitive ones must be protected."""
         places = np.flatnonzero(~margins_of(self.shape).ravel()).tolist()
         inner = [self.facts[at].total if self.facts[at].n else 0.0 for at in places]
         largest = max((facts.size for facts in self.facts), default=0.0)
@@ -294,7 +289,7 @@ class SumTable:
         wanted = np.maximum(np.ceil(level), 1).astype(np.int64).reshape(self.shape) * primary
         low = np.full(value.shape, -(2**53) if signed else 0, dtype=np.int64)
         lower = wanted if signed else np.minimum(wanted, value)
-        return AskedCells(value=value, low=low, lower=lower, upper=wanted)
+        return value, low, lower, wanted
 
     @cached_property
     def levels(self) -> FloatArray:

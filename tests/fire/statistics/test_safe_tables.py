@@ -399,16 +399,16 @@ def test_sensitive_sums_are_kept_as_far_apart_as_the_rules_ask(shift):
     table = SumTable(holding=GroupedValues.of(values, codes, 4), sizes=(2, 2), limits=limits)
     primary = np.zeros((3, 3), dtype=np.bool_)
     primary[0, 0] = primary[1, 0] = True
-    asked = table._asked(primary)
+    value, low, lower, upper = table._asked(primary)
     unit = 2**40 / max(facts.size for facts in table.facts)
     # Who contributes 90 knows all but 13.3 of the rest; he may not come within 200 of 1000.
     level = table._level(table.facts[0])
     assert level >= 0.2 * 1000 - 13.3 - 1e-9
-    assert asked.upper[0, 0] >= level * unit
-    assert asked.upper[1, 0] == 1
-    assert not asked.upper[~primary].any()
-    assert (asked.low <= asked.value).all()
-    assert (asked.low < 0).all() == (shift < 0)
+    assert upper[0, 0] >= level * unit
+    assert upper[1, 0] == 1
+    assert not upper[~primary].any()
+    assert (low <= value).all()
+    assert (low < 0).all() == (shift < 0)
     if not shift:
-        assert (asked.lower <= asked.value).all()
-        assert asked.lower[0, 0] == asked.upper[0, 0]
+        assert (lower <= value).all()
+        assert lower[0, 0] == upper[0, 0]

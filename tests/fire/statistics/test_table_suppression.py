@@ -13,7 +13,6 @@ from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.records import MicrodataRecords, RecordGroups
 from discreet_fire.statistics.table_suppression import (
-    AskedCells,
     SumTable,
     count_cells,
     margins_of,
@@ -150,11 +149,11 @@ def test_what_cannot_be_protected_is_refused() -> None:
     value = with_margins(np.array([[5, 6], [7, 8]]))
     primary = np.zeros((3, 3), dtype=np.bool_)
     primary[0, 0] = True
-    asked = AskedCells(value=value, low=np.zeros_like(value), lower=primary * 10, upper=primary * 1)
+    levels = np.zeros_like(value), primary * 10, primary * 1
     nothing = np.zeros_like(primary)
     for known in (nothing, margins_of(value.shape)):
         with pytest.raises(SuppressionError):
-            solved(asked, value, primary, nothing, known)
+            solved(value, *levels, n=value, primary=primary, before=nothing, known=known)
 
 
 def test_the_level_is_what_either_rule_asks_for() -> None:

@@ -12,25 +12,21 @@ CONFIDENTIAL until reduced to checks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.disclosure_rules import (
     BorderlineFact,
+    Facts,
     computed_concentration,
     concentrated,
 )
-from discreet_fire.statistics.grouped_values import (
-    CaseContributions,
-    contributions,
-)
+from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.design import (
     ModelDesign,
@@ -185,20 +181,33 @@ class ModelChecks:
         for rule, places in by_rule.items():
             self._all(rule, places, reasons[rule], broken)
 
+    def _facts(self, partition: Partition) -> list[Facts]:
+        """The facts of the outcome in each cell."""
+        sample = self.sample
+        groups = partition.codes, partition.cells
+        holding = GroupedValues(
+            sample.outcome, *groups, sample.entities, sample.weights, lambda: sample.numbering
+        )
+        return holding.facts(self.limits)
+
     def _broken(self, partition: Partition, two: IntArray | None) -> tuple[list[str], bool]:
         """Rules of means that a group breaks, and whether one has too few cases."""
         minimum, rules = self.limits.minimum, []
-        counts = case_counts(partition, self.sample)
-        if two is None and dominated(partition, self.sample, self.limits).any():
+        facts = self._facts(partition)
+        if two is None and any(self._dominated(one) for one in facts):
             rules.append("dominance")
-        if (all_alike(partition, self.sample.outcome) & (counts > 0)).any():
+        if any(one.n and one.low == one.high for one in facts):
             rules.append("same-outcome")
         if two is not None:
             codes, cells = partition.codes * 2 + two, partition.cells * 2
             halves = Partition(text=partition.text, codes=codes, cells=cells)
             if _few_in_one(case_counts(halves, self.sample), minimum):
                 rules.append("few-outcomes")
-        return rules, _few_in_one(counts, minimum)
+        return rules, any(0 < one.cases < minimum for one in facts)
+
+    def _dominated(self, facts: Facts) -> bool:
+        """Whether two cases have too large a share, or the second could estimate the first."""
+        return concentrated(facts.first, facts.second, facts.size, self.limits)
 
     def _determined(self, rank: int) -> tuple[bool, list[Partition]]:
         """Whether all columns are indicators; the groups whose totals follow."""
@@ -240,20 +249,19 @@ class ModelChecks:
         if partition is None:
             return [fact]
         labels = partition.labels or tuple(f"group {at + 1}" for at in range(partition.cells))
-        counts, shares = case_counts(partition, sample), case_shares(partition, sample)
-        table = {label: int(n) for label, n in zip(labels, counts, strict=True) if n}
-        broken = (counts > 0) & (counts < minimum)
-        if rule == "dominance":
-            broken = dominated(partition, sample, self.limits)
-        elif rule == "same-outcome":
-            broken = all_alike(partition, sample.outcome) & (counts > 0)
+        cells = [
+            (label, one) for label, one in zip(labels, self._facts(partition), strict=True) if one.n
+        ]
         facts = []
-        for cell in np.flatnonzero(broken).tolist():
-            largest = (float(one[cell]) for one in (shares.first, shares.second, shares.size))
-            k, p = computed_concentration(*largest)
-            place, few = f"{check.where} = {labels[cell]}", bool(counts[cell] < minimum)
-            facts.append(replace(fact, place=place, cases=int(counts[cell]), k=k, p=p, few=few))
+        for label, one in cells:
+            few = one.cases < minimum
+            broken = one.low == one.high if rule == "same-outcome" else few
+            if self._dominated(one) if rule == "dominance" else broken:
+                k, p = computed_concentration(one.first, one.second, one.size)
+                place = f"{check.where} = {label}"
+                facts.append(replace(fact, place=place, cases=one.cases, k=k, p=p, few=few))
         facts = facts or [fact]
+        table = {label: one.cases for label, one in cells}
         return [replace(facts[0], frequencies=table), *facts[1:]]
 
     def _all(
@@ -306,33 +314,6 @@ def few_apart(values: FloatArray, sample: Sample, minimum: int) -> bool:
         0 < sample.cases_where(values != value) < minimum
         for value in set(values[places[:minimum]].tolist())
     )
-
-
-def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_]:
-    """Cells in which all outcomes are the same."""
-    high = np.full(partition.cells, -math.inf)
-    low = np.full(partition.cells, math.inf)
-    np.maximum.at(high, partition.codes, outcome)
-    np.minimum.at(low, partition.codes, outcome)
-    alike: npt.NDArray[np.bool_] = high == low
-    return alike
-
-
-def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
-    """Cells of which two cases have too large a share, or the second could estimate the first."""
-    shares = case_shares(partition, sample)
-    parts = zip(shares.first.tolist(), shares.second.tolist(), shares.size.tolist(), strict=True)
-    return np.array([concentrated(*one, limits) for one in parts], dtype=np.bool_)
-
-
-def case_shares(partition: Partition, sample: Sample) -> CaseContributions:
-    """What cases contribute to the total of each cell."""
-    values, codes, starts = sample.outcome, partition.codes, np.arange(len(sample) + 1)
-    values = values if sample.weights is None else values * sample.weights
-    if sample.entities is not None:
-        who = sample.numbering
-        values, codes, starts = who.gathered(values), who.gathered(codes), who.start
-    return contributions(values, values, codes, partition.cells, starts, 0)
 
 
 #: Decimals of eigenvalues that are compared with a limit: fewer than depend on row order.

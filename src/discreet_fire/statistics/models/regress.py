@@ -214,7 +214,7 @@ def utest(
     >>> round(result.stored["extreme"])
     40
     """
-    ends_of = (None, None) if interval is None else interval
+    ends_of: Any = (None, None) if interval is None else interval
     numbers = isinstance(ends_of, Sequence) and len(ends_of) == 2
     known = [x for x in ends_of if x is not None] if numbers else []
     real = numbers and all(isinstance(x, Real) and math.isfinite(x) for x in known)
