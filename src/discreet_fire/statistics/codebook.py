@@ -19,7 +19,7 @@ from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.records import MicrodataRecords, count_of, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES, describe
-from discreet_fire.statistics.tables import GroupWeights
+from discreet_fire.statistics.tables import hidden_groups
 
 #: Variables of at most so many values are tabulated.
 _CATEGORIES = 9
@@ -100,7 +100,7 @@ def _one(
             if text:
                 raise
         else:
-            hidden, _, broken = GroupWeights(records=records, axis=axis, limits=limits).hidden()
+            hidden, _, broken = hidden_groups(records, axis, limits)
             counts = count_of(axis.codes, len(axis)).tolist()
             lines.append(_line("Tabulation", "Freq.  Value"))
             for at, (label, size) in enumerate(zip(axis.labels, counts, strict=True)):

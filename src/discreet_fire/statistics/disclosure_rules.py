@@ -10,11 +10,9 @@ each rule never quote a value or a parameter; for officers who decide on borderl
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
@@ -122,6 +120,8 @@ class Found(NamedTuple):
     rule: str
     scope: str
     place: str = ""
+    facts: Facts | None = None  # of the group, where sums are withheld
+    cases: int | None = None  # of the cell
 
 
 def leading(rules: Collection[str]) -> list[str]:
@@ -181,27 +181,16 @@ def borderline_facts(result: SafeResult, limits: SafeLimits) -> tuple[Borderline
     >>> fact.rule, fact.cases, fact.k, round(fact.p, 2)
     ('dominance', 4, 96.0, 4.44)
     """
-    broken = [one for one in result.evidence.get("found", ()) if isinstance(one, Found)]
-    facts = dict(_facts(result))
-    counts = dict(_counts(result))
     collected = []
-    for one in broken:
-        known = facts.get(one.place)
-        cases = counts.get(one.place) if known is None else known.cases
-        k, p = (
-            (None, None)
-            if known is None
-            else computed_concentration(known.first, known.second, known.size)
-        )
+    for one in result.evidence.get("found", ()):
+        facts, k, p, cases = one.facts, None, None, one.cases
+        if facts is not None:
+            k, p = computed_concentration(facts.first, facts.second, facts.size)
+            cases = facts.cases
+        few = cases is not None and 0 < cases < limits.minimum
         collected.append(
             BorderlineFact(
-                variable=one.scope,
-                place=one.place,
-                rule=one.rule,
-                cases=cases,
-                k=k,
-                p=p,
-                few=cases is not None and 0 < cases < limits.minimum,
+                variable=one.scope, place=one.place, rule=one.rule, cases=cases, k=k, p=p, few=few
             )
         )
     return (*collected, *result.evidence.get("broken", ()))
@@ -215,34 +204,3 @@ def computed_concentration(
         return None, None
     top = first + second
     return 100 * top / size, 100 * (size - top) / first
-
-
-def _facts(result: SafeResult) -> Iterator[tuple[str, Facts]]:
-    """Facts of variables, groups and totals, by the names of their places."""
-    facts, frame = result.evidence.get("facts"), result.frame
-    if not isinstance(facts, Mapping) or frame is None:
-        return
-    for name, groups in facts.items():
-        hidden = result.evidence["hidden"][name]
-        yield f"{name}, total", hidden.total
-        if len(groups) == 1:
-            yield name, groups[0]
-        if "variable" not in frame.columns:
-            continue
-        by = frame.columns[1]
-        labels = frame.filter(frame["variable"] == name)[by].to_list()
-        for label, one in zip(labels, groups, strict=False):  # the total stands last
-            yield f"{name}, {by} = {label}", one
-
-
-def _counts(result: SafeResult) -> Iterator[tuple[str, int]]:
-    """Counts of cells, by the names of their places."""
-    frame = result.frame
-    cases = result.evidence.get("cases", result.evidence.get("n"))
-    if frame is None or not isinstance(cases, np.ndarray) or cases.size != frame.height:
-        return
-    axes = frame.columns[: cases.ndim]
-    for row, count in zip(frame.select(axes).iter_rows(), cases.ravel().tolist(), strict=True):
-        labels = ["total" if cases.ndim > 1 and one == "Total" else one for one in row]
-        place = ", ".join(f"{axis} = {one}" for axis, one in zip(axes, labels, strict=True))
-        yield place, int(count)

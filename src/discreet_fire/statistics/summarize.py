@@ -54,8 +54,6 @@ class Description:
     """One variable, by groups (confidential but for `shown` and `total`; None is withheld)."""
 
     name: str
-    facts: tuple[Facts, ...]
-    hidden: HiddenGroups
     shown: tuple[dict[str, float | None], ...]
     total: dict[str, float | None]
     found: tuple[Found, ...]
@@ -126,18 +124,16 @@ def _described(
             rules=hidden.whole,
         )
     broken: list[Found] = []
-    for at, (_, more) in enumerate(several):
+    for at, (one, (_, more)) in enumerate(zip(facts, several, strict=True)):
         place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
         secondary = {"secondary"} if at in hidden.value | hidden.count else set()
         reasons = hidden.rules[at] or secondary
-        broken += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
+        broken += [Found(rule, name, place, one) for rule in (*leading(reasons), *sorted(more))]
     if by is not None:
         rules = (*leading(hidden.whole), *sorted(of_all[1]))
-        broken += [Found(rule, name, f"{name}, total") for rule in rules]
+        broken += [Found(rule, name, f"{name}, total", hidden.total) for rule in rules]
     return Description(
         name=name,
-        facts=tuple(facts),
-        hidden=hidden,
         shown=tuple(numbers for numbers, _ in several),
         total=of_all[0],
         found=tuple(broken),
@@ -353,11 +349,7 @@ def description_checks(
 
 def description_evidence(found: Sequence[Description]) -> OutputEvidence:
     """What descriptions rest on; it stays inside."""
-    return OutputEvidence(
-        facts={one.name: one.facts for one in found},
-        hidden={one.name: one.hidden for one in found},
-        found=[rule for one in found for rule in one.found],
-    )
+    return OutputEvidence(found=[rule for one in found for rule in one.found])
 
 
 _TESTED = ("n", "mean", "sd")

@@ -11,15 +11,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy import special
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, checks_of, concentrated, leading
 from discreet_fire.statistics.group_statistics import canonical_statistics, spreads, statistics
@@ -59,53 +58,33 @@ from discreet_fire.statistics.table_suppression import (
 )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class GroupWeights:
-    """Weights along one variable (confidential)."""
+def weights_by_group(records: MicrodataRecords, axis: RecordGroups) -> GroupedValues | None:
+    """The weights of the records along a variable; None if there are none."""
+    weights = records.weights()
+    if weights is None:
+        return None
+    return GroupedValues.of(weights, axis.codes, len(axis), records.entities())
 
-    records: MicrodataRecords
-    axis: RecordGroups
-    limits: SafeLimits
 
-    @property
-    def amounts(self) -> FloatArray:
-        """Sums of weights per group; without weights, numbers of records."""
-        if self._weights is None:
-            count = count_of(self.axis.codes, len(self.axis), self.records.times)
-            return count.astype(np.float64)
-        return exact_sums(self._weights.values, self._weights.codes, len(self.axis))
-
-    @cached_property
-    def heavy(self) -> frozenset[int]:
-        """Groups in which one or two cases have nearly all of the weight."""
-        if self._weights is None:
-            return frozenset()
-        return frozenset(
-            at
-            for at, one in enumerate(self._weights.facts(self.limits))
-            if concentrated(one.first, one.second, one.size, self.limits)
-        )
-
-    @cached_property
-    def _weights(self) -> GroupedValues | None:
-        """Weights of the records that are in a group."""
-        weights = self.records.weights()
-        if weights is None:
-            return None
-        who = self.records.entities()
-        return GroupedValues.of(weights, self.axis.codes, len(self.axis), who)
-
-    def hidden(self) -> tuple[frozenset[int], bool, list[Found]]:
-        """Withheld groups, whether their total is withheld, and the rules that are broken."""
-        records, axis, heavy = self.records, self.axis, self.heavy
-        *cases, everyone = count_cells([axis], records).cases.tolist()
-        hidden, total = counts_to_hide(cases, heavy, everyone, self.limits)
-        broken = []
-        for at in sorted(hidden):
-            small = 0 < cases[at] < self.limits.minimum
-            rule = "minimum" if small else "weights" if at in heavy else "secondary"
-            broken.append(Found(rule, axis.name, f"{axis.name} = {axis.labels[at]}"))
-        return hidden, total, broken + [Found("secondary", axis.name, "total")] * total
+def hidden_groups(
+    records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits
+) -> tuple[frozenset[int], bool, list[Found]]:
+    """Withheld groups along a variable, whether their total is, and the rules that are broken."""
+    weights = weights_by_group(records, axis)
+    facts = [] if weights is None else weights.facts(limits)
+    # Groups in which one or two cases have nearly all of the weight.
+    heavy = frozenset(
+        at for at, one in enumerate(facts) if concentrated(one.first, one.second, one.size, limits)
+    )
+    *cases, everyone = count_cells([axis], records).cases.tolist()
+    hidden, total = counts_to_hide(cases, heavy, everyone, limits)
+    broken = []
+    for at in sorted(hidden):
+        small = 0 < cases[at] < limits.minimum
+        rule = "minimum" if small else "weights" if at in heavy else "secondary"
+        place = f"{axis.name} = {axis.labels[at]}"
+        broken.append(Found(rule, axis.name, place, cases=cases[at]))
+    return hidden, total, broken + [Found("secondary", axis.name, "total", cases=everyone)] * total
 
 
 #: Said where a table withholds more margins than tables of fewer variables do.
@@ -125,9 +104,7 @@ def _two_way(
 ) -> SafeResult:
     """The table, as far as it may be shown."""
     rows, columns = axes
-    down, across = (
-        GroupWeights(records=records, axis=axis, limits=limits).hidden()[0] for axis in axes
-    )
+    down, across = (hidden_groups(records, axis, limits)[0] for axis in axes)
     counts = count_cells(axes, records)
     before = np.zeros(counts.n.shape, dtype=np.bool_)
     before[sorted(down), -1] = True
@@ -223,7 +200,11 @@ def hidden_counts(
     scope, places = ", ".join(axis.name for axis in axes), places_of(axes)
     small = (counts.cases > 0) & (counts.cases < limits.minimum)
     return [
-        Found("minimum" if small.flat[at] else "secondary", scope, places[at])
+        Found(
+            "minimum" if small.flat[at] else "secondary",
+            *(scope, places[at]),
+            cases=int(counts.cases.flat[at]),
+        )
         for at in np.flatnonzero(hidden).tolist()
     ]
 
@@ -312,9 +293,12 @@ def tabulate(
 
 
 def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) -> SafeResult:
-    weighing = GroupWeights(records=records, axis=axis, limits=limits)
-    hidden, total_hidden, broken = weighing.hidden()
-    amounts = weighing.amounts
+    hidden, total_hidden, broken = hidden_groups(records, axis, limits)
+    weights = weights_by_group(records, axis)
+    if weights is None:
+        amounts = count_of(axis.codes, len(axis), records.times).astype(np.float64)
+    else:
+        amounts = exact_sums(weights.values, weights.codes, len(axis))
     total = float(amounts.sum())
     shown: list[float | None] = [
         None if at in hidden else rounded(float(amount), limits.digits + 5)
@@ -473,7 +457,7 @@ def _add_variable(
         )
         secondary = {"secondary"} if (value[at] or count[at]) and not rules else set()
         broken = (*leading(rules | secondary), *sorted(more))
-        found += [Found(rule, name, place) for rule in broken]
+        found += [Found(rule, name, place, sums.facts[at]) for rule in broken]
         cells[at].update({f"{word} {name}": x for word, x in numbers.items()})
     return found
 
