@@ -27,8 +27,8 @@ from discreet_fire.linked_tables import (
     tables_of,
 )
 from discreet_fire.research_session.formulas import read_formula
-from discreet_fire.research_session.outputs import SessionTable, Style, picture
-from discreet_fire.research_session.session_data import SessionData, with_total
+from discreet_fire.research_session.outputs import TOTAL, SessionTable, Style, picture
+from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.statistics import MEASURES, Check, CheckVerdict, SafeLimits, SafeResult, survival
 
 #: How the variables of an output are about units, as the ledger of releases asks.
@@ -203,7 +203,9 @@ def _crosstab(
     frame = _renamed(result.frame, by)
     if len(by) == 1:
         total = result.stored.get("N") if frame["n"].null_count() < frame.height else None
-        frame = with_total(frame, by[0], total)
+        kinds = {by[0]: pl.String, "n": pl.Float64}
+        last = pl.DataFrame({by[0]: [TOTAL], "n": [total]}, schema=kinds)
+        frame = pl.concat([frame.select(by[0], "n"), last])
     linked = LinkedNumbers(numbers=None)
     if rounding is not None:
         frame, check = _rounded(frame, rounding, setting)

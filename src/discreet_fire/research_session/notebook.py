@@ -28,7 +28,7 @@ from discreet_fire.research_session.calls import (
     SessionCall,
     answered,
 )
-from discreet_fire.research_session.outputs import SessionOutput, Style, listed
+from discreet_fire.research_session.outputs import SessionOutput, Style
 from discreet_fire.research_session.session_check import (
     SessionCheck,
     check_of,
@@ -431,7 +431,7 @@ class ResearchSession:
         return "".join(one._repr_html_() for one in self.outputs)
 
     def __str__(self) -> str:
-        return listed(self.outputs)
+        return "\n".join(f"[{one.number}] {one.name}: {one.summary}" for one in self.outputs)
 
     def __repr__(self) -> str:
         return f"<ResearchSession {self.project}: {len(self._outputs)} outputs>"

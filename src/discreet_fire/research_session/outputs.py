@@ -520,8 +520,3 @@ class SessionOutput:
             + (f"<ul>{reasons}</ul>\n" if reasons else "")
             + f"{self.svg}{shown}{remarks}</div>\n"
         )
-
-
-def listed(outputs: Sequence[SessionOutput]) -> str:
-    """A line for each output."""
-    return "\n".join(f"[{one.number}] {one.name}: {one.summary}" for one in outputs)

@@ -20,7 +20,6 @@ from discreet.errors import DiscreetError, MicrodataError, OutputCheckError
 from discreet.microdata import eager_columns, open_frame, read_microdata
 from discreet_fire.linked_tables import OutputRecords
 from discreet_fire.research_session.formulas import expression
-from discreet_fire.research_session.outputs import TOTAL
 from discreet_fire.statistics import in_memory, take
 
 _RECORD = "\0record"
@@ -154,9 +153,3 @@ class SessionData:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("records are confidential and do not leave the process")
-
-
-def with_total(frame: pl.DataFrame, axis: str, total: float | None) -> pl.DataFrame:
-    """Frequencies of one variable with the row of their total."""
-    last = pl.DataFrame({axis: [TOTAL], "n": [total]}, schema={axis: pl.String, "n": pl.Float64})
-    return pl.concat([frame.select(axis, "n"), last])

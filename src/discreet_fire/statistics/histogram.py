@@ -209,10 +209,14 @@ def _merged(edges: list[float], cases: Sequence[int], fewest: int) -> list[float
     return kept
 
 
-def _lines(name: str, edges: Sequence[float], sizes: Sequence[int]) -> list[str]:
+def _class_labels(edges: Sequence[float]) -> list[str]:
     texts = [general(edge, 7) for edge in edges]
     inner = [f"{low} - <{high}" for low, high in itertools.pairwise(texts)]
-    labels = [f"< {texts[0]}", *inner, f">= {texts[-1]}"] if texts else ["all"]
+    return [f"< {texts[0]}", *inner, f">= {texts[-1]}"] if texts else [_ALL]
+
+
+def _lines(name: str, edges: Sequence[float], sizes: Sequence[int]) -> list[str]:
+    labels = _class_labels(edges)
     total, most = sum(sizes), max(sizes)
     # Labels of classes are never cut, so the stub is as wide as the longest.
     wide = max(12, *(len(label) for label in labels))
@@ -313,9 +317,7 @@ def survival(
     left = _edges_left(times, ~hidden, limits) if not hidden.all() else []
     counts = times.counts(left, cases=False)
     numbers = _estimated(counts)
-    texts = [general(times.edges[at], 7) for at in left]
-    inner = [f"{low} - <{high}" for low, high in itertools.pairwise(texts)]
-    labels = [f"< {texts[0]}", *inner, f">= {texts[-1]}"] if texts else [_ALL]
+    labels = _class_labels([times.edges[at] for at in left])
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
     for at, name in enumerate(times.labels):
