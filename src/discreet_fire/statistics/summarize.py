@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -367,24 +367,20 @@ class _Row:
     mean: float | None = None
     sd: float | None = None
     se: float | None = None
+    df: float | None = None  # of its mean
 
     @classmethod
     def of(cls, label: str, numbers: dict[str, float | None]) -> _Row:
         n, mean, sd = (numbers[name] for name in _TESTED)
         se = sd / math.sqrt(n) if n and sd is not None else None
-        return cls(label=label, n=n, mean=mean, sd=sd, se=se)
+        df = None if n is None else n - 1
+        return cls(label=label, n=n, mean=mean, sd=sd, se=se, df=df)
 
-    @property
-    def df(self) -> float | None:
-        """The degrees of freedom of its own mean."""
-        return None if self.n is None else self.n - 1
-
-    def line(self, level: float, df: float | None = None) -> str:
-        """The row, with the interval by its own degrees of freedom unless others are given."""
-        df = self.df if df is None else df
+    def line(self, level: float) -> str:
+        """The row, with its interval."""
         ends: list[float | None] = [None, None]
-        if self.mean is not None and self.se is not None and df:
-            half = float(special.stdtrit(df, 0.5 + level / 200)) * self.se
+        if self.mean is not None and self.se is not None and self.df:
+            half = float(special.stdtrit(self.df, 0.5 + level / 200)) * self.se
             ends = [self.mean - half, self.mean + half]
         cells = [count_text(self.n), *map(general, (self.mean, self.se, self.sd, *ends))]
         if self.label == "diff" and self.n is None:
@@ -424,56 +420,43 @@ def ttest(
     limits = limits_of(limits)
     columns = [name, *(one for one in (other, by) if one is not None)]
     data = take(frame, columns, where=where, entity=entity).data
+    how = {"limits": limits, "level": level}
     if other is None and by is None:
-        return _alone(data, name, mean, level, limits, entity)
+        descriptions = describe(take(data, [name], entity=entity), [name], None, _TESTED, limits)
+        row = _Row.of(name, descriptions[0].shown[0])
+        away = replace(row, mean=None if row.mean is None else row.mean - mean)
+        words = "One-sample t test", "Variable", f"mean({name})", f"mean = {general(mean)}"
+        return _result(f"ttest {name}", words, [[row]], away, descriptions, **how)
     if other is not None and not unpaired:
-        return _pairs(data, name, other, level, limits, entity)
-    how = (unequal or welch, welch)
-    return _groups(data, name, other, by, how, level=level, limits=limits, entity=entity)
+        return _pairs(data, name, other, entity, **how)
+    return _groups(data, name, other, by, entity, unequal=unequal or welch, welch=welch, **how)
 
 
-def _alone(
-    data: pl.DataFrame, name: str, mean: float, level: float, limits: SafeLimits, entity: str | None
-) -> SafeResult:
-    descriptions = describe(take(data, [name], entity=entity), [name], None, _TESTED, limits)
-    row = _Row.of(name, descriptions[0].shown[0])
-    lines = [*_head("One-sample t test", "Variable", level), row.line(level), _TEST_RULE]
-    difference = None if row.mean is None else row.mean - mean
-    test = f"mean({name})", f"mean = {general(mean)}", difference, row.se, row.df
-    command = f"ttest {name}"
-    return _result(command, lines, test, [row], descriptions, limits=limits, level=level)
-
-
-def _pairs(
-    data: pl.DataFrame, name: str, other: str, level: float, limits: SafeLimits, entity: str | None
-) -> SafeResult:
+def _pairs(data: pl.DataFrame, name: str, other: str, entity: str | None, **how: Any) -> SafeResult:
     difference = "diff" if "diff" not in (name, other, entity) else "diff_"
     data = _numbers(data, name, other)
     both = data.filter(pl.all_horizontal(pl.col(name, other).is_not_nan()))
     both = both.with_columns((pl.col(name) - pl.col(other)).alias(difference))
     names = list(dict.fromkeys([name, other, difference]))
-    descriptions = describe(take(both, names, entity=entity), names, None, _TESTED, limits)
+    records = take(both, names, entity=entity)
+    descriptions = describe(records, names, None, _TESTED, how["limits"])
     # Two of the three give back the third, and so do their deviations.
     shown = [one.shown[0] for one in descriptions]
     hidden = {key for key in _TESTED if any(numbers[key] is None for numbers in shown)}
     hidden |= {"sd"} if "mean" in hidden else set()
     open_ = [{key: None if key in hidden else x for key, x in one.items()} for one in shown]
-    first, *_, last = rows = [
+    *rows, last = (
         _Row.of(one.name if one.name in (name, other) else "diff", numbers)
         for one, numbers in zip(descriptions, open_, strict=True)
-    ]
-    lines = [*_head("Paired t test", "Variable", level), *(row.line(level) for row in rows[:-1])]
-    lines += [_TEST_RULE, last.line(level), _TEST_RULE]
-    test = f"mean({name} - {other})", "mean(diff) = 0", last.mean, last.se, last.df
+    )
     # A table of the variables: what is known of their difference follows.
     frame = pl.DataFrame(
         [{"variable": one.name, **x} for one, x in zip(descriptions, open_, strict=True)][:-1],
         schema_overrides=dict.fromkeys(_TESTED, pl.Float64),
     )
-    return _result(
-        f"ttest {name} == {other}", lines, test, [first, rows[-2]], descriptions,
-        limits=limits, level=level, frame=frame,
-    )  # fmt: skip
+    words = "Paired t test", "Variable", f"mean({name} - {other})", "mean(diff) = 0"
+    command = f"ttest {name} == {other}"
+    return _result(command, words, [rows, [last]], last, descriptions, frame=frame, **how)
 
 
 def _numbers(data: pl.DataFrame, *names: str) -> pl.DataFrame:
@@ -487,80 +470,71 @@ def _groups(
     name: str,
     other: str | None,
     by: str | None,
-    how: tuple[bool, bool],
-    *,
-    level: float,
-    limits: SafeLimits,
     entity: str | None,
+    *,
+    unequal: bool,
+    welch: bool,
+    **how: Any,
 ) -> SafeResult:
     command, value = f"ttest {name}, by({by})", name
     if other is not None:
         command, value, by = f"ttest {name} == {other}, unpaired", _VALUE, _WHICH
         kept = [pl.col(entity)] if entity is not None else []
         data = _numbers(data, name, other)
-        data = pl.concat(
-            [
-                data.select(pl.col(one).alias(_VALUE), *kept).with_columns(
-                    pl.lit(one).cast(pl.Enum([name, other])).alias(_WHICH)
-                )
-                for one in (name, other)
-            ]
-        )
+        which = pl.Enum([name, other])
+        parts = [
+            data.select(pl.col(one).alias(_VALUE), *kept).with_columns(
+                pl.lit(one).cast(which).alias(_WHICH)
+            )
+            for one in (name, other)
+        ]
+        data = pl.concat(parts)
     assert by is not None
     records = take(data, [value, by], entity=entity)
-    groups = crossed(records, [by], limits)
+    groups = crossed(records, [by], how["limits"])
     if len(groups) != 2:
         raise OutputCheckError("by() must make two groups", code="two-groups")
-    descriptions = describe(records, [value], groups, _TESTED, limits)
+    descriptions = describe(records, [value], groups, _TESTED, how["limits"])
     pair = zip(groups.labels, descriptions[0].shown, strict=True)
     first, second = rows = [_Row.of(label, numbers) for label, numbers in pair]
     whole = _Row.of("Combined", descriptions[0].total)
-    difference, df = _difference(first, second, *how)
-    title = f"Two-sample t test with {'unequal' if how[0] else 'equal'} variances"
-    lines = [*_head(title, "Group" if other is None else "Variable", level)]
-    lines += [*(row.line(level) for row in rows), _TEST_RULE, whole.line(level), _TEST_RULE]
-    lines += [difference.line(level, df), _TEST_RULE]
-    message = f"mean({first.label}) - mean({second.label})"
-    test = message, "diff = 0", difference.mean, difference.se, df
+    difference = _difference(first, second, unequal, welch)
     frame = description_frame(descriptions, groups, total=True)
     if other is not None:
         frame = frame[:2].select(pl.col(by).alias("variable"), *_TESTED)
+    title = f"Two-sample t test with {'unequal' if unequal else 'equal'} variances"
+    message = f"mean({first.label}) - mean({second.label})"
+    words = title, "Group" if other is None else "Variable", message, "diff = 0"
     return _result(
-        command, lines, test, rows, descriptions, limits=limits, level=level, frame=frame,
-        groups=groups if other is None else None, more={"sd": whole.sd},
+        command, words, [rows, [whole], [difference]], difference, descriptions, frame=frame,
+        groups=groups if other is None else None, more={"sd": whole.sd}, **how,
     )  # fmt: skip
 
 
-def _difference(first: _Row, second: _Row, unequal: bool, welch: bool) -> tuple[_Row, float | None]:
-    """The difference of two means, and its degrees of freedom, from numbers that are shown."""
+def _difference(first: _Row, second: _Row, unequal: bool, welch: bool) -> _Row:
+    """The difference of two means from numbers that are shown."""
     if first.mean is None or second.mean is None:
-        return _Row(label="diff"), None
-    mean = first.mean - second.mean
+        return _Row(label="diff")
+    row = _Row(label="diff", mean=first.mean - second.mean)
     n, s, m, r = first.n, first.sd, second.n, second.sd
     if not n or not m or s is None or r is None:
-        return _Row(label="diff", mean=mean), None
+        return row
     if not unequal:
         df = n + m - 2
         pooled = ((n - 1) * s * s + (m - 1) * r * r) / df
-        return _Row(label="diff", mean=mean, se=math.sqrt(pooled * (1 / n + 1 / m))), df
+        return replace(row, se=math.sqrt(pooled * (1 / n + 1 / m)), df=df)
     a, b, more = s * s / n, r * r / m, 1 if welch else -1
     if not a + b:
-        return _Row(label="diff", mean=mean, se=0.0), None
+        return replace(row, se=0.0)
     df = (a + b) ** 2 / (a * a / (n + more) + b * b / (m + more)) - (2 if welch else 0)
-    return _Row(label="diff", mean=mean, se=math.sqrt(a + b)), df
-
-
-def _head(title: str, stub: str, level: float) -> list[str]:
-    heads = f"{'Obs':>8}{'Mean':>12}{'Std. err.':>12}{'Std. dev.':>12}"
-    interval = f"[{general(level)}% conf. interval]"
-    return [title, _TEST_RULE, f"{stub:>12} |{heads}{interval:>24}", _TEST_RULE]
+    return replace(row, se=math.sqrt(a + b), df=df)
 
 
 def _result(
     command: str,
-    lines: Sequence[str],
-    test: tuple[str, str, float | None, float | None, float | None],
-    rows: Sequence[_Row],
+    words: tuple[str, str, str, str],
+    sections: Sequence[Sequence[_Row]],
+    difference: _Row,
     descriptions: Sequence[Description],
     *,
     limits: SafeLimits,
@@ -569,23 +543,32 @@ def _result(
     groups: RecordGroups | None = None,
     more: dict[str, float | None] | None = None,
 ) -> SafeResult:
-    """The lines with those of the test; what is stored of rows that are shown, and of the test."""
-    statistic, null, difference, se, df = test
-    t = difference / se if difference is not None and se and df else None
-    tested = [f"    {null.partition(' = ')[0]} = {statistic}   t = {fixed(t, 4)}"]
-    tested.append(f"H0: {null}   degrees of freedom = {general(df)}")
+    """The rows with the test; what is stored of those that are shown first, and of the test.
+
+    The words are a title, what stands above the labels, what is tested, and what it is held to be.
+    """
+    title, stub, statistic, null = words
+    interval = f"[{general(level)}% conf. interval]"
+    heads = f"{'Obs':>8}{'Mean':>12}{'Std. err.':>12}{'Std. dev.':>12}{interval:>24}"
+    lines = [title, _TEST_RULE, f"{stub:>12} |{heads}", _TEST_RULE]
+    for rows in sections:
+        lines += [*(row.line(level) for row in rows), _TEST_RULE]
+    mean, se, df = difference.mean, difference.se, difference.df
+    t = mean / se if mean is not None and se and df else None
+    lines.append(f"    {null.partition(' = ')[0]} = {statistic}   t = {fixed(t, 4)}")
+    lines.append(f"H0: {null}   degrees of freedom = {general(df)}")
     stored: dict[str, float | None] = {"level": level, **(more or {})}
-    for at, row in enumerate(rows, 1):
+    for at, row in enumerate(sections[0], 1):
         stored |= {f"N_{at}": row.n, f"mu_{at}": row.mean, f"sd_{at}": row.sd}
     if t is not None and df is not None:
         p = 2.0 * float(special.stdtr(df, -abs(t)))
         below = p / 2 if t < 0 else 1 - p / 2
         chances = f"Pr(T < t) = {fixed(below, 4)}   Pr(|T| > |t|) = {fixed(p, 4)}"
-        tested += ["", f"{chances}   Pr(T > t) = {fixed(1 - below, 4)}"]
+        lines += ["", f"{chances}   Pr(T > t) = {fixed(1 - below, 4)}"]
         stored |= {"t": t, "p": p, "df_t": float(df), "se": se, "p_l": below, "p_u": 1 - below}
     return SafeResult(
         command=command,
-        shown=closed([*lines, *tested], t is None, limits.language),
+        shown=closed(lines, t is None, limits.language),
         frame=description_frame(descriptions, None) if frame is None else frame,
         stored={name: x for name, x in stored.items() if x is not None},
         checks=description_checks(descriptions, groups, RULES, extremes=True),
