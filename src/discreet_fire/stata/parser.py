@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from discreet_fire.catalogue import (
     SAFE,
@@ -147,35 +148,21 @@ class DoFileParser:
                 self.find("more-findings", words, 0, 0)
         return tuple(sorted(self._found, key=lambda one: (one.start, one.rule)))
 
-    def add(
-        self,
-        kind: Kind,
-        start: int,
-        end: int,
-        *,
-        head: Head | None = None,
-        opens: bool = False,
-        block: str | None = None,
-        spans: tuple[Span, ...] = (),
-        found: tuple[Reading, ...] = (),
-    ) -> None:
-        """Add a statement."""
+    def add(self, kind: Kind, start: int, end: int, head: Head | None = None, **parts: Any) -> None:
+        """Add a statement; parts are by the names of their fields."""
         self.statements.append(
             DoStatement(
-                kind=kind,
-                start=start,
-                end=end,
+                kind,
+                start,
+                end,
                 prefixes=tuple(head.prefixes) if head else (),
                 command=head.command if head else None,
                 depth=len(self.braces),
                 in_program=self.program[0] if self.program else None,
-                block=block,
-                opens=opens,
                 joined=self._joined(start),
                 semicolons=self.scanner.semicolons and self.parted is None,
-                readings=found,
                 source=self.text,
-                spans=spans,
+                **parts,
             )
         )
 
@@ -230,7 +217,7 @@ class DoFileParser:
             opened = self.scanner.open_comment
             stop = end if opened is None else opened
             readings = of_star_comment(self, start, stop, joins)
-        self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), found=readings)
+        self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), readings=readings)
         self.at = end
         self._check_comment()
 
@@ -317,7 +304,7 @@ class DoFileParser:
         if head.command is None and not head.prefixes:
             sign = self.text[start]
             kind = Kind.DATA if sign.isdigit() or sign in "-.+" else Kind.OTHER
-        self.add(kind, start, cut, head=head, opens=piece.opens, spans=spans, found=readings)
+        self.add(kind, start, cut, head=head, opens=piece.opens, spans=spans, readings=readings)
         if piece.opens:
             self.braces.append(piece.end - 1)
         self._check_command(piece)
@@ -380,7 +367,7 @@ class DoFileParser:
             readings: tuple[Reading, ...] = ()
             if not self.inner and starts_with_command(self.text, first, last):
                 readings = second(self, first, last, Why.DOCUMENT_TEXT)[:1]
-            self.add(Kind.BLOCK_LINE, first, last, block="putdocx", found=readings)
+            self.add(Kind.BLOCK_LINE, first, last, block="putdocx", readings=readings)
         if (shown := self.text.find("<<dd_", start, end)) >= 0:
             words = "the text of a document shows what stands in <<dd_…>>; it is not followed"
             self.find("document-text", words, shown, shown + 5)
