@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .commands import statistic_row as statistic_row
     from .commands import statistic_rows as statistic_rows
     from .commands import values_of as values_of
-    from .policy import PackageLanguage as PackageLanguage
-    from .policy import PackagePolicy as PackagePolicy
     from .policy import Policy as Policy
     from .policy import ScriptLanguage as ScriptLanguage
     from .policy import ScriptPolicy as ScriptPolicy

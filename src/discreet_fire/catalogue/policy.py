@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
-from typing import Any, Literal, Self, cast
+from typing import Literal
 
 from discreet_fire.catalogue.commands import SAFE, canonical, commands_with, prefix_kind
 from discreet_fire.catalogue.rules import (
@@ -389,18 +389,28 @@ def _default() -> Policy:
     return extended(Policy(), text, "stata.toml", sections)
 
 
-ScriptLanguage = Literal["python", "r"]
-PackageLanguage = Literal["spss", "sas"]
+#: Languages but Stata: functions of the first two, commands and procedures of the others.
+ScriptLanguage = Literal["python", "r", "spss", "sas"]
 
 _Words = Mapping[str, frozenset[str]]
 _LIMITS = {"minimum": (1, 10**6), "residual": (0, 10**6)}
 
 
-class _ProgramPolicy:
-    """Rules on the names of a language, with lists of words by what is known of them."""
+class ScriptPolicy:
+    """Rules on the names of a language, with lists of words by what is known of them.
+
+    >>> policy = ScriptPolicy.default("python")
+    >>> policy.rule("os.system").action.value, policy.rule(".describe").safe
+    ('refused', 'describe')
+    >>> policy.rule("nosuchmodule.thing").action.value, policy.rule(".max").risks
+    ('review', frozenset({'picks'}))
+    >>> rule = ScriptPolicy.default("spss").rules["FREQUENCIES"]
+    >>> rule.gate, rule.parts["HISTOGRAM"].action.value
+    ('frequencies', 'refused')
+    """
 
     def __init__(
-        self, language: ScriptLanguage | PackageLanguage, rules: Mapping[str, CommandRule],
+        self, language: ScriptLanguage, rules: Mapping[str, CommandRule],
         words: _Words, limits: Mapping[str, int] | None = None, source: str = "",
     ) -> None:  # fmt: skip
         self.language = language
@@ -415,16 +425,17 @@ class _ProgramPolicy:
             self.macros = self.macros.replace(f"{{{name}}}", str(value))
 
     @classmethod
-    def default(cls, language: Any) -> Self:
+    @cache
+    def default(cls, language: ScriptLanguage) -> ScriptPolicy:
         """The rules that come with discreet.
 
         >>> ScriptPolicy.default("r").rule("saveRDS").action.value
         'refused'
         """
-        return cast("Self", _shipped_rules(cast("Any", cls), language))
+        return cls._of(language, RuleReader(language, shipped(language), f"{language}.toml"))
 
     @classmethod
-    def read(cls, language: Any, path: str | os.PathLike[str]) -> Self:
+    def read(cls, language: ScriptLanguage, path: str | os.PathLike[str]) -> ScriptPolicy:
         """The default rules with a centre's own added."""
         source, known = read_source(path), cls.default(language)
         reader = RuleReader(language, source.text, source.path.name)
@@ -435,7 +446,9 @@ class _ProgramPolicy:
         )
 
     @classmethod
-    def _of(cls, language: Any, reader: RuleReader, known: _Words | None = None) -> Self:
+    def _of(
+        cls, language: ScriptLanguage, reader: RuleReader, known: _Words | None = None
+    ) -> ScriptPolicy:
         """The rules of one file; a centre's may add to words that are known, of R and Python."""
         rules: dict[str, CommandRule] = {}
         words: dict[str, frozenset[str]] = {}
@@ -468,22 +481,6 @@ class _ProgramPolicy:
         """SHA-256 of all rules and of the macros."""
         return digest_of([self.language, self.rules, self.words, self.limits, self.macros])
 
-
-@cache
-def _shipped_rules(kind: type[_ProgramPolicy], language: Any) -> _ProgramPolicy:
-    return kind._of(language, RuleReader(language, shipped(language), f"{language}.toml"))
-
-
-class ScriptPolicy(_ProgramPolicy):
-    """Rules on the names of R or Python.
-
-    >>> policy = ScriptPolicy.default("python")
-    >>> policy.rule("os.system").action.value, policy.rule(".describe").safe
-    ('refused', 'describe')
-    >>> policy.rule("nosuchmodule.thing").action.value, policy.rule(".max").risks
-    ('review', frozenset({'picks'}))
-    """
-
     def rule(self, name: str) -> CommandRule:
         """What becomes of a name; the longest rule that fits counts."""
         rule = self.rules.get(name)
@@ -497,15 +494,3 @@ class ScriptPolicy(_ProgramPolicy):
             # Methods by their beginning: ``.write_*``.
             rule = self.rules.get(f"{name[: name.index('_', 1) + 1]}*")
         return rule or CommandRule.missing(name, "name")
-
-
-class PackagePolicy(_ProgramPolicy):
-    """Rules on SPSS or SAS, with the safe macros and the least that they let through.
-
-    >>> policy = PackagePolicy.default("sas")
-    >>> policy.rules["PROC PRINT"].action.value, policy.limits["minimum"]
-    ('refused', 3)
-    >>> rule = PackagePolicy.default("spss").rules["FREQUENCIES"]
-    >>> rule.gate, rule.parts["HISTOGRAM"].action.value
-    ('frequencies', 'refused')
-    """

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from .decisions import permit as permit
     from .decisions import reject as reject
     from .decisions import say as say
+    from .folder import ANSWERED as ANSWERED
+    from .folder import ASKED as ASKED
     from .folder import MANIFEST as MANIFEST
     from .folder import SUMS as SUMS
+    from .folder import Event as Event
+    from .folder import OutputDecision as OutputDecision
+    from .folder import PartVerdict as PartVerdict
     from .folder import Queue as Queue
     from .folder import QueueSettings as QueueSettings
+    from .folder import Standing as Standing
+    from .folder import State as State
+    from .folder import events as events
     from .folder import queue_error as queue_error
     from .parts import OutputPart as OutputPart
-    from .record import ANSWERED as ANSWERED
-    from .record import ASKED as ASKED
-    from .record import Event as Event
-    from .record import OutputDecision as OutputDecision
-    from .record import PartVerdict as PartVerdict
-    from .record import Standing as Standing
-    from .record import State as State
-    from .record import events as events
     from .releases import folder_problem as folder_problem
     from .releases import head_of as head_of
     from .releases import open_queue as open_queue

@@ -37,8 +37,7 @@ from discreet_fire.linked_tables import (
     table_bytes,
     with_records,
 )
-from discreet_fire.queue.folder import Queue, intact, queue_error
-from discreet_fire.queue.record import Event, events, seal, standing
+from discreet_fire.queue.folder import Event, Queue, events, intact, queue_error, seal, standing
 from discreet_fire.runners import StatisticShown
 from discreet_fire.statistics import SafeLimits
 

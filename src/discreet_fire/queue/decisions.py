@@ -25,9 +25,7 @@ from discreet.disclosure import ShownSets, TooManySetsError
 from discreet_fire.linked_tables import ShownCounts
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import all_tables, check_contents, conflict_sentences
-from discreet_fire.queue.folder import Queue, intact, queue_error
-from discreet_fire.queue.parts import OutputPart
-from discreet_fire.queue.record import (
+from discreet_fire.queue.folder import (
     ANSWERED,
     ASKED,
     LOG_HELD,
@@ -35,10 +33,14 @@ from discreet_fire.queue.record import (
     SAID,
     OutputDecision,
     PartVerdict,
+    Queue,
     Standing,
     events,
+    intact,
+    queue_error,
     standing,
 )
+from discreet_fire.queue.parts import OutputPart
 
 #: Figures that an output must have before a copy is known by them.
 _LEAST_FIGURES = 3

@@ -35,15 +35,22 @@ from discreet_fire.queue.decisions import (
 )
 from discreet_fire.queue.folder import (
     MANIFEST,
+    START,
     SUMS,
+    Event,
     Queue,
+    Standing,
+    State,
+    events,
+    head,
     intact,
     left_over,
     queue_error,
+    seal,
+    standing,
     translated,
 )
 from discreet_fire.queue.parts import without
-from discreet_fire.queue.record import START, Event, Standing, State, events, head, seal, standing
 
 
 def release(

@@ -33,9 +33,8 @@ from discreet_fire.ledger import UnitKey, read_units
 from discreet_fire.linked_tables import LEFT
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.contents import TABLES, SubmissionTables, digest_of
-from discreet_fire.queue.folder import queue_error
+from discreet_fire.queue.folder import LOG_HELD, NOT_RUN, queue_error
 from discreet_fire.queue.parts import OutputPart, parts_of
-from discreet_fire.queue.record import LOG_HELD, NOT_RUN
 from discreet_fire.research_session import (
     MANIFEST,
     OUTPUTS,

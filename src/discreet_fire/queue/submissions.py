@@ -30,8 +30,7 @@ from discreet_fire.queue.contents import (
     tables_of_others,
 )
 from discreet_fire.queue.decisions import standing_of
-from discreet_fire.queue.folder import RESERVED, Queue, queue_error
-from discreet_fire.queue.record import State, events
+from discreet_fire.queue.folder import RESERVED, Queue, State, events, queue_error
 from discreet_fire.queue.stages import (
     Stage,
     StageFinding,

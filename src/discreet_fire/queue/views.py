@@ -16,9 +16,8 @@ from discreet.files import texts_of
 from discreet_fire.findings import Severity
 from discreet_fire.queue.contents import conflict_sentences
 from discreet_fire.queue.decisions import standing_of
-from discreet_fire.queue.folder import Queue, intact
+from discreet_fire.queue.folder import Event, Queue, Standing, State, events, intact
 from discreet_fire.queue.parts import OutputPart
-from discreet_fire.queue.record import Event, Standing, State, events
 from discreet_fire.queue.stages import StageFinding
 from discreet_fire.runners import FIGURES
 

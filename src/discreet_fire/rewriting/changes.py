@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from discreet.files import texts_of
-from discreet_fire.catalogue import Action, CommandRule, PackagePolicy
+from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.rewriting.called_files import SUFFIX, CalledFile
 from discreet_fire.scripts import PackageSyntaxError, PackageToken, SasStatement, SpssCommand
@@ -222,7 +222,7 @@ _SEVERITY = {Action.REVIEW: Severity.REVIEW, Action.REFUSED: Severity.REFUSED}
 class PackageProgram(ProgramNotes, ABC, Generic[_Statement]):
     """A program in SPSS or SAS, with findings and edits as they are made."""
 
-    policy: PackagePolicy  # the rules
+    policy: ScriptPolicy  # the rules
     language: Language  # of what is written and told
     folder: Path | None  # where the program lies; other programs in it, or below, may be run
     calls: list[CalledFile] = field(default_factory=list)

@@ -484,13 +484,11 @@ class PythonWalk(ScriptWalk):
     def _is_alias(self, node: Node) -> bool:
         """Whether a name is only given another name, which is followed."""
         statement = self.statement
-        if not statement.is_assignment or id(statement) in self.in_classes:
-            return False
-        plain = True
+        plain = id(statement) not in self.in_classes
         while statement.is_assignment:
             plain = plain and statement.parts[0].kind == "name"
             statement = statement.parts[1]
-        return plain and statement is node
+        return plain and statement is node and statement is not self.statement
 
     def _judge_value(self, node: Node) -> None:
         full = self.marks.resolved(node)

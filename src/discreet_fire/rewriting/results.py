@@ -21,7 +21,7 @@ from typing import Any
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import atomic_path, check_writable, texts_of
-from discreet_fire.catalogue import PackagePolicy, Policy, ScriptPolicy
+from discreet_fire.catalogue import Policy, ScriptPolicy
 from discreet_fire.finding_words import finding_in
 from discreet_fire.findings import Finding, FindingCause, Severity, causes
 from discreet_fire.rewriting.called_files import SUFFIX
@@ -35,7 +35,7 @@ _PARTS: Mapping[str, type] = {"source": dict, "output": dict, "edits": list, "he
 
 
 #: The rules of any language of programs.
-ProgramRules = Policy | ScriptPolicy | PackagePolicy
+ProgramRules = Policy | ScriptPolicy
 
 
 def manifest(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from discreet_fire.catalogue import Action, CommandRule, PackagePolicy
+from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
 from discreet_fire.flow import grown
 from discreet_fire.rewriting.changes import Language, PackageProgram, Rewriting
 from discreet_fire.rewriting.sas_gates import Clause, copies_values, gated
@@ -42,7 +42,7 @@ _MOST_PREFIXES = 40
 
 def rewrite_sas(
     text: str,
-    policy: PackagePolicy | None = None,
+    policy: ScriptPolicy | None = None,
     *,
     language: Language = "en",
     folder: Path | None = None,
@@ -56,7 +56,7 @@ def rewrite_sas(
     %fire_gate(kind=table, data=a, values=x);
     proc means data=work._fire_data mean; var x; run;
     """
-    rules = policy or PackagePolicy.default("sas")
+    rules = policy or ScriptPolicy.default("sas")
     program = _SasProgram(text=text, policy=rules, language=language, folder=folder)
     return program.rewritten(parse_sas)
 

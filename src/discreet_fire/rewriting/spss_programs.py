@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from discreet_fire.catalogue import Action, CommandRule, PackagePolicy, PartRule
+from discreet_fire.catalogue import Action, CommandRule, PartRule, ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.changes import SAID, Language, PackageProgram, Rewriting
 from discreet_fire.scripts import (
@@ -38,7 +38,7 @@ _LINE = re.compile(r"(\r\n|\n|\r)(?=([A-Za-z-]+)(?:[ \t]+([A-Za-z]+))?)")
 
 def rewrite_spss(
     text: str,
-    policy: PackagePolicy | None = None,
+    policy: ScriptPolicy | None = None,
     *,
     language: Language = "en",
     folder: Path | None = None,
@@ -56,7 +56,7 @@ def rewrite_spss(
     CROSSTABS a BY b.
     !fire_end.
     """
-    rules = policy or PackagePolicy.default("spss")
+    rules = policy or ScriptPolicy.default("spss")
     program = _SpssProgram(text=text, policy=rules, language=language, folder=folder)
     return program.rewritten(parse_spss)
 

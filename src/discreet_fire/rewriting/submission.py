@@ -30,7 +30,6 @@ from discreet.files import texts_of
 from discreet_fire.catalogue import (
     SAFE,
     Action,
-    PackagePolicy,
     Policy,
     ScriptLanguage,
     ScriptPolicy,
@@ -177,7 +176,7 @@ def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -
 
 
 #: Rules on the programs of each language but Stata, with a centre's own.
-ScriptPolicies = Mapping[str, ScriptPolicy | PackagePolicy]
+ScriptPolicies = Mapping[str, ScriptPolicy]
 
 _WIDTH = 90
 
@@ -233,12 +232,13 @@ def _script_header(program: _SubmittedProgram, language: Language) -> str:
     """The lines that go before a script, or the safe macros before a program in SPSS or SAS."""
     source, policy, rewriting = program.source, program.policy, program.rewriting
     assert rewriting is not None
+    assert isinstance(policy, ScriptPolicy)
     count = sum(finding.severity is Severity.REVIEW for finding in rewriting.findings)
     signs = (one if one.isprintable() and one.isascii() else "?" for one in source.path.name)
     name, made = "".join(signs), f"{MARK.removeprefix('*! FDZ: ')} (discreet {__version__})"
     digest = policy.digest[:16]
     newline = newline_of(source.text)
-    if isinstance(policy, PackagePolicy):
+    if policy.language in ("spss", "sas"):
         words = texts_of("discreet_fire.rewriting", "header", language)
         end = "." if policy.language == "spss" else ";"
         told_lines = [
@@ -299,7 +299,7 @@ class _SubmittedProgram:
 
     path: Path
     source: SourceText
-    policy: Policy | ScriptPolicy | PackagePolicy
+    policy: Policy | ScriptPolicy
     dofile: DoFile = _NO_DO_FILE
     rewriting: Rewriting | None = None
     document: bool = False  # whether its first line counts, so that no header goes before it
@@ -313,11 +313,9 @@ def policies_of(
     >>> policies_of(None, None)
     {}
     """
-    own: dict[Any, _Place] = {"python": python, "r": r, "spss": spss, "sas": sas}
+    own: dict[ScriptLanguage, _Place] = {"python": python, "r": r, "spss": spss, "sas": sas}
     return {
-        name: (PackagePolicy if name in ("spss", "sas") else ScriptPolicy).read(name, place)
-        for name, place in own.items()
-        if place is not None
+        name: ScriptPolicy.read(name, place) for name, place in own.items() if place is not None
     }
 
 
@@ -426,15 +424,12 @@ def _script(path: Path, policies: ScriptPolicies, language: Language) -> _Submit
         kind, text = notebook.language, notebook.code
     elif not (kind := SUFFIXES[suffix]):
         kind, parts = chunks_of(text, path.name)
-    if kind in ("spss", "sas"):
-        rules = policies.get(kind) or PackagePolicy.default("spss" if kind == "spss" else "sas")
-        assert isinstance(rules, PackagePolicy)
-        rewrite = rewrite_spss if kind == "spss" else rewrite_sas
-        done = rewrite(text, rules, language=language, folder=path.parent)
-        return _SubmittedProgram(path=path, source=source, policy=rules, rewriting=done)
     script = cast("ScriptLanguage", kind)
     policy = policies.get(kind) or ScriptPolicy.default(script)
-    assert isinstance(policy, ScriptPolicy)
+    if kind in ("spss", "sas"):
+        rewrite = rewrite_spss if kind == "spss" else rewrite_sas
+        done = rewrite(text, policy, language=language, folder=path.parent)
+        return _SubmittedProgram(path=path, source=source, policy=policy, rewriting=done)
     rewriter = rewrite_python if kind == "python" else rewrite_r
     done = rewriter(text, policy, language=language, parts=parts)
     findings = _beside(source, script, policy)

@@ -26,8 +26,8 @@ from discreet_fire.queue import (
     verify,
     view,
 )
+from discreet_fire.queue.folder import events, standing
 from discreet_fire.queue.parts import HELD, parts_of, without
-from discreet_fire.queue.record import events, standing
 from tests.helpers.queue_parts import LOG, hand_in, new_queue, version
 
 ACCEPT = OutputDecision(verdict=PartVerdict.accept)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet_fire.catalogue.policy import PackagePolicy
+from discreet_fire.catalogue.policy import ScriptPolicy
 from discreet_fire.queue import Submission, submit, view
 from discreet_fire.rewriting.results import undo
 from discreet_fire.rewriting.submission import policies_of, rewrite_files
@@ -96,7 +96,7 @@ def test_rules_of_a_centre(tmp_path: Path) -> None:
 def test_a_forgotten_fact_is_an_error(text: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(text)
     with pytest.raises(OutputCheckError, match=what):
-        PackagePolicy.read("sas", tmp_path / "own.toml")
+        ScriptPolicy.read("sas", tmp_path / "own.toml")
 
 
 def test_handed_in_without_a_runner_it_is_read_and_says_so(tmp_path: Path) -> None:

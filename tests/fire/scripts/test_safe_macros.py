@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet_fire.catalogue.policy import PackagePolicy
+from discreet_fire.catalogue.policy import ScriptPolicy
 from discreet_fire.rewriting.spss_programs import rewrite_spss
 from tests.conftest import without
 
@@ -36,7 +36,7 @@ def run(program: str, rows: list[tuple[object, ...]], folder: Path) -> dict[str,
     assert PSPP is not None
     data = HEAD + "".join(" ".join(map(str, row)) + "\n" for row in rows) + "END DATA.\n"
     path = folder / "program.sps"
-    macros = PackagePolicy.default("spss").macros
+    macros = ScriptPolicy.default("spss").macros
     path.write_text(f"{macros}\n{data}{rewrite_spss(program).text}\n", "utf-8")
     out = folder / "out.csv"
     arguments = [PSPP, "-O", "format=csv", "-o", str(out), str(path)]
@@ -161,7 +161,7 @@ def test_descriptions_show_no_extremes(tmp_path: Path) -> None:
 def test_the_minimum_is_that_of_the_centre(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text("[limits]\nminimum = 7\nresidual = 20\n", "utf-8")
-    spss, sas = (PackagePolicy.read(each, own).macros for each in ("spss", "sas"))  # type: ignore[arg-type]
+    spss, sas = (ScriptPolicy.read(each, own).macros for each in ("spss", "sas"))  # type: ignore[arg-type]
     assert "fire_least >= 7)" in spss
     assert "fire_k + 20)" in spss
     assert "fire_n < 7;" in sas
@@ -170,12 +170,12 @@ def test_the_minimum_is_that_of_the_centre(tmp_path: Path) -> None:
 
 def test_a_failed_check_shows_nothing() -> None:
     """Marks are 0 until a check has passed, and the copy is empty until then."""
-    spss = PackagePolicy.default("spss").macros
+    spss = ScriptPolicy.default("spss").macros
     for name in ("table", "groups", "model"):
         body = spss.split(f"DEFINE !fire_{name} ")[1].split("!ENDDEFINE")[0]
         assert body.index("COMPUTE fire_show=0.") < body.index("AGGREGATE")
         assert body.rindex("COMPUTE fire_show=fire_was*") > body.rindex("AGGREGATE")
-    sas = PackagePolicy.default("sas").macros
+    sas = ScriptPolicy.default("sas").macros
     assert sas.index("delete _fire_data") < sas.index("stop;") < sas.index("proc sql")
     assert sas.count("%do") == sas.count("%end;")
     assert sas.count("(") == sas.count(")")
