@@ -280,10 +280,13 @@ class SubmissionWork:
     def __post_init__(self) -> None:
         self.copy = self.program
 
-    def note(self, stage: str, rule: str, severity: Severity, what: str, hint: str = "") -> None:
-        """Note something about the whole submission."""
-        told = {"line": 0, "severity": severity, "rule": rule, "what": what, "hint": hint}
-        self.findings.append(StageFinding.of(stage, self.program.name, told))
+    def note(
+        self, stage: str, rule: str, severity: Severity, what: str, hint: str = "",
+        *, file: str = "", line: int = 0,
+    ) -> None:  # fmt: skip
+        """Note something about a file, or the number of an output; else about the program."""
+        told = {"line": line, "severity": severity, "rule": rule, "what": what, "hint": hint}
+        self.findings.append(StageFinding.of(stage, file or self.program.name, told))
 
 
 Stage = Callable[[SubmissionWork], None]
@@ -521,12 +524,11 @@ def _note(
     one: HandedOutput,
     rule: str,
     severity: Severity,
-    message: str,
+    what: str,
     hint: str = "",
 ) -> None:
-    fields = {"line": one.number, "severity": severity, "rule": rule, "hint": hint}
-    message = f"output {one.number}, {one.name}: {message}"
-    work.findings.append(StageFinding.of("session", MANIFEST, {**fields, "what": message}))
+    what = f"output {one.number}, {one.name}: {what}"
+    work.note("session", rule, severity, what, hint, file=MANIFEST, line=one.number)
 
 
 def repeat(work: SubmissionWork) -> None:
@@ -617,29 +619,23 @@ def take_sacro(work: SubmissionWork) -> None:
             copy.write_bytes((home / file.name).read_bytes())
             work.outputs.append(copy)
             work.parts.append(OutputPart.of_file(copy, f"{name}: {one.command}"))
-        remarks = [("sacro-status", f"{one.status}: {' '.join(one.summary.split())}")] * (
-            one.status != "pass"
-        )
-        remarks += [("sacro-shown", message) for key, message in folder.wrong if key == name]
-        remarks += [("exception-requested", f"an exception is asked for: {one.exception}")] * bool(
-            one.exception
-        )
-        for rule, message in remarks:
-            severity = Severity.ERROR if rule == "sacro-shown" else Severity.REVIEW
-            _note_sacro(work, at, name, rule, severity, message)
-        for comment in one.comments:
-            message = f"the researcher says: {comment}"
-            _note_sacro(work, at, name, "comment", Severity.INFO, message)
+        remarks: list[tuple[str, Severity, str]] = []
+        if one.status != "pass":
+            message = f"{one.status}: {' '.join(one.summary.split())}"
+            remarks.append(("sacro-status", Severity.REVIEW, message))
+        wrong = (message for key, message in folder.wrong if key == name)
+        remarks += [("sacro-shown", Severity.ERROR, message) for message in wrong]
+        if one.exception:
+            message = f"an exception is asked for: {one.exception}"
+            remarks.append(("exception-requested", Severity.REVIEW, message))
+        comments = (f"the researcher says: {comment}" for comment in one.comments)
+        remarks += [("comment", Severity.INFO, message) for message in comments]
+        for rule, severity, message in remarks:
+            what = f"output {name}: {message}"
+            work.note("sacro", rule, severity, what, file=RESULTS, line=at)
     message = "another program made and checked the outputs; nothing of it was repeated here"
     hint = "look at each output; rows, weights and other tables were not looked at"
     work.note("session", "not-repeated", Severity.REVIEW, message, hint)
-
-
-def _note_sacro(
-    work: SubmissionWork, at: int, name: str, rule: str, severity: Severity, message: str
-) -> None:
-    fields = {"line": at, "severity": severity, "rule": rule, "what": f"output {name}: {message}"}
-    work.findings.append(StageFinding.of("sacro", RESULTS, fields))
 
 
 #: What a session goes through, in order, and a folder of SACRO.

@@ -69,22 +69,21 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
     with queue.at_work():
         folder.mkdir(mode=0o700)
         try:
-            work = process(
-                submission,
-                folder,
-                key=queue.units,
-                stages=stages,
-                permitted=permitted,
-            )
-            others, more = _linked_notes(queue, work)
+            work = process(submission, folder, key=queue.units, stages=stages, permitted=permitted)
+            known = _submissions(queue)
+            _note_linked(queue, work)
             _keep(folder)
             with queue.writing():
-                more += _came_meanwhile(queue, work, others)
-                return _enter(queue, work, [*work.findings, *more])
+                if more := sorted(_submissions(queue) - known):
+                    message = "its tables were not held against submission "
+                    message += ", ".join(map(str, more))
+                    hint, name = "submit it again", work.copy.name
+                    work.note("ledger", LEFT, Severity.REVIEW, message, hint, file=name)
+                return _enter(queue, work)
         except BaseException:
-            known = "SELECT count(*) FROM submissions WHERE token = ?"
+            count = "SELECT count(*) FROM submissions WHERE token = ?"
             try:
-                entered = queue.connection.execute(known, (token,)).fetchone()[0]
+                entered = queue.connection.execute(count, (token,)).fetchone()[0]
             except sqlite3.Error:
                 entered = 1  # not known: what is kept too long is removed at the next start
             if not entered:
@@ -92,36 +91,21 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
             raise
 
 
-def _linked_notes(queue: Queue, work: SubmissionWork) -> tuple[set[int], list[StageFinding]]:
-    """What tables tell together with those of others, and which others there are."""
-    known = _submissions(queue)
+def _note_linked(queue: Queue, work: SubmissionWork) -> None:
+    """Note what tables tell together with those of others."""
     submission, tables = work.submission, work.folder / TABLES
-    if not tables.is_file():
-        return known, []
-    findings = findings_against(
-        tables,
-        tables_of_others(queue),
-        limits=submission.limits or SafeLimits(minimum=queue.settings.minimum),
-        seconds=submission.seconds,
-    )
-    return known, [StageFinding.of("ledger", work.copy.name, one) for one in findings]
-
-
-def _came_meanwhile(queue: Queue, work: SubmissionWork, known: set[int]) -> list[StageFinding]:
-    """That submissions which came at the same moment were not looked at."""
-    more = sorted(_submissions(queue) - known)
-    if not more:
-        return []
-    message = f"its tables were not held against submission {', '.join(map(str, more))}"
-    fields = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
-    return [StageFinding.of("ledger", work.copy.name, {**fields, "hint": "submit it again"})]
+    if tables.is_file():
+        limits = submission.limits or SafeLimits(minimum=queue.settings.minimum)
+        others, seconds = tables_of_others(queue), submission.seconds
+        for one in findings_against(tables, others, limits=limits, seconds=seconds):
+            work.findings.append(StageFinding.of("ledger", work.copy.name, one))
 
 
 def _submissions(queue: Queue) -> set[int]:
     return {number for (number,) in queue.connection.execute("SELECT id FROM submissions")}
 
 
-def _enter(queue: Queue, work: SubmissionWork, notes: list[StageFinding]) -> int:
+def _enter(queue: Queue, work: SubmissionWork) -> int:
     """Take the submission down, within a transaction."""
     connection, submission, folder = queue.connection, work.submission, work.folder
     researcher = submission.researcher
@@ -134,8 +118,8 @@ def _enter(queue: Queue, work: SubmissionWork, notes: list[StageFinding]) -> int
     fingerprint = _digest([researcher.casefold(), submission.project, *rows])
     _check_new(queue, fingerprint)
     settings = queue.settings
-    notes = [*notes, *_replaced(queue, work)]
-    clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
+    _note_replaced(queue, work)
+    clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in work.findings)
     drawn = clean and queue.drawn(_figures(work.outputs), settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
     row = (folder.name, researcher, submission.project, work.copy.name, fingerprint)
@@ -145,7 +129,7 @@ def _enter(queue: Queue, work: SubmissionWork, notes: list[StageFinding]) -> int
     connection.executemany("INSERT INTO files VALUES (?,?,?,?,?)", [(number, *row) for row in rows])
     connection.executemany(
         "INSERT INTO findings VALUES (?,?,?,?,?,?,?,?)",
-        [(number, *one.to_dict().values()) for one in notes],
+        [(number, *one.to_dict().values()) for one in work.findings],
     )
     facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
     facts["content"] = content_digest(connection, number)
@@ -158,11 +142,11 @@ def _enter(queue: Queue, work: SubmissionWork, notes: list[StageFinding]) -> int
     return int(number)
 
 
-def _replaced(queue: Queue, work: SubmissionWork) -> list[StageFinding]:
-    """What is the same as in the submission that this one replaces; an error if it cannot."""
+def _note_replaced(queue: Queue, work: SubmissionWork) -> None:
+    """Note what is the same as in the submission that this one replaces, if it may."""
     submission, number = work.submission, work.submission.replaces
     if number is None:
-        return []
+        return
     before, where = standing_of(queue, number), f"submission {number}"
     if not same_person(queue.told(number, "researcher"), submission.researcher):
         raise queue_error("another researcher made that submission", "replaces", where)
@@ -177,9 +161,8 @@ def _replaced(queue: Queue, work: SubmissionWork) -> list[StageFinding]:
         for one in work.parts or ()
         if one.sha256 in old
     ]
-    plain = {"line": 0, "severity": Severity.INFO, "rule": "replaces"}
-    name = work.copy.name
-    return [StageFinding.of("queue", name, {**plain, "what": sentence}) for sentence in sentences]
+    for sentence in sentences:
+        work.note("queue", "replaces", Severity.INFO, sentence, file=work.copy.name)
 
 
 def _permitted(queue: Queue, submission: Submission) -> frozenset[tuple[str, str]]:
