@@ -29,7 +29,7 @@ def text_of(name: str, size: int) -> str:
 
 def _filled(text: str, size: int, *, renamed: bool = False) -> str:
     """Copies of a text, up to a size, each with names of its own if wanted."""
-    from discreet_fire.catalogue.commands import canonical
+    from discreet_fire.catalogue.policy import canonical
 
     copies, length = [], 0
     while length < size:

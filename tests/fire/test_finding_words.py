@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from discreet_fire.catalogue import commands
+from discreet_fire.catalogue import policy
 from discreet_fire.finding_words import known_sentences, sentence_in
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.rewriting.submission import rewrite_files
@@ -31,7 +31,7 @@ def _reasons(plain: Any) -> Iterator[str]:
 
 
 def test_reasons_of_the_policies_and_of_the_rules_are_known() -> None:
-    policies = Path(commands.__file__).parent.glob("*.toml")
+    policies = Path(policy.__file__).parent.glob("*.toml")
     found = {one for path in policies for one in _reasons(tomllib.loads(path.read_text("utf-8")))}
     assert len(found) > 60
     assert sorted((found | set(REASONS.values())) - set(known_sentences())) == []

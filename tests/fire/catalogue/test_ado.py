@@ -8,8 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet_fire.catalogue.commands import SAFE
-from discreet_fire.catalogue.policy import Policy, known_commands
+from discreet_fire.catalogue.policy import SAFE, Policy, known_commands
 from discreet_fire.catalogue.rules import Action, WordPattern
 from discreet_fire.runners.builtin.runner import BUILTIN
 from discreet_fire.stata.parser import parse_do

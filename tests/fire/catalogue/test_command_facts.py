@@ -7,15 +7,16 @@ from typing import get_args, get_type_hints
 import pytest
 
 from discreet_fire import statistics
-from discreet_fire.catalogue.commands import (
+from discreet_fire.catalogue.policy import (
+    Policy,
     StatisticRow,
     canonical,
     commands_with,
+    known_commands,
     stata_catalogue,
     statistic_rows,
     values_of,
 )
-from discreet_fire.catalogue.policy import Policy, known_commands
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.runners.builtin.runner import BUILTIN
 from tests.helpers.rows import for_all_rows

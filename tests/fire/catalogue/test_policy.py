@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet_fire.catalogue.commands import canonical, meanings
-from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.policy import Policy, canonical, meanings
 from discreet_fire.catalogue.rules import Action, WordPattern
 from discreet_fire.rewriting.do_files import rewrite
 from tests.helpers.rows import for_all_rows

@@ -5,7 +5,7 @@ The shortest forms are those that the syntax diagrams of the Stata manuals under
 
 from __future__ import annotations
 
-from discreet_fire.catalogue.commands import (
+from discreet_fire.catalogue.policy import (
     canonical,
     is_community,
     meanings,

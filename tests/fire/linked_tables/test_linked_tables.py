@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet_fire.catalogue.commands import statistic_rows
+from discreet_fire.catalogue.policy import statistic_rows
 from discreet_fire.linked_tables import (
     OutputRecords,
     ShownCounts,
