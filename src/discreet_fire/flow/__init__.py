@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .levels import grown as grown
+    from .levels import MacroValues as MacroValues
     from .python_marks import PythonMarks as PythonMarks
     from .script_marks import SINGLE as SINGLE
     from .script_marks import TURNED as TURNED

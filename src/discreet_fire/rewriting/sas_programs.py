@@ -1,32 +1,315 @@
 """SAS programs rewritten: procedures read what a safe macro lets through, others are comments.
 
 In: the text of a program and a policy. Out: a `Rewriting`. A first reading follows values of data
-in macro variables; a second one judges each statement. What no rule knows goes to review, and so
-does what is known at run time only.
+in macro variables; a second one judges each statement. `%fire_gate` goes before a procedure that
+shows figures, which reads what that lets through; for statements of PROC SQL it is judged whether
+they put values of some records, or of groups, beside others. What no rule knows goes to review, and
+so does what is known at run time only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
-from discreet_fire.flow import grown
+from discreet_fire.flow import MacroValues
 from discreet_fire.rewriting.changes import Language, PackageProgram, Rewriting
-from discreet_fire.rewriting.sas_gates import Clause, copies_values, gated
 from discreet_fire.scripts import (
     PackageToken,
     SasStatement,
+    crossings,
+    one_line,
     parenthesis,
     parse_sas,
     split_at,
 )
 
+_DATA = "work._fire_data"
+_VARIABLE_LISTS = ("--", "_ALL_", "_NUMERIC_", "_CHARACTER_", "_NUM_", "_CHAR_")
+_ESCAPED = re.compile(r"%(?=['\"()])")
+_BEHIND_FROM = ("WHERE", "GROUP", "HAVING", "ORDER")
+_VALUES = ("VAR", "VARIABLES", "WITH", "PARTIAL", "PAIRED", "WEIGHT", "FREQ")
+_WEIGHTS = ("WEIGHT", "FREQ")
+_TABLES = ("TABLE", "TABLES")
+_ORDERS = ("DESCENDING", "NOTSORTED", "GROUPFORMAT")
+
+
+class Clause(NamedTuple):
+    """A statement of a procedure: its tokens behind conditions, and the whole statement."""
+
+    tokens: Sequence[PackageToken]
+    statement: SasStatement
+
+    @property
+    def name(self) -> str:
+        """Its first word, in capitals."""
+        return self.tokens[0].upper
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where it stands in the text."""
+        return self.tokens[0].start, self.statement.end
+
+    @property
+    def listed(self) -> Sequence[PackageToken]:
+        """What stands behind its first word, before a slash."""
+        return split_at(self.tokens[1:], "/")[0]
+
+    @property
+    def options(self) -> Sequence[PackageToken]:
+        """What stands behind a slash."""
+        return self.tokens[len(self.listed) + 2 :]
+
+
+class _Source(NamedTuple):
+    """The data set of a procedure: its words with their place, and the choice of records."""
+
+    text: str
+    span: tuple[int, int]
+    where: str
+    by: tuple[str, ...]
+
+    def call(self, kind: str, lists: Mapping[str, Sequence[str]], more: str = "") -> str:
+        """The safe macro for some lists of variables."""
+        parts = [f"kind={kind}", f"data={self.text}"]
+        parts += [f"{name}={' '.join(names)}" for name, names in lists.items() if names]
+        if self.where:
+            # Within %str a sign of per cent before a quote or a bracket is written twice.
+            parts.append(f"where=%str({_ESCAPED.sub('%%', self.where)})")
+        return f"%fire_gate({', '.join(parts)}{more});"
+
+
+_Notes = PackageProgram[SasStatement]
+_Step = Sequence[Clause]
+_Spans = Sequence[tuple[int, int]]
+
+
+def _gated(notes: _Notes, rule: CommandRule, step: _Step, refused: _Spans) -> str:
+    """Put the safe macro before a procedure; the kind of finding if that cannot be done."""
+    opening = step[0]
+    options = {token.upper for token in opening.tokens}
+    # Behind %then the macro alone would depend on the condition, and the procedure would not.
+    if opening.statement.start != opening.tokens[0].start:
+        return "runtime"
+    prints = rule.name != "PROC SUMMARY" or options & {"PRINT", "PRINTALL"}
+    if "NOPRINT" in options or not prints:
+        return ""  # it makes data sets only
+    source = _source(notes, step)
+    if source is None:
+        return "dataset"
+    if rule.name == "PROC TABULATE" and not _all_listed(notes, step):
+        return "statistic"
+    if rule.gate == "frequencies":
+        return _frequencies(notes, rule, step, source, refused)
+    lists = _requested(rule, step)
+    if lists is None:
+        return "list"
+    _put(notes, rule, opening, source, lists, refused)
+    return ""
+
+
+def _all_listed(notes: _Notes, step: _Step) -> bool:
+    known = set(notes.policy.words["statistics"] | notes.policy.words["tables"])
+    means = notes.policy.rules["PROC MEANS"].parts or {}
+    for one in step[1:]:
+        if one.name in ("CLASS", "VAR"):
+            known |= {token.upper for token in one.listed} - means["PROC"].refused
+    return all(
+        token.kind in ("text", "number", "sign") or before.text == "=" or token.upper in known
+        for one in step if one.name in _TABLES
+        for before, token in pairwise(one.tokens[: len(one.listed) + 1])
+    )  # fmt: skip
+
+
+def _source(notes: _Notes, step: _Step) -> _Source | None:
+    """What a procedure reads; None if it does not name one data set, or chooses twice."""
+    first = step[0].tokens
+    at = next((n for n, token in enumerate(first) if token.upper == "DATA" and n > 1), None)
+    if at is None or len(first) < at + 3 or first[at + 1].text != "=":
+        return None
+    end = at + 2
+    while end + 1 < len(first) and (
+        first[end + 1].text == "." or first[end].text == "."
+        or first[end + 1].start == first[end].end
+    ):  # fmt: skip
+        end += 1
+    behind = parenthesis(first, end if first[end].text == "(" else end + 1)
+    last = behind[-1] if behind else first[end]
+    choices = [one.tokens for one in step[1:] if one.name == "WHERE"]
+    if len(choices) > 1 or (choices and choices[0][1].upper in ("SAME", "ALSO", "CLEAR", "UNDO")):
+        return None
+    where = one_line(notes.text[choices[0][1].start : choices[0][-1].end]) if choices else ""
+    by = [
+        token.text for one in step[1:] if one.name == "BY" for token in one.tokens[1:]
+        if token.kind in ("word", "reference") and token.upper not in _ORDERS
+    ]  # fmt: skip
+    span = (first[at + 2].start, last.end)
+    return _Source(notes.text[slice(*span)], span, where, tuple(by))
+
+
+def _listed_names(tokens: Sequence[PackageToken]) -> list[str] | None:
+    """Variables in a list; None if one is not named, as in ``x1-x5`` or ``_all_``."""
+    names: dict[str, None] = {}
+    for token in tokens:
+        listed = token.upper in _VARIABLE_LISTS or token.text.endswith("_")
+        if token.kind == "reference" or (token.kind == "word" and not listed):
+            names[token.text] = None
+        elif token.text not in ("*", "(", ")", "|"):
+            return None
+    return [*names]
+
+
+def _requested(rule: CommandRule, step: _Step) -> dict[str, list[str]] | None:
+    """Lists for the safe macro by its parameters; None if a variable is not named."""
+    values: dict[str, None] = {}
+    cells: dict[str, None] = {}
+    model = rule.gate == "model"
+    listed = False
+    for one in step[1:]:
+        tokens = one.listed
+        if one.name in _VALUES:
+            if any(token.upper == "WEIGHT" for token in one.options):
+                return None
+            names = _listed_names([token for token in tokens if token.text != ":"])
+            listed = listed or one.name not in _WEIGHTS
+        elif one.name in ("CLASS", "CLASSES"):
+            names = _listed_names(_without_parentheses(tokens))
+        elif model and (one.name == "MODEL" or [t.text for t in one.tokens[1:2]] == [":"]):
+            plain = _without_parentheses(tokens if one.name == "MODEL" else tokens[2:])
+            names = _listed_names(
+                [t for t in plain if t.text not in ("=", "@") and t.kind != "number"]
+            )
+        else:
+            continue
+        if names is None:
+            return None
+        into = cells if one.name.startswith("CLASS") else values
+        into |= dict.fromkeys(names)
+    if model:
+        return {"values": [*{**values, **cells}], "classes": [*cells]} if values else None
+    return (
+        None if rule.gate == "groups" and not listed else {"cells": [*cells], "values": [*values]}
+    )
+
+
+def _without_parentheses(tokens: Sequence[PackageToken]) -> list[PackageToken]:
+    """A list without options in parentheses: `outcome(event='1')`."""
+    kept, depth = [], 0
+    for at, token in enumerate(tokens):
+        if token.text == "(" and at and tokens[at - 1].kind == "word":
+            depth += 1
+        elif depth:
+            depth += (token.text == "(") - (token.text == ")")
+        elif token.text not in ("(", ")"):
+            kept.append(token)
+    return kept
+
+
+def _put(
+    notes: _Notes, rule: CommandRule, opening: Clause, source: _Source,
+    lists: dict[str, list[str]], refused: _Spans,
+) -> None:  # fmt: skip
+    """Edits: the macro before the procedure, another data set, and options that go."""
+    start, end = opening.span
+    kind = rule.gate
+    if kind != "model":
+        cells = [*dict.fromkeys([*source.by, *lists["cells"]])]
+        kind = "table" if kind == "groups" and not cells else kind
+        lists = {**lists, "cells": cells}
+    lines = [source.call(kind, lists)]
+    if rule.name == "PROC TTEST":
+        lines.append("ods exclude Statistics;")
+    notes.change("procedure", (start, start), notes.newline.join([*lines, ""]), rule)
+    if rule.name == "PROC UNIVARIATE":
+        shown = f"proc means data={_DATA} n mean std var skewness kurtosis;"
+        notes.change("procedure", (start, end), shown, rule)
+        return
+    notes.change("procedure", source.span, _DATA, rule)
+    for first, last in refused:  # with one blank before it
+        blank = first > 0 and notes.text[first - 1] in " \t"
+        notes.change("procedure", (first - blank, last), "", rule)
+    left = {token.upper for token in opening.tokens if (token.start, token.end) not in refused}
+    more = ""
+    if rule.name in ("PROC MEANS", "PROC SUMMARY") and not left & notes.policy.words["statistics"]:
+        more = " n mean std"
+    elif rule.name == "PROC CORR" and "NOSIMPLE" not in left:
+        more = " nosimple"
+    elif rule.name == "PROC REG":
+        more = " plots=none"
+    if more:
+        notes.change("procedure", (source.span[1], source.span[1]), more, rule)
+
+
+def _frequencies(
+    notes: _Notes, rule: CommandRule, step: _Step, source: _Source, refused: _Spans
+) -> str:
+    """Each table of PROC FREQ as a procedure of its own."""
+    tables = [one for one in step if one.name in _TABLES]
+    others = [one for one in step[1:] if one.name not in _TABLES]
+    gone = [(span, "") for span in refused]
+    head = _cut(notes.text, step[0].span, [(source.span, _DATA), *gone])
+    lines: list[str] = []
+    texts = [f"{notes.text[one.span[0] : one.tokens[-1].end]};" for one in others]
+    weights = [
+        token.text for one in others if one.name == "WEIGHT" for token in one.tokens[1:]
+        if token.kind in ("word", "reference")
+    ]  # fmt: skip
+    for one in tables:
+        requests = crossings(one.listed, "*", "")
+        if (
+            not requests
+            or _listed_names([t for t in one.listed if t.text not in (".", "|")]) is None
+        ):
+            return "list"
+        slash = one.tokens[len(one.listed) + 1].start if one.options else 0
+        options = f" {_cut(notes.text, (slash, one.span[1]), gone)}" if slash else ";"
+        missing = any(t.upper in ("MISSING", "MISSPRINT") for t in one.tokens)
+        for request in requests:
+            cells = [*dict.fromkeys([*source.by, *request])]
+            kind = "groups" if len(cells) == 1 else "table"
+            more = ", missing=1" if missing else ""
+            lines.append(source.call(kind, {"cells": cells, "values": weights}, more))
+            lines += [head, *texts, f"tables {'*'.join(request)}{options}", "run;"]
+    after = notes.newline.join(map(one_line, lines))
+    notes.change("procedure", (step[0].span[0], step[-1].span[1]), after, rule)
+    return "" if tables else "list"
+
+
+def _cut(text: str, span: tuple[int, int], changes: Iterable[tuple[tuple[int, int], str]]) -> str:
+    start, end = span
+    parts, at = [], start
+    for (first, last), after in sorted(changes):
+        if start <= first and last <= end and first >= at:
+            parts += [text[at:first], after]
+            at = last
+    return "".join([*parts, text[at:end]])
+
+
+def copies_values(tokens: Sequence[PackageToken], summaries: frozenset[str]) -> bool:
+    """Whether a query joins tables or subqueries, or gives records figures of their groups."""
+    named = [token.upper for token in tokens]
+    if "JOIN" in named or named.count("SELECT") > 1:
+        return True
+    if "SELECT" not in named or "FROM" not in named:
+        return False
+    start, at = named.index("SELECT") + 1, named.index("FROM")
+    end = next((n for n in range(at, len(named)) if named[n] in _BEHIND_FROM), len(named))
+    if len(split_at(tokens[at + 1 : end], ",")) > 1:
+        return True
+    items = split_at(tokens[start:at], ",")
+    plain = [
+        item for item in items
+        if not any(a.upper in summaries and b.text == "(" for a, b in pairwise(item))
+    ]  # fmt: skip
+    groups = {named[n] for n in range(end, len(named)) if "GROUP" in named[end:n]}
+    return len(plain) < len(items) and any(item[-1].upper not in groups for item in plain if item)
+
+
 _Tokens = Sequence[PackageToken]
-_REFERENCE = re.compile(r"(&+)([A-Za-z_]\w*)")
 _CALL = re.compile(r"%([A-Za-z_]\w*)")
 _GLOBAL_WORD = re.compile(r"^(TITLE|FOOTNOTE|SYMBOL|AXIS|LEGEND|PATTERN)\d*$")
 _EXPRESSION = {"IF", "WHERE", "SELECT", "WHEN", "DO"}
@@ -61,80 +344,6 @@ def rewrite_sas(
     return program.rewritten(parse_sas)
 
 
-@dataclass(kw_only=True)
-class MacroValues:
-    """Macro variables that hold values of the data."""
-
-    functions: frozenset[str]  # functions of %sysfunc that give nothing of the data
-    held: set[str] = field(default_factory=set)  # in capitals; a star stands for any end
-    parameters: dict[str, list[str]] = field(default_factory=dict)
-
-    def in_text(self, text: str) -> bool:
-        """Whether a text refers to one of them."""
-        return any(
-            self.holds(name) or (len(signs) > 1 and self._may_mean("" if signs[2:] else name))
-            for signs, name in _REFERENCE.findall(text)
-        )
-
-    def _may_mean(self, begun: str) -> bool:
-        """Whether a name with this beginning, as in ``&&v&i``, may be that of one of them."""
-        return any(name.startswith(begun.upper()) for name in self.held)
-
-    def holds(self, name: str) -> bool:
-        """Whether a macro variable holds values of the data."""
-        upper = name.upper()
-        begun = (one[:-1] for one in self.held if len(one) > 1 and one[-1] == "*")
-        return upper in self.held or any(map(upper.startswith, begun))
-
-    def in_tokens(self, tokens: _Tokens) -> bool:
-        """Whether one of the tokens does, or a function that reads data."""
-        for at, token in enumerate(tokens):
-            behind = [item for item in tokens[at + 1 : at + 4] if item.kind != "sign"]
-            expands = token.kind == "reference" or token.text[:1] == '"'
-            if expands and self.in_text(token.text):
-                return True
-            named = behind[0] if behind else token
-            if token.upper in ("%SYSFUNC", "%QSYSFUNC") and named.upper not in self.functions:
-                return True
-            named_here = token.upper in ("%SUPERQ", "%SYMGET") and named is not token
-            if named_here and (named.kind != "word" or self.holds(named.text)):
-                return True
-        return False
-
-    def learn(self, statements: Sequence[SasStatement]) -> None:
-        """Read what holds values of the data."""
-        for one in statements:
-            if one.first == "%MACRO" and len(one.tokens) > 1:
-                inside = [t for t in one.tokens[2:] if t.kind == "word"]
-                self.parameters[one.tokens[1].upper] = [t.upper for t in inside]
-        bound = [item for one in statements for item in self._bound_by(one.tokens)]
-        for names, tokens in bound:
-            self.held |= set(names) if tokens is None else set()
-        grown(self.held, bound, self.in_tokens)
-
-    def _bound_by(self, tokens: _Tokens) -> Iterator[tuple[list[str], _Tokens | None]]:
-        """Names with what they are bound to; None for values of the data."""
-        for at, token in enumerate(tokens):
-            upper, rest = token.upper, tokens[at + 1 :]
-            if upper in ("SYMPUT", "SYMPUTX", "SYMPUTN") and len(rest) > 2:
-                text = rest[1].text.strip("'\"").strip().upper()
-                # "n" || left(i)
-                yield [text if rest[2].text == "," else f"{text}*"], None
-            elif upper == "INTO":
-                into = split_at(rest, "FROM")[0]
-                for first, second in pairwise(into):
-                    if first.text == ":":
-                        yield [second.upper, f"{second.upper.rstrip('0123456789')}*"], None
-            elif upper == "%LET" and any(one.text == "=" for one in rest[1:]):
-                equals = next(n for n, one in enumerate(rest) if one.text == "=")
-                name = rest[0].upper if rest[0].kind == "word" else ""
-                yield [name if equals == 1 else f"{name}*"], rest[equals + 1 :]
-            elif upper == "%DO" and len(rest) > 1:
-                yield [rest[0].upper], rest[1:]
-            elif token.kind == "macro" and upper[1:] in self.parameters:
-                yield self.parameters[upper[1:]], parenthesis(tokens, at + 1)
-
-
 class _SasProgram(PackageProgram[SasStatement]):
     """Judges the statements of a program, step by step."""
 
@@ -150,7 +359,6 @@ class _SasProgram(PackageProgram[SasStatement]):
         self.arrays: set[str] = set()
         self.retained: set[str] = set()
         self.outputs: set[str] = set()
-        self.conditional = False
         self.in_macro = 0
         for statement in statements:
             if statement.comment:
@@ -273,8 +481,7 @@ class _SasProgram(PackageProgram[SasStatement]):
 
     def _judge(self, statement: SasStatement, tokens: _Tokens) -> None:
         first = tokens[0].upper
-        match = _GLOBAL_WORD.match(first)
-        rule = self.rules.get(f"GLOBAL {match.group(1) if match else first}")
+        rule = self.rules.get("GLOBAL " + _GLOBAL_WORD.sub(r"\1", first))
         assigns = _assigns(tokens)
         if first in ("PROC", "DATA") and not (first == "DATA" and assigns):
             self._open(statement, tokens)
@@ -395,17 +602,17 @@ class _SasProgram(PackageProgram[SasStatement]):
                 named = any(t.text == "=" for t in one.tokens[4:])
                 if single or (rule.name in ("PROC MEANS", "PROC SUMMARY") and not named):
                     self.review("picks", one.statement, rule.name)
-        kind = "" if rule.gate == "free" else gated(self, rule, kept, refused)
+        kind = "" if rule.gate == "free" else _gated(self, rule, kept, refused)
         if kind:
             self.say(kind, Action.REFUSED, inside[0].statement, rule.name)
             self._take_out([one.span for one in inside], rule.name, rule.reason)
 
     def _makes(self, names: _Tokens) -> bool:
         wanted = {token.upper for token in names}
-        pairs = (pair for one in self.statements for pair in pairwise(one.tokens))
         return any(
             (a.upper in wanted and b.text in ("=", "+")) or (a.upper == "AS" and b.upper in wanted)
-            for a, b in pairs
+            for one in self.statements
+            for a, b in pairwise(one.tokens)
         )
 
     def _queries(self, inside: list[Clause]) -> None:
@@ -413,8 +620,8 @@ class _SasProgram(PackageProgram[SasStatement]):
         silent = any(token.upper == "NOPRINT" for token in inside[0].tokens)
         for one in inside:
             words = {token.upper for token in one.tokens}
-            shows = one.name in ("SELECT", "DESCRIBE", "(")
-            shows = shows or (one.name == "CREATE" and "INTO" in words)
+            makes = one.name == "CREATE" and "INTO" in words
+            shows = makes or one.name in ("SELECT", "DESCRIBE", "(")
             if one.name == "RESET":
                 silent = silent and "PRINT" not in words
             if shows and not silent:
@@ -523,12 +730,10 @@ class _SasProgram(PackageProgram[SasStatement]):
 
     def _take_out(self, spans: Sequence[tuple[int, int]], name: str, reason: str) -> None:
         """Make statements comments, each an empty statement, so that what is before still fits."""
-        merged = [spans[0]]
-        for span in spans[1:]:
-            if self.text[merged[-1][1] : span[0]].strip():
-                merged.append(span)
-            else:
-                merged[-1] = (merged[-1][0], span[1])
+        merged: list[tuple[int, int]] = []
+        for start, end in spans:
+            joins = merged and not self.text[merged[-1][1] : start].strip()
+            merged.append((merged.pop()[0] if joins else start, end))
         for span in merged:
             after = f"/* {self.comment(span, '*')} */;"
             self.replace(span, after, "statement", name, Action.REFUSED, reason)
