@@ -11,6 +11,7 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .levels import MacroValues as MacroValues
+    from .levels import grown as grown
     from .python_marks import PythonMarks as PythonMarks
     from .script_marks import SINGLE as SINGLE
     from .script_marks import TURNED as TURNED

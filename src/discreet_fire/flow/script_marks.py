@@ -76,9 +76,9 @@ class ScriptMarks(ABC):
     def rules(self, function: Node) -> list[CommandRule]:
         """The rules on what an expression may be as a function."""
 
-    @abstractmethod
     def facts(self, function: Node) -> list[CommandRule]:
-        """The rules that state what a call may do with values."""
+        """The rules that state what a call may do with values, or it may do anything."""
+        return self.rules(function)
 
     @abstractmethod
     def is_own(self, function: Node) -> bool:
@@ -96,13 +96,13 @@ class ScriptMarks(ABC):
     def _names_columns(self, call: Node) -> bool:
         """Whether what a call gives is made of names of columns only."""
 
-    @abstractmethod
     def has_trait(self, node: Node, trait: str) -> bool:
         """Whether a rule states this of a function or part."""
+        return any(trait in rule.traits for rule in self.rules(node))
 
-    @abstractmethod
     def _effects(self, node: Node) -> Iterable[str]:
         """The names that a node changes without giving them a value."""
+        return ()
 
     @abstractmethod
     def _loose(self) -> set[str]:
@@ -571,14 +571,6 @@ class RMarks(ScriptMarks):
         """The rules on what an expression may be as a function."""
         return [self.policy.rule(name) for name in sorted(self.called(function))]
 
-    def facts(self, function: Node) -> list[CommandRule]:
-        """The same: each rule states what a call may do with values, or it may do anything."""
-        return self.rules(function)
-
-    def has_trait(self, node: Node, trait: str) -> bool:
-        """Whether a rule states this of a function or part."""
-        return any(trait in rule.traits for rule in self.rules(node))
-
     def is_own(self, function: Node) -> bool:
         """Whether it is a function of this script."""
         known = function.kind == "name" and function.value in self.functions
@@ -620,9 +612,6 @@ class RMarks(ScriptMarks):
     def decides(self, node: Node) -> bool:
         """Whether the first argument of a call decides how often the others run."""
         return node.kind == "call" and self.policy.rule(node.parts[0].word).may("decides")
-
-    def _effects(self, node: Node) -> Iterable[str]:
-        return ()
 
     def _loose(self) -> set[str]:
         functions = (node for node in self.nodes if node.kind == "function")

@@ -51,10 +51,11 @@ _MODES = ("r", "rt", "rb", "tr", "br")
 class PythonWalk(ScriptWalk):
     """Visits one script; with `autoshow` a bare expression is shown, as in notebooks."""
 
+    marks: PythonMarks
+
     def __init__(
         self, marks: PythonMarks, notes: ProgramNotes, language: Language, *, autoshow: bool
     ) -> None:
-        self.marks = marks
         self.in_pattern = False
         #: What is taken out already.
         self.taken: set[tuple[int, int]] = set()

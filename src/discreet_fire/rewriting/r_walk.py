@@ -32,8 +32,9 @@ _MOST_NAMES = 4
 class RWalk(ScriptWalk):
     """Visits one script."""
 
+    marks: RMarks
+
     def __init__(self, marks: RMarks, notes: ProgramNotes, language: Language) -> None:
-        self.marks = marks
         #: Bodies of `if` and loops, which are whole expressions.
         self.bodies: set[int] = set()
         super().__init__(marks, notes, language)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from discreet.files import texts_of
 from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
-from discreet_fire.flow import SINGLE, ScriptMarks
+from discreet_fire.flow import SINGLE, ScriptMarks, grown
 from discreet_fire.rewriting.changes import Language, ProgramNotes
 from discreet_fire.scripts import Node
 
@@ -26,7 +26,7 @@ class ScriptWalk(ABC):
     """Visits one script."""
 
     def __init__(self, marks: ScriptMarks, notes: ProgramNotes, language: Language) -> None:
-        self._marks, self.notes = marks, notes
+        self.marks, self.notes = marks, notes
         self.wording = texts_of("discreet_fire.rewriting", "wording", language)["code"]
         #: How many conditions around a place depend on data.
         self.deciding = 0
@@ -41,9 +41,8 @@ class ScriptWalk(ABC):
         for name, words, shows in self._own_functions():
             calls.setdefault(name, set()).update(words)
             self.speaking |= {name} if shows else set()
-        size = -1
-        while size != (size := len(self.speaking)):
-            self.speaking |= {name for name, words in calls.items() if words & self.speaking}
+        units = (([name], words) for name, words in calls.items())
+        grown(self.speaking, units, lambda words: not self.speaking.isdisjoint(words))
 
     @abstractmethod
     def _own_functions(self) -> Iterator[tuple[str, Iterable[str], bool]]:
@@ -58,8 +57,8 @@ class ScriptWalk(ABC):
 
     def see_parts(self, node: Node, *, loose: bool = False) -> None:
         """Visit all parts, each under the conditions that it runs under."""
-        jumps = self._marks.jumps.get(id(node), ())
-        conditions, free = node.conditions(self._marks.decides(node))
+        jumps = self.marks.jumps.get(id(node), ())
+        conditions, free = node.conditions(self.marks.decides(node))
         for part in node.parts:
             under = () if any(part is one for one in free) else conditions
             with self.under(*jumps, *under, loose=loose):
@@ -75,7 +74,7 @@ class ScriptWalk(ABC):
     @contextmanager
     def under(self, *conditions: Node, loose: bool = False) -> Iterator[None]:
         """Visit something that runs under conditions, or nobody knows how often."""
-        depends = loose or not all(map(self._marks.clean, conditions))
+        depends = loose or not all(map(self.marks.clean, conditions))
         self.deciding += depends
         yield
         self.deciding -= depends
@@ -103,14 +102,14 @@ class ScriptWalk(ABC):
 
     def judge_columns(self, node: Node, place: Node) -> None:
         """Single values that become a column, and labels that are made of data."""
-        if self._marks.spreads(node):
+        if self.marks.spreads(node):
             self.spreads.append(place)
-        if self._marks.labels(node):
+        if self.marks.labels(node):
             self.review(place, "label", "a label derives from data, and safe functions show labels")
 
     def note_shown(self, place: Node, shown: Iterable[Node]) -> None:
         """Note where a safe form is given single values."""
-        if any(self._marks.has(one, SINGLE) for one in shown):
+        if any(self.marks.has(one, SINGLE) for one in shown):
             self.spreads.append(place)
 
     def judge_shown(self, *, shown: bool) -> None:
@@ -120,7 +119,7 @@ class ScriptWalk(ABC):
         """
         reported: set[str] = set()
         moot = self.notes.taken_out()
-        picked = self._marks.names_with(SINGLE)
+        picked = self.marks.names_with(SINGLE)
         for node in self.spreads if shown else ():
             if moot(node.span):
                 continue
