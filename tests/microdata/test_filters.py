@@ -48,6 +48,26 @@ def test_a_record_passes_when_the_condition_is_true(text, rows):
     assert passing(text) == rows
 
 
+@for_all_rows(
+    "text",
+    [
+        "a == 'x'", "not a == 'x'", "'x' < a", "a != 'x' and b != 'y'", "a in ('x', 'y') and b >= 'y'",
+        "a not in ['x'] or not (b == 'y' and a <= 'y')", "'w' <= a < 'y' or b == 'z'",
+    ],
+)  # fmt: skip
+def test_conditions_on_texts_alone_are_the_same_without_an_expression(text):
+    values = ["x", "y", "z", None]
+    frame = pl.DataFrame({"a": values * 4, "b": [value for value in values for _ in range(4)]})
+    found = parse_filter(text).among_texts(frame.to_dict())
+    assert found.arg_true().to_list() == passing(text, frame)
+
+
+@for_all_rows("text", ["a is null", "n == 1", "n == 'x'", "a == 'x' and n > 1", "t", "a == 1"])
+def test_what_is_not_about_texts_alone_needs_an_expression(text):
+    frame = pl.DataFrame({"a": ["x"], "n": [1], "t": [True]})
+    assert parse_filter(text).among_texts(frame.to_dict()) is None
+
+
 def test_columns_are_known_before_data_are():
     text = "18 <= age < 65 and `marital status` is not null or at.work"
     assert parse_filter(text).columns == {"age", "marital status", "at.work"}

@@ -19,6 +19,7 @@ from discreet.errors import FilterError, Problem, raise_all
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import polars as pl
 
 _NAMES = re.compile(r"`([^`]+)`|([^\W\d]\w*)")
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
@@ -143,6 +144,21 @@ class Filter:
         expression: nw.Expr = self.built(_NarwhalsTerms(schema or {}))
         return expression
 
+    def among_texts(self, columns: Mapping[str, pl.Series]) -> pl.Series | None:
+        """Which rows pass, where all is about texts; None where it is not.
+
+        Of few rows this is many times as fast as an expression.
+        """
+        import polars as pl
+
+        literals = self.literals
+        if not literals or not all(isinstance(value, str) for value in literals):
+            return None
+        if any(columns[name].dtype != pl.String for name in self.columns):
+            return None
+        passed: pl.Series = self.built(_TextTerms(columns))
+        return passed.fill_null(False) if passed.null_count() else passed
+
     def built(self, terms: FilterTerms) -> Any:
         """The filter as an expression of any engine."""
         return self._build(self._tree, terms)
@@ -225,6 +241,23 @@ class _NarwhalsTerms:
 
     def within(self, term: Any, values: list[Any]) -> Any:
         return _within(term, values)
+
+
+@dataclass(frozen=True)
+class _TextTerms:
+    columns: Mapping[str, pl.Series]
+
+    def column(self, name: str) -> Any:
+        return self.columns[name]
+
+    def literal(self, value: Any) -> Any:
+        return value
+
+    def missing(self, term: Any) -> Any:
+        return term.is_null()
+
+    def within(self, term: Any, values: list[Any]) -> Any:
+        return term.is_in(values)
 
 
 @lru_cache(_OFTEN)

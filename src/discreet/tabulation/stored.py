@@ -213,6 +213,8 @@ class _StorePass:
         return _Condition(part, columns, self._mask(part, frame))
 
     def _mask(self, part: Filter, frame: pl.DataFrame) -> BoolArray:
+        if (texts := part.among_texts(frame.to_dict())) is not None:
+            return texts.to_numpy()
         passed = np.zeros(frame.height, dtype=np.bool_)
         passed[chosen_records(frame, part.to_narwhals(self.store.plan().collect_schema()))] = True
         return passed
