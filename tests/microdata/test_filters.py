@@ -51,7 +51,8 @@ def test_a_record_passes_when_the_condition_is_true(text, rows):
 @for_all_rows(
     "text",
     [
-        "a == 'x'", "not a == 'x'", "'x' < a", "a != 'x' and b != 'y'", "a in ('x', 'y') and b >= 'y'",
+        "a == 'x'", "not a == 'x'", "'x' < a", "a != 'x' and b != 'y'",
+        "a in ('x', 'y') and b >= 'y'",
         "a not in ['x'] or not (b == 'y' and a <= 'y')", "'w' <= a < 'y' or b == 'z'",
     ],
 )  # fmt: skip
