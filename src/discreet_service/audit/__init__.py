@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from .query_log import LogMode as LogMode
     from .query_log import LogVerdict as LogVerdict
     from .query_log import QueryLog as QueryLog
+    from .query_log import shown_query as shown_query
     from .trail import AuditTrail as AuditTrail
     from .trail import SignedHead as SignedHead
     from .trail import TrailVerdict as TrailVerdict
+    from .trail import shown_entry as shown_entry
     from .trail import utc as utc
 
 lazy_face(__name__)

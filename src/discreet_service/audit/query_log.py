@@ -7,7 +7,6 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +16,7 @@ from discreet_service.audit.kinds import AuditKind, FactValue, shown_text
 from discreet_service.audit.trail import AuditTrail, utc
 from discreet_service.database import (
     QUERY_LOG,
+    RowPage,
     ServiceDatabase,
     Statement,
     equal_to,
@@ -45,41 +45,10 @@ class LogVerdict(StrEnum):
     refused = "refused"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoggedQuery:
-    """One row of the log."""
-
-    id: int  # Its number
-    at: int  # When, in milliseconds
-    principal: str  # Who asked; a pseudonym after some time
-    caller_key: str  # The visible part of the key that asked
-    mode: str  # One of `LogMode`
-    dataset: str  # The data set; empty where callers hand in cells
-    version: str
-    query: str  # The canonical query as JSON
-    digest: str
-    parameters: str  # Digest of the parameter set
-    verdict: str  # One of `LogVerdict`
-    rules: str  # Names of the rules that refused or warned, as JSON
-    cells: int  # How many cells were given out, or asked for
-    milliseconds: int  # How long it took
-    cache_hit: bool  # Whether the answer was there already
-    bytes: int  # How large it was
-    pseudonymised: bool  # Whether names were taken out
-
-    def told(self) -> dict[str, Any]:
-        """The row as it is shown."""
-        found = {name: getattr(self, name) for name in self.__slots__}
-        parsed = {"query": json.loads(self.query), "rules": json.loads(self.rules)}
-        return {**found, **parsed, "at": utc(self.at)}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LogPage:
-    """Some rows, the newest first."""
-
-    rows: tuple[LoggedQuery, ...]
-    cursor: int | None  # Where the next page begins; None after the last
+def shown_query(row: sa.Row[Any]) -> dict[str, Any]:
+    """A row of the log as it is shown."""
+    parsed = {"query": json.loads(row.query), "rules": json.loads(row.rules)}
+    return {**row._asdict(), **parsed, "at": utc(row.at)}
 
 
 class QueryLog:
@@ -146,16 +115,13 @@ class QueryLog:
         until: int | None = None,
         cursor: int | None = None,
         size: int = 100,
-    ) -> LogPage:
+    ) -> RowPage:
         """Rows, the newest first."""
         equal = {"principal": principal, "dataset": dataset, "digest": digest}
         equal["verdict"] = verdict.value if verdict else ""
         with self._database.reading() as connection:
-            rows, onward = newest_rows(
-                connection, QUERY_LOG, QUERY_LOG.c.id, equal,
-                since=since, until=until, cursor=cursor, size=size,
-            )  # fmt: skip
-        return LogPage(rows=tuple(LoggedQuery(**row._asdict()) for row in rows), cursor=onward)
+            return newest_rows(connection, QUERY_LOG, QUERY_LOG.c.id, equal,
+                               since=since, until=until, cursor=cursor, size=size)  # fmt: skip
 
     def pseudonym(self, name: str) -> str:
         """What stands for a name after some time: always the same, and without the key no name."""

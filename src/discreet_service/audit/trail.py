@@ -24,6 +24,7 @@ from discreet_service.audit.kinds import AuditKind, FactValue, facts_text, shown
 from discreet_service.database import (
     AUDIT_ENTRIES,
     AUDIT_HEADS,
+    RowPage,
     ServiceDatabase,
     insert_row,
     newest_rows,
@@ -112,32 +113,14 @@ _BATCH = 5_000
 _MOST_TOLD = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AuditEntry:
-    """One entry of the trail."""
-
-    seq: int  # Its number, from 1 without gaps
-    at: int  # When, in milliseconds
-    kind: str  # What happened
-    person: str  # Who did it
-    about: str  # What, or whom, it is about
-    facts: str  # Further facts as JSON
-    previous: str  # Digest of the entry before
-    digest: str
-
-    def told(self) -> dict[str, Any]:
-        """The entry as it is shown and exported."""
-        shown = {name: getattr(self, name) for name in self.__slots__}
-        times = {"at": utc(self.at), "milliseconds": self.at}
-        return {"seq": self.seq, **times, **shown, **times, "facts": json.loads(self.facts)}
+#: The columns of an entry: all but the last are sealed in it.
+_COLUMNS = tuple(column.name for column in AUDIT_ENTRIES.c)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AuditPage:
-    """Some entries, the newest first."""
-
-    entries: tuple[AuditEntry, ...]
-    cursor: int | None  # Where the next page begins; None after the last
+def shown_entry(row: sa.Row[Any]) -> dict[str, Any]:
+    """An entry as it is shown and exported."""
+    times = {"at": utc(row.at), "milliseconds": row.at}
+    return {"seq": row.seq, **times, **row._asdict(), **times, "facts": json.loads(row.facts)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,9 +152,7 @@ class AuditTrail:
     ...     database.lay_out()
     ...     trail = AuditTrail(database, bytes(32), lambda: 0)
     ...     with database.writing() as connection:
-    ...         entry = trail.append(
-    ...             connection, kind=AuditKind.login, person="anna", facts={"method": "oidc"}
-    ...         )
+    ...         trail.append(connection, AuditKind.login, person="anna", facts={"method": "oidc"})
     ...     trail.verify().whole
     ...     database.close()
     True
@@ -187,7 +168,7 @@ class AuditTrail:
         person: str,
         about: str = "",
         facts: Mapping[str, FactValue] | None = None,
-    ) -> AuditEntry:
+    ) -> None:
         """Write an act down; it stands there if the transaction ends well, as the act does."""
         name = plain_name(shown_text(person, "person"))
         place = shown_text(about, "about", _LONGEST_ABOUT)
@@ -195,11 +176,8 @@ class AuditTrail:
         self._database.serialise(connection)
         last, previous = _head(connection)
         parts = (last + 1, self._clock(), kind.value, name, place, text, previous)
-        sealed: tuple[Any, ...] = (*parts, _seal(self._key, parts))
-        entry = AuditEntry(**dict(zip(AuditEntry.__slots__, sealed, strict=True)))
-        values = {name: getattr(entry, name) for name in entry.__slots__}
-        insert_row(connection, AUDIT_ENTRIES, **values)
-        return entry
+        sealed = (*parts, _seal(self._key, parts))
+        insert_row(connection, AUDIT_ENTRIES, **dict(zip(_COLUMNS, sealed, strict=True)))
 
     def head(self) -> tuple[int, str]:
         """Number and digest of the last entry."""
@@ -235,9 +213,9 @@ class AuditTrail:
             known = [*heads, *(SignedHead(**row._asdict()) for row in kept)]
             expected = {head.seq: START if head.seq == 0 else "" for head in known}
             seq, previous = 0, START
-            frame = sa.select(*(AUDIT_ENTRIES.c[name] for name in AuditEntry.__slots__))
-            frame = frame.order_by(AUDIT_ENTRIES.c.seq).execution_options(yield_per=_BATCH)
-            for row in map(tuple, connection.execute(frame)):
+            frame = sa.select(AUDIT_ENTRIES).order_by(AUDIT_ENTRIES.c.seq)
+            entries = connection.execute(frame.execution_options(yield_per=_BATCH))
+            for row in map(tuple, entries):
                 seq += 1
                 if row[0] != seq:
                     problems.append(f"entry {seq}: missing or out of order")
@@ -272,15 +250,12 @@ class AuditTrail:
         until: int | None = None,
         cursor: int | None = None,
         size: int = 100,
-    ) -> AuditPage:
+    ) -> RowPage:
         """Entries, the newest first."""
         equal = {"kind": kind and kind.value, "person": person, "about": about}
         with self._database.reading() as connection:
-            rows, onward = newest_rows(
-                connection, AUDIT_ENTRIES, AUDIT_ENTRIES.c.seq, equal,
-                since=since, until=until, cursor=cursor, size=size,
-            )  # fmt: skip
-        return AuditPage(entries=tuple(AuditEntry(**row._asdict()) for row in rows), cursor=onward)
+            return newest_rows(connection, AUDIT_ENTRIES, AUDIT_ENTRIES.c.seq, equal,
+                               since=since, until=until, cursor=cursor, size=size)  # fmt: skip
 
     def export(self) -> Iterator[str]:
         """The trail up to now as lines of JSON, in ASCII, oldest first."""
@@ -296,7 +271,7 @@ class AuditTrail:
             if not rows:
                 return
             for row in rows:
-                yield json.dumps(AuditEntry(**row._asdict()).told()) + "\n"
+                yield json.dumps(shown_entry(row)) + "\n"
             done = rows[-1].seq
 
 

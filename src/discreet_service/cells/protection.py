@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -80,12 +79,8 @@ class ParameterRequest(Settings):
         return purpose in ("figures", "parts") or (purpose == "counts" and table)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class WatchedCells:
-    """Counts and keys of a call, for the watch over odd patterns. CONFIDENTIAL."""
-
-    count: IntArray
-    key: IntArray
+#: Counts and keys of a call, for the watch over odd patterns. CONFIDENTIAL.
+WatchedCells = tuple[IntArray, IntArray]
 
 
 def protect_cells(
@@ -127,7 +122,7 @@ def _protected_counts(
                                        decimals=rules.decimals)  # fmt: skip
     decimals = 0 if weight is None else rules.decimals
     protected = ProtectedCells(value=value, status=status, decimals=decimals)
-    return protected, WatchedCells(count=count, key=key)
+    return protected, (count, key)
 
 
 def _official(columns: HandedColumns, parameters: Parameters) -> BoolArray:
@@ -222,7 +217,7 @@ def _protected_values(
         decimals=pieces[0][2].figure_decimals(),
         notes=pieces[0][2].notes,
     )
-    return protected, WatchedCells(count=count, key=key)
+    return protected, (count, key)
 
 
 @lru_cache(maxsize=1)
@@ -305,4 +300,4 @@ def _watched(columns: HandedColumns, parameters: Parameters, n: str, cell_key: s
         key = columns.whole(cell_key, parameters.grid.size)
         if len(columns.problems) == before:
             columns.contradictions(count, key, parameters.grid, cell_key)
-    return WatchedCells(count=count, key=key)
+    return (count, key)

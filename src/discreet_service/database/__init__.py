@@ -11,6 +11,7 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .batches import Statement as Statement
     from .batches import WriteBatch as WriteBatch
+    from .connections import RowPage as RowPage
     from .connections import ServiceDatabase as ServiceDatabase
     from .connections import change_rows as change_rows
     from .connections import drop_rows as drop_rows

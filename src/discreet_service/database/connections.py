@@ -8,13 +8,13 @@ import os
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -406,6 +406,13 @@ def row_of(connection: sa.Connection, table: sa.Table, /, **equal: Any) -> sa.Ro
     return connection.execute(sa.select(table).where(*equal_to(table, **equal))).first()
 
 
+class RowPage(NamedTuple):
+    """Some rows, the newest first."""
+
+    rows: tuple[sa.Row[Any], ...]
+    cursor: int | None  # Where the next page begins; None after the last
+
+
 def newest_rows(
     connection: sa.Connection,
     table: sa.Table,
@@ -416,11 +423,8 @@ def newest_rows(
     until: int | None,
     cursor: int | None,
     size: int,
-) -> tuple[Sequence[sa.Row[Any]], int | None]:
-    """Rows with these values (empty ones do not matter), the newest first.
-
-    And the number from which the next page goes on; None after the last.
-    """
+) -> RowPage:
+    """Rows with these values (empty ones do not matter), the newest first."""
     conditions = [
         *equal_to(table, **{name: value for name, value in equal.items() if value}),
         *([table.c.at >= since] if since is not None else []),
@@ -429,8 +433,8 @@ def newest_rows(
     ]
     size = max(1, min(size, _MOST_PER_PAGE))
     order = sa.select(table).where(*conditions).order_by(number.desc()).limit(size + 1)
-    rows = connection.execute(order).all()
-    return rows[:size], rows[size - 1]._mapping[number] if rows[size:] else None
+    rows = tuple(connection.execute(order))
+    return RowPage(rows[:size], rows[size - 1]._mapping[number] if rows[size:] else None)
 
 
 def insert_row(connection: sa.Connection, table: sa.Table, /, **values: Any) -> None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .kinds import kind_of as kind_of
     from .queue import JobQueue as JobQueue
     from .records import Job as Job
-    from .records import JobEvent as JobEvent
     from .records import JobState as JobState
+    from .records import shown_event as shown_event
     from .retention import upkeep as upkeep
     from .retention import verify_trail as verify_trail
     from .worker import work as work

@@ -28,11 +28,10 @@ from discreet_service.database import (
     change_rows,
     equal_to,
     insert_row,
-    record_of,
     row_of,
 )
 from discreet_service.jobs.context import FinishedFile, JobInputs
-from discreet_service.jobs.records import Job, JobEvent, JobPage, JobState
+from discreet_service.jobs.records import Job, JobPage, JobState
 from discreet_service.problems import ServiceError, problem_document
 
 #: The usual priority; lower ones are done first.
@@ -163,13 +162,12 @@ class JobQueue:
         more = f"{jobs[-1].created_at}-{jobs[-1].id}" if rows[size:] else ""
         return JobPage(jobs=jobs, cursor=more)
 
-    def events(self, number: str, after: int = 0) -> tuple[JobEvent, ...]:
-        """What happened to a job, in order."""
+    def events(self, number: str, after: int = 0) -> Sequence[sa.Row[Any]]:
+        """What happened to a job, in order: states, "progress" and "retried"."""
         columns = JOB_EVENTS.c
         asked = sa.select(JOB_EVENTS).where(columns.job == number, columns.seq > after)
         with self._database.reading() as connection:
-            rows = connection.execute(asked.order_by(columns.seq).limit(1000)).all()
-        return tuple(record_of(JobEvent, row) for row in rows)
+            return connection.execute(asked.order_by(columns.seq).limit(1000)).all()
 
     def result(self, number: str, owner: str | None) -> tuple[Job, Path]:
         """A job that is done, and the file of its result."""

@@ -100,18 +100,9 @@ class Job:
         return found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JobEvent:
-    """What happened to a job."""
-
-    seq: int  # Its number, from 1
-    at: int  # When, in milliseconds
-    kind: str  # What happened: a state, "progress" or "retried"
-    facts: str  # Further facts as JSON
-
-    def told(self) -> dict[str, Any]:
-        """What the owner of the job is told."""
-        return {"seq": self.seq, "at": utc(self.at), "event": self.kind, **json.loads(self.facts)}
+def shown_event(row: sa.Row[Any]) -> dict[str, Any]:
+    """What the owner of a job is told of something that happened to it."""
+    return {"seq": row.seq, "at": utc(row.at), "event": row.kind, **json.loads(row.facts)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

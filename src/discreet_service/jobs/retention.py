@@ -89,7 +89,7 @@ def upkeep(service: Any, look: float = _LOOK) -> Iterator[None]:
 
 def show_chain(service: Any) -> None:
     """Tell metrics how the last verification of the trail ended, whichever process did it."""
-    for entry in service.trail.search(kind=AuditKind.trail_verified, size=1).entries:
+    for entry in service.trail.search(kind=AuditKind.trail_verified, size=1).rows:
         service.metrics.chain.set(json.loads(entry.facts).get("whole") is True)
 
 

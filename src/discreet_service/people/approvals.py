@@ -189,11 +189,8 @@ class Approvals:
         self, connection: sa.Connection, number: str, principal: Principal, *, digest: str
     ) -> Proposal:
         """Agree as the second person, and do it."""
-        found = self._to_decide(connection, number)
-        _check_may(principal, KINDS[found.kind].approve, found.dataset)
-        if same_person(found.proposer, principal.name):
-            what, hint = "you cannot approve your own proposal", "ask another person"
-            raise ServiceError(what, "second-person", hint=hint)
+        own = "you cannot approve your own proposal", "ask another person"
+        found = self._for_second_person(connection, number, principal, *own)
         proposer = row_of(connection, USERS, look=look_of(found.proposer))
         if proposer is not None and proposer.disabled:
             what, hint = "the proposer is disabled", "propose it again"
@@ -215,11 +212,8 @@ class Approvals:
         self, connection: sa.Connection, number: str, principal: Principal, reason: str
     ) -> Proposal:
         """Say no as the second person."""
-        found = self._to_decide(connection, number)
-        _check_may(principal, KINDS[found.kind].approve, found.dataset)
-        if same_person(found.proposer, principal.name):
-            what, hint = "you cannot decide on your own proposal", "withdraw it"
-            raise ServiceError(what, "second-person", hint=hint)
+        own = "you cannot decide on your own proposal", "withdraw it"
+        found = self._for_second_person(connection, number, principal, *own)
         why = _checked_reason(reason)
         self._decide(connection, found, ProposalState.rejected, principal.name, why)
         self._write_down(connection, AuditKind.rejected, principal.name, found, reason=why)
@@ -267,14 +261,11 @@ class Approvals:
         principal: Principal,
         state: ProposalState | None = None,
         before: int | None = None,
-        kind: ProposalKind | None = None,
     ) -> tuple[Proposal, ...]:
         """The proposals that somebody may see, the newest first, 200 at a time."""
         order = sa.select(PROPOSALS).order_by(PROPOSALS.c.proposed_at.desc(), PROPOSALS.c.id)
         if state is not None:
             order = order.where(PROPOSALS.c.state == state.value)
-        if kind is not None:
-            order = order.where(PROPOSALS.c.kind == kind.value)
         if before is not None:
             order = order.where(PROPOSALS.c.proposed_at < before)
         with self._database.reading() as connection:
@@ -288,6 +279,15 @@ class Approvals:
             raise ServiceError("this proposal has expired", "conflict", "id", "propose it again")
         if found.state is not ProposalState.open:
             raise ServiceError(f"this proposal is already {found.state}", "conflict", "id")
+        return found
+
+    def _for_second_person(
+        self, connection: sa.Connection, number: str, principal: Principal, own: str, hint: str
+    ) -> Proposal:
+        found = self._to_decide(connection, number)
+        _check_may(principal, KINDS[found.kind].approve, found.dataset)
+        if same_person(found.proposer, principal.name):
+            raise ServiceError(own, "second-person", hint=hint)
         return found
 
     def _decide(

@@ -4,6 +4,7 @@ contents are shown to those who may see them, and not kept.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -291,7 +292,7 @@ def refusal_parts(
         PageTable(("rule", "outcome", "explanation"), rules, "rule-table", "rules"),
     ]
     if logged:
-        query = _asked(visit.service, logged[0].told()["query"], visit.language)
+        query = _asked(visit.service, json.loads(logged[0].query), visit.language)
         rows = [(name, spoken[f"part_{place}"], levels or "–", codes or spoken["all_codes"])
                 for place, name, levels, codes in query]  # fmt: skip
         columns = ("variable", "part", "level", "codes")

@@ -23,15 +23,47 @@ def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
     >>> query.by[0].level, query.where[0].codes, query.totals
     (['1'], ['Y15-29'], 'none')
     """
-    reader = _AddressReader()
-    if len(parameters) > _MOST:
-        reader.problems.append(Problem("too many parameters", ""))
+    problems = [Problem("too many parameters", "")] if len(parameters) > _MOST else []
     grouped: dict[str, list[str]] = {}
     for name, value in parameters[:_MOST]:
         grouped.setdefault(name, []).append(value)
+    query: dict[str, Any] = {}
+    spanning: dict[str, dict[str, Any]] = {}
+    asides: list[tuple[str, str, list[str]]] = []
     for name, values in grouped.items():
-        reader.read(name, values)
-    return read_query(reader.document())
+        prefix, dot, variable = name.partition(".")
+        if name == "by":
+            for item in _items(values):
+                of, _, level = item.partition(":")
+                entry = spanning.setdefault(of, {"variable": of})
+                if level:
+                    entry.setdefault("level", []).append(level)
+        elif name == "measures":
+            query["measures"] = [_measure(item) for item in _items(values)]
+        elif name == "totals":
+            items = _items(values)
+            query["totals"] = items[0] if items in (["all"], ["none"]) else items
+        elif name in _SINGLE:
+            if len(values) > 1:
+                problems.append(Problem("given twice", name))
+            query[name] = values[0]
+        elif dot and variable and prefix in _PREFIXES:
+            asides.append((prefix, variable, _items(values)))
+        else:
+            hint = nearest(name[:60], _KNOWN)
+            problems.append(Problem("unknown parameter", name[:60], hint))
+    conditions = []
+    for prefix, variable, items in asides:
+        if prefix == "where":
+            conditions.append({"variable": variable, "codes": items})
+        elif variable in spanning:
+            spanning[variable][prefix] = items
+        else:
+            what, where = "the variable is not in by", f"{prefix}.{variable}"[:60]
+            problems.append(Problem(what, where))
+    if problems:
+        raise refused(problems)
+    return read_query({**query, "by": list(spanning.values()), "where": conditions})
 
 
 def address_of(query: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -66,53 +98,6 @@ def address_of(query: Mapping[str, Any]) -> list[tuple[str, str]]:
     totals = query.get("totals", ())
     found += [("totals", one) for one in ([totals] if isinstance(totals, str) else totals)]
     return found + asides
-
-
-class _AddressReader:
-    """Puts parameters in the places that they have in a body."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-        self.plain: dict[str, Any] = {}
-        self.spanning: dict[str, dict[str, Any]] = {}
-        self.asides: list[tuple[str, str, list[str]]] = []
-
-    def read(self, name: str, values: Sequence[str]) -> None:
-        prefix, dot, variable = name.partition(".")
-        if name == "by":
-            for item in _items(values):
-                spanning, _, level = item.partition(":")
-                entry = self.spanning.setdefault(spanning, {"variable": spanning})
-                if level:
-                    entry.setdefault("level", []).append(level)
-        elif name == "measures":
-            self.plain["measures"] = [_measure(item) for item in _items(values)]
-        elif name == "totals":
-            items = _items(values)
-            self.plain["totals"] = items[0] if items in (["all"], ["none"]) else items
-        elif name in _SINGLE:
-            if len(values) > 1:
-                self.problems.append(Problem("given twice", name))
-            self.plain[name] = values[0]
-        elif dot and variable and prefix in _PREFIXES:
-            self.asides.append((prefix, variable, _items(values)))
-        else:
-            hint = nearest(name[:60], _KNOWN)
-            self.problems.append(Problem("unknown parameter", name[:60], hint))
-
-    def document(self) -> dict[str, Any]:
-        conditions = []
-        for prefix, variable, items in self.asides:
-            if prefix == "where":
-                conditions.append({"variable": variable, "codes": items})
-            elif variable in self.spanning:
-                self.spanning[variable][prefix] = items
-            else:
-                message = "the variable is not in by"
-                self.problems.append(Problem(message, f"{prefix}.{variable}"[:60]))
-        if self.problems:
-            raise refused(self.problems)
-        return {**self.plain, "by": list(self.spanning.values()), "where": conditions}
 
 
 def _items(values: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, Field
 
-from discreet_service.audit import AuditKind, LogVerdict, SignedHead
+from discreet_service.audit import AuditKind, LogVerdict, SignedHead, shown_entry, shown_query
 from discreet_service.jobs import verify_trail
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
@@ -85,7 +85,7 @@ class LogSearch(_TrailSearch):
 def search_audit(visit: AuditReader, wanted: Annotated[AuditSearch, Query()]) -> dict[str, Any]:
     """Entries of the trail, the newest first."""
     page = visit.service.trail.search(**wanted.terms())
-    return {"entries": [entry.told() for entry in page.entries], "next": page.cursor}
+    return {"entries": [shown_entry(row) for row in page.rows], "next": page.cursor}
 
 
 @router.get("/audit:verify")
@@ -133,4 +133,4 @@ def search_log(visit: LogReader, wanted: Annotated[LogSearch, Query()]) -> dict[
         # Whoever looks up people leaves a trace; the next pages belong to the first.
         facts = {"principal": wanted.principal, "dataset": wanted.dataset}
         visit.note(AuditKind.log_read, facts={**facts, "rows": len(page.rows)})
-    return {"rows": [row.told() for row in page.rows], "next": page.cursor}
+    return {"rows": [shown_query(row) for row in page.rows], "next": page.cursor}

@@ -117,3 +117,19 @@ class BodyGate:
 
 def _busy() -> ServiceError:
     return ServiceError("too many requests in progress", "overloaded", retry_after=2)
+
+
+def raw_body(media: str = "application/octet-stream", form: str = "binary") -> dict[str, Any]:
+    """How an endpoint is described that takes a body as it is."""
+    schema = {"type": "string"} | ({"format": form} if form else {})
+    return {"requestBody": {"required": True, "content": {media: {"schema": schema}}}}
+
+
+async def read_small(request: Request, most: int, too_large: str) -> bytes:
+    """A body as it is, up to a number of bytes."""
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > most:
+            raise ServiceError(too_large, "too-large", limit=most)
+    return bytes(content)

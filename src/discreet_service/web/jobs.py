@@ -17,7 +17,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field
 
-from discreet_service.jobs import Job, JobQueue, JobState, checked_request, kind_of
+from discreet_service.jobs import Job, JobQueue, JobState, checked_request, kind_of, shown_event
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import (
@@ -192,7 +192,7 @@ async def _event_lines(queue: JobQueue, job: str, owner: str, after: int) -> Asy
                 return
             for event in events:
                 spoken, after = now(), event.seq
-                said = json.dumps(event.told())
+                said = json.dumps(shown_event(event))
                 yield f"id: {event.seq}\nevent: {event.kind}\ndata: {said}\n\n"
             if found.state.final:
                 return

@@ -145,17 +145,15 @@ def _add_parameter_call(purpose: Purpose, name: str, summary: str) -> None:
                 visit.headers.get("accept", "*/*"),
                 table=options.is_table(purpose),
             )
-            output, cells = protect_cells(parameters, handed.frame, options, purpose, form)
+            output, (count, key) = protect_cells(parameters, handed.frame, options, purpose, form)
             service.metrics.stages.labels(stage="protect").observe(time.perf_counter() - start)
             service.metrics.cells.labels(mode="cells").inc(handed.frame.height)
-            alarms = service.key_watch.watch(
-                caller.name, used.subject, cells.count, cells.key, parameters.grid
-            )
+            alarms = service.key_watch.watch(caller.name, used.subject, count, key, parameters.grid)
             for alarm in alarms:
                 service.metrics.alerts.labels(kind=alarm).inc()
                 log_event("alarm", kind=alarm)
             digest = hmac.new(service.key_for("cells"), digestmod="sha256")
-            for column in (cells.count, cells.key):
+            for column in (count, key):
                 digest.update(np.ascontiguousarray(column).data)
             service.query_log.append(
                 principal=caller.name,
@@ -166,7 +164,7 @@ def _add_parameter_call(purpose: Purpose, name: str, summary: str) -> None:
                 digest=digest.hexdigest(),
                 parameters=used.digest,
                 rules=[f"alarm:{alarm}" for alarm in alarms],
-                cells=len(cells.count),
+                cells=len(count),
                 milliseconds=int((time.perf_counter() - start) * 1000),
                 bytes=len(output.content or b""),
             )

@@ -13,6 +13,7 @@ from discreet_service.parameter_sets import ParameterSet
 from discreet_service.people import ProposalKind
 from discreet_service.permissions import Permission
 from discreet_service.web.access import Visit, visit_with
+from discreet_service.web.body_gate import raw_body
 
 router = APIRouter(prefix="/api/v1/parameter-sets", tags=["parameter sets"])
 
@@ -48,15 +49,7 @@ async def _body(request: Request) -> bytes:
     return await request.body()
 
 
-_PACKAGE: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
-
-
-@router.post("", status_code=201, openapi_extra=_PACKAGE)
+@router.post("", status_code=201, openapi_extra=raw_body())
 def import_parameter_set(
     package: Annotated[bytes, Depends(_body)], visit: _Proposer
 ) -> dict[str, Any]:

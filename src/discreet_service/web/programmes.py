@@ -37,6 +37,7 @@ from discreet_service.releases import (
 )
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, check_allowed, visit_with
+from discreet_service.web.body_gate import raw_body, read_small
 
 router = APIRouter(prefix="/api/v1/programmes", tags=["programmes"])
 
@@ -45,12 +46,7 @@ Publisher = Annotated[Visit, Depends(visit_with(Permission.releases_publish))]
 _TYPES = ("application/toml", "text/plain", "text/x-toml", "application/octet-stream", "")
 #: The file of the public report on quality.
 QUALITY = "quality.json"
-_TOML: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/toml": {"schema": {"type": "string"}}},
-    }
-}
+_TOML = raw_body("application/toml", "")
 
 
 class PublicationRequest(BaseModel, extra="forbid"):
@@ -101,12 +97,7 @@ async def _text_of(request: Request) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _TYPES:
         what, hint = "a programme must be TOML", "Content-Type: application/toml"
         raise ServiceError(what, "unsupported-media-type", "content-type", hint)
-    text = bytearray()
-    async for piece in request.stream():
-        text += piece
-        if len(text) > LARGEST:
-            raise ServiceError("the programme is too long", "too-large", limit=LARGEST)
-    return bytes(text)
+    return await read_small(request, LARGEST, "the programme is too long")
 
 
 def take_programme(visit: Visit, text: bytes) -> StoredProgramme:

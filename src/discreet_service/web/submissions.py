@@ -4,6 +4,7 @@ own; reviewers see all of one, and decide.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Depends, Query, Response
@@ -15,6 +16,7 @@ from discreet_fire.queue import OutputDecision, PartVerdict, Standing
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import Visit, visit_with
+from discreet_service.web.body_gate import raw_body, read_small
 from discreet_service.web.etags import file_response
 
 router = APIRouter(prefix="/api/v1/submissions", tags=["submissions"])
@@ -23,12 +25,6 @@ Researcher = Annotated[Visit, Depends(visit_with(Permission.outputs_submit))]
 Reviewer = Annotated[Visit, Depends(visit_with(Permission.outputs_review))]
 _Name = Annotated[str, Query(max_length=200)]
 _Text = Annotated[str, StringConstraints(max_length=2_000)]
-_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
 
 
 class OutputVerdict(BaseModel, extra="forbid"):
@@ -56,7 +52,7 @@ class ReviewAct(BaseModel, extra="forbid"):
     despite_conflicts: bool = False
 
 
-@router.post("", status_code=202, openapi_extra=_BODY)
+@router.post("", status_code=202, openapi_extra=raw_body())
 async def hand_in_submission(
     visit: Researcher,
     file: _Name,
@@ -72,23 +68,10 @@ async def hand_in_submission(
     one's own submission that was sent back, it is in its place.
     """
     most = visit.service.reviews.settings.upload_bytes
-    content = bytearray()
-    async for piece in visit.stream():
-        content += piece
-        if len(content) > most:
-            raise ServiceError("larger than the limit", "too-large", limit=most)
-    job = await run_in_threadpool(
-        lambda: visit.service.reviews.hand_in(
-            visit.principal,
-            bytes(content),
-            file=file,
-            main=main,
-            project=project,
-            data=data,
-            log=log,
-            replaces=replaces,
-        )
-    )
+    content = await read_small(visit, most, "larger than the limit")
+    names = {"file": file, "main": main, "project": project, "data": data, "log": log}
+    hand_in = partial(visit.service.reviews.hand_in, **names, replaces=replaces)
+    job = await run_in_threadpool(hand_in, visit.principal, content)
     return JSONResponse({"job": job.id, "state": job.state.value}, status_code=202)
 
 

@@ -113,7 +113,7 @@ def test_verifying_leaves_a_trace(callers: RoleCallers, service: Service, tmp_pa
     head = service.trail.sign_head(key, tmp_path, "service")
     told = callers.ask("auditor", "GET", "/api/v1/audit:verify").json()
     assert (told["whole"], told["entries"], told["heads"]) == (True, 5, 1)
-    (entry,) = service.trail.search(kind=AuditKind.trail_verified).entries
+    (entry,) = service.trail.search(kind=AuditKind.trail_verified).rows
     assert (entry.person, json.loads(entry.facts)["whole"]) == ("auditor", True)
     assert b"discreet_audit_chain_ok 1.0" in service.metrics.page()
     kept = json.loads(next(tmp_path.glob("head-*.json")).read_text())
@@ -155,5 +155,5 @@ def test_the_log_page_by_page(callers: RoleCallers, service: Service) -> None:
     assert (len(rest["rows"]), rest["next"]) == (1, None)
     assert callers.ask("auditor", "GET", "/api/v1/log?verdict=refused").json()["rows"] == []
     # Looking somebody up is written down, once for all pages.
-    entries = service.trail.search(kind=AuditKind.log_read).entries
+    entries = service.trail.search(kind=AuditKind.log_read).rows
     assert [json.loads(entry.facts)["principal"] for entry in entries] == ["", "anna"]

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.query_log import LogMode, LogVerdict, QueryLog
+from discreet_service.audit.query_log import LogMode, LogVerdict, QueryLog, shown_query
 from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import QUERY_LOG
@@ -42,7 +42,7 @@ def ask(log: QueryLog, principal: str = "anna", **more: Any) -> None:
 def test_rows_tell_what_was_asked(log: QueryLog) -> None:
     ask(log, rules=("P1", "P7"), verdict=LogVerdict.refused, cells=12, caller_key="dsc_ab")
     (row,) = log.search().rows
-    told = row.told()
+    told = shown_query(row)
     assert (told["query"], told["rules"]) == ({"dataset": "census", "by": ["sex"]}, ["P1", "P7"])
     assert (told["verdict"], told["cells"], told["caller_key"]) == ("refused", 12, "dsc_ab")
     assert told["at"] == "2027-01-15T08:00:00.000Z"
@@ -75,7 +75,7 @@ def test_names_go_and_patterns_stay(log: QueryLog, trail: AuditTrail, set_clock:
     assert [row.principal for row in log.search(principal=log.pseudonym("bob")).rows] == [old[1]]
     # A second time there is nothing to do, and nothing to write down.
     assert log.pseudonymise(set_clock() - 90 * DAY, trail, "system") == 0
-    entries = trail.search(kind=AuditKind.log_pseudonymised).entries
+    entries = trail.search(kind=AuditKind.log_pseudonymised).rows
     assert [json.loads(entry.facts)["rows"] for entry in entries] == [3]
 
 

@@ -331,15 +331,15 @@ def test_search_goes_page_by_page(
     write(5)
     write(2, person="bob", about="labour")
     page = trail.search(person="anna", size=3)
-    assert [entry.seq for entry in page.entries] == [5, 4, 3]
+    assert [entry.seq for entry in page.rows] == [5, 4, 3]
     page = trail.search(person="anna", size=3, cursor=page.cursor)
-    assert ([entry.seq for entry in page.entries], page.cursor) == ([2, 1], None)
-    assert [entry.seq for entry in trail.search(about="labour").entries] == [7, 6]
-    assert trail.search(kind=AuditKind.login).entries == ()
+    assert ([entry.seq for entry in page.rows], page.cursor) == ([2, 1], None)
+    assert [entry.seq for entry in trail.search(about="labour").rows] == [7, 6]
+    assert trail.search(kind=AuditKind.login).rows == ()
     now = set_clock()  # type: ignore[operator]
-    assert len(trail.search(since=now).entries) == 7
-    assert trail.search(until=now).entries == ()
-    assert trail.search(person="' OR 1=1 --").entries == ()
+    assert len(trail.search(since=now).rows) == 7
+    assert trail.search(until=now).rows == ()
+    assert trail.search(person="' OR 1=1 --").rows == ()
 
 
 def test_writers_at_once_leave_no_gap(

@@ -79,7 +79,7 @@ def test_a_job_from_its_beginning_to_its_end(
     assert (done.progress, done.media_type, done.result_bytes) == (100, "text/csv", 6)
     assert kinds_of_events(jobs, job) == ["queued", "running", "progress", "done"]
     assert [event.seq for event in jobs.events(job.id, after=2)] == [3, 4]
-    (entry,) = trail.search(kind=AuditKind.job_released).entries
+    (entry,) = trail.search(kind=AuditKind.job_released).rows
     assert (entry.person, entry.about) == ("anna", job.id)
     assert done.told()["result"]["sha256"] == done.result_digest
 
@@ -119,7 +119,7 @@ def test_a_silent_worker_loses_its_job(jobs: JobQueue, set_clock: Any, trail: Au
     assert not jobs.confirm_cancel(first)
     assert jobs.finish(second, made(jobs, second, b"late"))
     assert jobs.result(first.id, "anna")[1].read_bytes() == b"late"
-    assert len(trail.search(kind=AuditKind.job_released).entries) == 1
+    assert len(trail.search(kind=AuditKind.job_released).rows) == 1
 
 
 def test_the_same_worker_is_another_one_the_second_time(jobs: JobQueue, set_clock: Any) -> None:
@@ -166,7 +166,7 @@ def test_releasing_twice_is_releasing_once(jobs: JobQueue, trail: AuditTrail) ->
     # As if the answer of the database had been lost.
     assert jobs.finish(job, file)
     assert kinds_of_events(jobs, job).count("done") == 1
-    assert len(trail.search(kind=AuditKind.job_released).entries) == 1
+    assert len(trail.search(kind=AuditKind.job_released).rows) == 1
 
 
 def test_a_release_whose_transaction_fails_is_none(
@@ -383,7 +383,7 @@ def test_many_workers_do_each_job_once(
         thread.join()
     other.close()
     assert sorted(done) == sorted(numbers)
-    assert len(trail.search(kind=AuditKind.job_released).entries) == 24
+    assert len(trail.search(kind=AuditKind.job_released).rows) == 24
     assert trail.verify().whole
     assert jobs.counts()["done"] == 24
 

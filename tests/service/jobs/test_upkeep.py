@@ -57,7 +57,7 @@ def kept(service_url: str, tmp_path: Path, clock: SetClock) -> Iterator[Service]
 
 
 def entries(service: Service, kind: AuditKind) -> int:
-    return len(service.trail.search(kind=kind).entries)
+    return len(service.trail.search(kind=kind).rows)
 
 
 def ask(service: Service) -> None:

@@ -202,9 +202,9 @@ def test_from_programme_to_release(service, anna, app):
     table = service.releases.table("people.people")
     assert table.provenance.time == "2026-12-01"
     assert release.seal.programme == "programme.toml"
-    acts = [each.kind for each in service.trail.search().entries]
+    acts = [each.kind for each in service.trail.search().rows]
     assert AuditKind.programme_uploaded.value in acts
-    (entry,) = service.trail.search(kind=AuditKind.release_published).entries
+    (entry,) = service.trail.search(kind=AuditKind.release_published).rows
     assert json.loads(entry.facts)["persons"] == ["anna", "berta"]
 
     # The same once more: nothing has changed; the word of before holds no longer.

@@ -254,7 +254,7 @@ def test_what_cannot_be_completed_is_taken_back(
         (folder / "releases" / NAME / "by-hand").write_text("mine", "utf-8")
     service = opened(folder)
     assert service.publications.settle() == [NAME]
-    (entry,) = service.trail.search(kind=AuditKind.publication_undone).entries
+    (entry,) = service.trail.search(kind=AuditKind.publication_undone).rows
     assert (entry.about, json.loads(entry.facts)["digest"]) == (NAME, seals[1])
     service.close()
     after = state(folder)
@@ -292,7 +292,7 @@ def test_a_name_that_another_has_just_taken_is_not_overwritten(folder: Path) -> 
         agreed(service, second)
     assert caught.value.code == "changed-meanwhile"
     kind = AuditKind.release_published
-    assert [each.about for each in service.trail.search(kind=kind).entries] == ["fresh"]
+    assert [each.about for each in service.trail.search(kind=kind).rows] == ["fresh"]
     service.close()
 
 

@@ -545,7 +545,7 @@ def test_publishing_says_first_what_changes_and_then_does_it(office: Office) -> 
     office.agree("petra")
     after = service.releases.release("people").identity
     assert after != before
-    entry = service.trail.search().entries[0]
+    entry = service.trail.search().rows[0]
     assert (entry.kind, entry.person, entry.about) == ("approved", "petra", entry.about)
     assert 'href="/releases/people"' in office.page(f"/programmes/{number}", "paul")
     assert "Population by region and sex" in office.page("/releases/people")

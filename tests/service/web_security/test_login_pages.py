@@ -178,7 +178,7 @@ def test_logout(served: Any) -> None:
     token = served.service.sessions.csrf_token(third.cookies["discreet"])
     third.post("/logout", data={"csrf": token, "everywhere": "true"})
     assert other.get("/account").headers["location"] == "/login"
-    told = served.service.trail.search(kind=AuditKind.logout).entries
+    told = served.service.trail.search(kind=AuditKind.logout).rows
     assert [(entry.person, json.loads(entry.facts)) for entry in told][::-1] == [
         ("anna", {"everywhere": False, "sessions": 1}),
         ("anna", {"everywhere": True, "sessions": 2}),
@@ -193,7 +193,7 @@ def test_a_logout_is_written_down_once(served: Any) -> None:
     assert sessions.log_out(cookie, trail) == 1
     assert sessions.log_out(cookie, trail) == 0
     assert sessions.log_out("made up", trail, everywhere=True) == 0
-    assert len(trail.search(kind=AuditKind.logout).entries) == 1
+    assert len(trail.search(kind=AuditKind.logout).rows) == 1
 
 
 def test_pages_of_other_sites_cannot_use_the_interface(served: Any) -> None:
