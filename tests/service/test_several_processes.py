@@ -6,15 +6,15 @@ import contextlib
 import http.client
 import os
 import signal
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from discreet_service.database import QUERY_LOG, RELEASED_TABLES
 from discreet_service.installation import LOCAL, new_key, opened
 from discreet_service.operation import ServiceMetrics
 from tests.helpers.served_process import ProcessCaller, served_process
@@ -68,12 +68,20 @@ def _listeners(port: int) -> int:
 
 
 def test_two_processes_are_one_service(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    service_url: str,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     folder = copied_demonstration(tmp_path_factory, tmp_path / "demo")
-    settings = folder / "SERVICE.toml"
+    settings, place = folder / "SERVICE.toml", folder / "database.url"
+    place.touch(0o600)
+    place.write_text(service_url)
+    settings.write_text(f'database_file = "{place.name}"\n{settings.read_text()}')
+    with opened(settings) as service:
+        service.datasets.publish("census", "2022-1", "paul")
     key, number = (told := new_key(settings, "load", ["requester"], 1))[0], str(told[1]["id"])
     contents: dict[str, set[bytes]] = {question: set() for question in _QUESTIONS}
 
@@ -110,11 +118,11 @@ def test_two_processes_are_one_service(
         assert told == {http.client.UNAUTHORIZED: 20}
     assert not _servers(first)
     assert all(len(found) == 1 for found in contents.values())
-    with closing(sqlite3.connect(folder / "service.db")) as connection:
-        (released,) = connection.execute("SELECT count(*) FROM released_tables").fetchone()
-        rows = connection.execute("SELECT verdict, count(*) FROM query_log GROUP BY 1").fetchall()
+    with opened(settings) as service, service.database.reading() as connection:
+        released = connection.execute(sa.select(RELEASED_TABLES.c.digest)).all()
+        answered = connection.execute(sa.select(QUERY_LOG.c.verdict)).scalars().all()
     # Each table counts as published once, and each answer is written down.
-    assert released == len(_QUESTIONS)
-    assert dict(rows)["answered"] >= 8 * len(_QUESTIONS)
+    assert len(released) == len(_QUESTIONS)
+    assert answered.count("answered") >= 8 * len(_QUESTIONS)
     with opened(settings) as service:
         assert service.trail.verify().whole
