@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
@@ -20,7 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from discreet_service.database.batches import BatchWriter, WriteBatch
+from discreet_service.database.batches import BatchWriter, Statement, WriteBatch
 from discreet_service.database.schema import (
     METADATA,
     SERVICE_CHANGES,
@@ -438,8 +439,17 @@ def newest_rows(
 
 
 def insert_row(connection: sa.Connection, table: sa.Table, /, **values: Any) -> None:
-    """Add a row to a table."""
-    connection.execute(sa.insert(table).values(**values))
+    """Add a row to a table; with plain values for all columns by a statement prepared once."""
+    worked_out = any(isinstance(value, sa.ClauseElement) for value in values.values())
+    if worked_out or any(one.default is not None and one.name not in values for one in table.c):
+        connection.execute(sa.insert(table).values(**values))
+    else:
+        _insertion(table, tuple(values)).change(connection, **values)
+
+
+@cache
+def _insertion(table: sa.Table, names: tuple[str, ...]) -> Statement:
+    return Statement(sa.insert(table), names)
 
 
 def change_rows(
