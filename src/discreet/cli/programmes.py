@@ -99,7 +99,7 @@ def new(
     check_saved(out)
     data = programme_keys(file, ["auto"] if read is None else read)
     draft = drafted(file, **{key: data[key] for key in data if key not in ("source", "database")})
-    asks = sys.stdin.isatty() and not (yes or as_json)
+    asks = _asks() and not (yes or as_json)
 
     def answer(question: str, likely: str) -> str:
         """The answer to a question; what is likely where nobody can be asked."""
@@ -121,6 +121,11 @@ def new(
     steps += [f"discreet protect {out} --check", f"discreet protect {out} --out release"]
     frame = "\n".join([f"A first programme is in {written}. Check it, then run:", *steps])
     show(frame, {"out": str(written), "by": spanning, "next": steps}, as_json=as_json)
+
+
+def _asks() -> bool:
+    """Whether somebody sits there who can answer."""
+    return sys.stdin.isatty()
 
 
 #: Options with another value than none, and this value.

@@ -138,7 +138,7 @@ def advise(
         )
     ((_, method),) = _matching(complete)
     row = _choices()["methods"][method]
-    columns = _likely_columns(drafted(source, **reading), by=by, value=value, id=id)
+    columns = _likely_columns(drafted(source, **reading), by, value, id)
     named = {field: columns[field] for field in row["columns"]}
     options = {"id": "--id", "value": "--value"}
     for field, column in named.items():
@@ -149,7 +149,10 @@ def advise(
     places = {"file": str(source), "stem": Path(source).stem}
     places |= {name: entry["file"] for name, entry in _choices()["files"].items()}
     fields = {name: shlex.quote(text) for name, text in (columns | places).items()}
-    fields["controls"] = " ".join(f"--controls {pair}" for pair in _pairs(columns["keys"]))
+    # The tables of two variables each that a method keeps.
+    keys = columns["keys"].split(",")
+    tables = [",".join(keys[at : at + _SPANNING]) for at in range(0, len(keys), _SPANNING)]
+    fields["controls"] = " ".join(f"--controls {shlex.quote(table)}" for table in tables)
     fields["read"] = "".join(f" --read {shlex.quote(word)}" for word in _read_words(reading))
     return Advice(
         method=method,
@@ -209,21 +212,17 @@ def _matching(answers: Mapping[str, str]) -> Iterator[tuple[Mapping[str, Sequenc
 
 
 def _likely_columns(
-    draft: Draft,
-    *,
-    by: Sequence[str],
-    value: str | None,
-    id: str | None,  # noqa: A002
+    draft: Draft, by: Sequence[str], value: str | None, named: str | None
 ) -> dict[str, str]:
     """Columns by their part in a command: those that the caller names, else the likeliest."""
-    for name in (*by, *(column for column in (value, id) if column)):
+    for name in (*by, *(column for column in (value, named) if column)):
         if name not in draft.columns:
             hint = f"columns: {', '.join(draft.columns)}"
             raise PublicationError(f"column {name!r} not found", code="columns", hint=hint)
     coded = [name for name, look in draft.columns.items() if look.codes]
     coded.sort(key=lambda name: (name not in draft.by, draft.columns[name].distinct))
     keys = list(by or coded[:_KEYS])
-    identifier = id or draft.identifier or ""
+    identifier = named or draft.identifier or ""
     return {
         "by": ",".join(by or draft.by),
         "codes": ",".join(by or coded[:_SPANNING]),
@@ -233,10 +232,3 @@ def _likely_columns(
         "identifiers": ",".join(dict.fromkeys([identifier, *draft.identifiers])),
         "value": value or next(iter(draft.values), ""),
     }
-
-
-def _pairs(keys: str) -> Iterator[str]:
-    """The tables of two variables each that a method keeps."""
-    names = keys.split(",")
-    for at in range(0, len(names), _SPANNING):
-        yield shlex.quote(",".join(names[at : at + _SPANNING]))

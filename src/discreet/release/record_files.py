@@ -56,7 +56,7 @@ def checked_table(
             f"{value}: {each['sensitive']:,} sensitive ({reasons or 'none'}){_waived(each)}."
         )
     if savings:
-        less = hide_less(_of_records(table), **options)
+        less = _savings(table, **options)
         told["hide_less"] = less.described()
         lines.append(less.text())
         if internal is not None:
@@ -66,13 +66,12 @@ def checked_table(
     return RecordResult("\n".join(lines), told)
 
 
-def _of_records(table: JudgedTable) -> RecordTable:
-    """The table, if its records are there to be tabulated anew."""
-    if isinstance(table, RecordTable):
-        return table
-    message = "--hide-less needs microdata"
-    hint = "cells have one status and cannot be judged for merged categories"
-    raise SuppressionError(message, code="option", where=table.name, hint=hint)
+def _savings(table: JudgedTable, **options: Any) -> Savings:
+    if not isinstance(table, RecordTable):
+        message = "--hide-less needs microdata"
+        hint = "cells have one status and cannot be judged for merged categories"
+        raise SuppressionError(message, code="option", where=table.name, hint=hint)
+    return hide_less(table, **options)
 
 
 def suppress_table(
@@ -94,7 +93,7 @@ def suppress_table(
     judged = table.judged()
     done = table.suppressed(judged, **options)
     systems = list(done.by_value.values())
-    less = hide_less(_of_records(table), done=(judged, done), **options) if savings else None
+    less = _savings(table, done=(judged, done), **options) if savings else None
     if internal is not None:
         _write_internal(table, done, less, Path(internal))
     if write_pattern:

@@ -7,7 +7,7 @@ by area, nothing drawn or counted again; names for their files, which say the ar
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from discreet.protection.parts import (
     place_of,
     top_areas,
 )
-from discreet.tables import CellNote, CellStatus, Dimension, ProtectedTable, Withheld, level_numbers
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Withheld, level_numbers
 
 __all__ = ["AreaCut", "area_tables", "area_words", "file_word"]
 
@@ -135,35 +135,48 @@ class AreaCut:
             status = np.concatenate([status, np.full(more, CellStatus.suppressed, dtype=np.int8)])
         hidden = bool((status == CellStatus.suppressed).any())
         kept = [note for note in table.notes if hidden or note.kind not in _HIDDEN]
+        dimensions = list(table.dimensions)
+        codes = tuple(self.areas.codes[at] for at in positions)
+        if named:
+            del dimensions[self.at]
+        else:
+            tree = Classification(
+                name=self.areas.name,
+                codes=codes,
+                parents=(-1,) + (0,) * (len(codes) - 1),
+                labels={code: {one: self.label(code, one) for one in LANGUAGES} for code in codes},
+                titles={one: self.areas.title(one) for one in LANGUAGES},
+            )
+            dimensions[self.at] = Dimension(classifications=(tree,), chosen=True)
         made = replace(
             table,
-            dimensions=self._dimensions(positions, named=named),
+            dimensions=tuple(dimensions),
             index=self._places(index, place, named=named),
             value=value,
             status=status,
             parts=None,
             suppressed_parts=frozenset(),
             notes=tuple(kept),
-            cell_notes=tuple(self._cell_notes(positions, named=named)),
+            cell_notes=tuple(
+                replace(
+                    note,
+                    codes=tuple(
+                        code for at, code in enumerate(note.codes) if not named or at != self.at
+                    ),
+                )
+                for note in table.cell_notes
+                if note.codes[self.at] in (None, *codes)
+            ),
             withheld=self._withheld(place, named=named),
         )
-        return made if top == self.areas.total else replace(made, titles=self._titles(made, top))
-
-    def _dimensions(self, positions: Sequence[int], *, named: bool) -> tuple[Dimension, ...]:
-        every = list(self.whole.dimensions)
-        if named:
-            del every[self.at]
-            return tuple(every)
-        codes = tuple(self.areas.codes[at] for at in positions)
-        tree = Classification(
-            name=self.areas.name,
-            codes=codes,
-            parents=(-1,) + (0,) * (len(codes) - 1),
-            labels={code: {item: self.label(code, item) for item in LANGUAGES} for code in codes},
-            titles={item: self.areas.title(item) for item in LANGUAGES},
-        )
-        every[self.at] = Dimension(classifications=(tree,), chosen=True)
-        return tuple(every)
+        if top == self.areas.total:
+            return made
+        titles = {}
+        for one in LANGUAGES:  # the heading, with the area that it is about
+            label = self.label(top, one)
+            area = label if label == top else f"{label} ({top})"
+            titles[one] = ": ".join(filter(None, (made.title(one), area)))
+        return replace(made, titles=titles)
 
     def _places(
         self, index: Sequence[PositionArray], place: PositionArray, *, named: bool
@@ -185,22 +198,6 @@ class AreaCut:
         unknown: BoolArray = table.absent(index, length) == CellStatus.suppressed
         unknown |= ~table.known(index, length)
         return [part[unknown] for part in index]
-
-    def _titles(self, made: ProtectedTable, top: str) -> Mapping[str, str]:
-        """The heading, with the area that it is about."""
-        found = {}
-        for item in LANGUAGES:
-            label = self.label(top, item)
-            area = label if label == top else f"{label} ({top})"
-            found[item] = ": ".join(filter(None, (made.title(item), area)))
-        return found
-
-    def _cell_notes(self, positions: Sequence[int], *, named: bool) -> Iterator[CellNote]:
-        codes = {self.areas.codes[at] for at in positions}
-        for note in self.whole.cell_notes:
-            if note.codes[self.at] in (None, *codes):
-                kept = [c for at, c in enumerate(note.codes) if not (named and at == self.at)]
-                yield replace(note, codes=tuple(kept))
 
     def _withheld(self, place: PositionArray, *, named: bool) -> Withheld | None:
         said = self.whole.withheld

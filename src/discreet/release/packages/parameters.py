@@ -334,6 +334,7 @@ def parameters_of(
     >>> parameters_of({"figures": {"bracket_above": 0.2}}, ptable)
     <Parameters: secret>
     """
+    from discreet.microdata import parse_filter
     from discreet.protection.parts import PartRules
 
     problems = [
@@ -361,7 +362,12 @@ def parameters_of(
             magnitudes[column] = Magnitude(entry, tables[column])
         else:
             problems.append(Problem("its perturbation table is missing", where))
-    official = _official(sections.get("official"), problems)
+    official = sections.get("official") or None
+    if not isinstance(official, str | None):
+        problems.append(Problem("must be a text", "official"))
+    elif official is not None and (official := official.strip() or None) is not None:
+        with _placed("official", problems):
+            parse_filter(official)
     if not problems:
         if rules.zeros == "table" and not perturbation_table.changes_zeros:
             hint = 'use zeros = "keep", or a table with such a row 0'
@@ -416,19 +422,6 @@ def checked_entry(form: type[_Form], where: str, given: Any, problems: list[Prob
             hint = f"known: {', '.join(form.names())}" if unknown else ""
             problems.append(Problem(message, place, hint))
         return form()
-
-
-def _official(given: Any, problems: list[Problem]) -> str | None:
-    if given is None or (isinstance(given, str) and not given.strip()):
-        return None
-    if not isinstance(given, str):
-        problems.append(Problem("must be a text", "official"))
-        return None
-    from discreet.microdata import parse_filter
-
-    with _placed("official", problems):
-        parse_filter(given)
-    return given.strip()
 
 
 @contextmanager

@@ -40,7 +40,6 @@ from discreet.release.programme.sources import (
     DataEntry,
     KeysEntry,
     RecordsEntry,
-    SourceEntry,
     SourceKeysEntry,
 )
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
@@ -105,30 +104,25 @@ def sources_of(document: Document) -> dict[str, RecordSource]:
     """All sources of a programme by name, the main one first."""
     data, keys = document.data or DataEntry(), document.keys or KeysEntry()
     main = main_source(data, keys, document.defaults.official)
-    others = {
-        name: RecordSource(
+    sources = {main.name: main}
+    for name, entry in document.sources.items():
+        own = entry.keys or SourceKeysEntry()
+        # What its units consist of: as stated, or where their keys come from.
+        parts = (own.inherit, tuple(own.by)) if own.inherit and own.by else None
+        if (stated := entry.consists_of) is not None:
+            parts = stated.source, tuple(stated.by)
+        other = RecordSource(
             name=name,
             main=False,
             path=("sources", name),
             records=entry,
             keys_path=("sources", name, "keys"),
-            keys=entry.keys or SourceKeysEntry(),
+            keys=own,
             official=entry.official,
-            consists_of=_consists_of(entry),
+            consists_of=parts,
         )
-        for name, entry in document.sources.items()
-    }
-    return {main.name: main, **{n: other for n, other in others.items() if n != main.name}}
-
-
-def _consists_of(entry: SourceEntry) -> tuple[str, tuple[str, ...]] | None:
-    """What the units of a source consist of: as stated, or where their keys come from."""
-    if entry.consists_of is not None:
-        return entry.consists_of.source, tuple(entry.consists_of.by)
-    keys = entry.keys
-    return (
-        None if keys is None or not keys.inherit or not keys.by else (keys.inherit, tuple(keys.by))
-    )
+        sources.setdefault(name, other)
+    return sources
 
 
 def key_line(sources: Mapping[str, RecordSource], name: str) -> list[str]:

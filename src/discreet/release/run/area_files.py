@@ -120,7 +120,9 @@ class AreaFiles:
 
     def write(self, folder: Path) -> None:
         """Write every file; all are complete when this ends."""
-        from discreet.publication import WriteOptions, is_complete, write
+        import polars as pl
+
+        from discreet.publication import WriteOptions, harmless, is_complete, write
 
         complete = self.programme.tables[self.table.name].complete
         for alike in zip(*self.files.values(), strict=True):  # one format, one language
@@ -135,7 +137,19 @@ class AreaFiles:
                     options = WriteOptions(language=language, complete=whole)
                     if self._write_lines(folder, files, table.grid_size, options):
                         break
-        self._write_listing(folder / self.listing)
+        # Code, label and file of each area, for those who look for one.
+        language, codes = self.programme.languages[0], self.cut.areas.codes
+        rows = [
+            (codes[at], self.cut.label(codes[at], language), each.file)
+            for code, files in self.files.items()
+            for at in self.groups[code]
+            for each in files
+        ]
+        frame = pl.DataFrame(rows, schema=["code", "label", "file"], orient="row")
+        with atomic_path(folder / self.listing) as temporary:
+            frame.select(harmless(column) for column in frame).write_csv(
+                temporary, line_terminator="\r\n"
+            )
 
     def _write_lines(
         self, folder: Path, files: Mapping[str, str], size: int, options: WriteOptions
@@ -167,29 +181,6 @@ class AreaFiles:
             contents = (heading + text for text in lines)
             write_together(folder, zip(names, contents, strict=True))
         return True
-
-    def _write_listing(self, path: Path) -> None:
-        """Code, label and file of each area, for those who look for one."""
-        import polars as pl
-
-        from discreet.publication import harmless
-
-        language = self.programme.languages[0]
-        rows = [
-            (
-                self.cut.areas.codes[at],
-                self.cut.label(self.cut.areas.codes[at], language),
-                each.file,
-            )
-            for code, files in self.files.items()
-            for at in self.groups[code]
-            for each in files
-        ]
-        frame = pl.DataFrame(rows, schema=["code", "label", "file"], orient="row")
-        with atomic_path(path) as temporary:
-            frame.select(harmless(column) for column in frame).write_csv(
-                temporary, line_terminator="\r\n"
-            )
 
 
 def area_listing(programme: Programme, name: str) -> list[str]:

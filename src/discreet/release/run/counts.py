@@ -44,6 +44,8 @@ class KeyedRecords:
 
         Records of which cells are only hidden may have no keys.
         """
+        from discreet.microdata import with_record_keys
+
         source = self.sources[name]
         keys = source.keys
         added_up = distant_records(self.inputs.records[name])
@@ -57,39 +59,29 @@ class KeyedRecords:
                 if source.keys.inherit is not None:
                     self._made[name] = self._inherited(source, source.keys.inherit)
                 elif source.keys.column is None:
-                    self._made[name] = self._keyed(source)
+                    self._made[name] = with_record_keys(
+                        self.inputs.records[name],
+                        id=source.keys.id or [],
+                        secret=self.inputs.secrets[name],
+                        column=key_column(self.sources, name),
+                        grid=self.inputs.grid.size,
+                    )
             except DiscreetError as error:
                 del self._made[name]
                 if source.main or isinstance(error, ProgrammeError):
                     raise
-                raise self._placed(source, error) from None
+                # The error, with the key of the programme that it belongs to.
+                programme = self.inputs.programme
+                first, *more = problems = problems_of(error, programme, source.keys_path)
+                where, many = f"{programme.path}, {first.where}", problems if more else ()
+                raise ProgrammeError(
+                    first.what, code=error.code, where=where, hint=first.hint, problems=many
+                ) from None
             if self._made[name].implementation.is_pyspark():
                 from discreet.microdata import held
 
                 self._made[name] = held(self._made[name])
         return self._made[name], key_column(self.sources, name)
-
-    def _placed(self, source: RecordSource, error: DiscreetError) -> ProgrammeError:
-        """The error, with the key of the programme that it belongs to."""
-        programme = self.inputs.programme
-        problems = problems_of(error, programme, source.keys_path)
-        where = f"{programme.path}, {problems[0].where}"
-        first, many = problems[0], problems if len(problems) > 1 else ()
-        hint = first.hint
-        return ProgrammeError(first.what, code=error.code, where=where, hint=hint, problems=many)
-
-    def _keyed(self, source: RecordSource) -> Any:
-        """The records with keys made of their identifiers."""
-        from discreet.microdata import with_record_keys
-
-        inputs = self.inputs
-        return with_record_keys(
-            inputs.records[source.name],
-            id=source.keys.id or [],
-            secret=inputs.secrets[source.name],
-            column=key_column(self.sources, source.name),
-            grid=inputs.grid.size,
-        )
 
     def _inherited(self, source: RecordSource, parts_name: str) -> Any:
         """The units, each with its key from the sum of the keys of its parts."""

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
     from discreet.publication import Boundaries
-    from discreet.release.packages.parameters import Parameters
 
 
 #: Source → the file that stands in for the one that the programme names.
@@ -130,7 +129,12 @@ def open_programme(
     """
     problems, trees = _checked(programme, problems)
     opener = Opener(programme, problems)
-    parameters = _parameters(opener)
+    # Also where a programme has parameters for no table.
+    used = any("perturbation" in method.sections for method in programme.methods)
+    document, parameters = programme.document, None
+    if used or document.perturbation or document.parameters:
+        parameters = open_parameters_of(opener)
+        assert parameters is not None or problems
     opened = dict[str, Any]()
     for method in protections():
         opened[method.name] = None
@@ -147,7 +151,13 @@ def open_programme(
             records[name] = _read_with_squares(
                 source, programme, show_values=show_values, master=master
             )
-    problems += _store_problems(programme, records, trees)
+        if isinstance(store := distant_records(records[name]), StoredRecords):
+            for each, digest in store.manifest["classifications"].items():
+                tree = trees.get(each)
+                if tree is not None and tree.bounds is None and tree_digest(tree) != digest:
+                    what = f"the store was built with another classification {each!r}"
+                    hint = "build it again with this programme: discreet store build"
+                    problems.append(programme.problem(source.place, what, hint))
     signing = None
     with opener.placed("release", "sign"):
         if (file := present(programme, programme.document.release.sign)) is not None:
@@ -169,7 +179,15 @@ def open_programme(
     seals = None if secret is None and signing is None else SealKeys(secret, signing)
     earlier, boundaries = _read_earlier(opener), _read_boundaries(opener, trees)
     check_earlier_periods(opener)
-    schemas = {n: _columns(programme, n, f) for n, f in records.items() if f is not None}
+    schemas: dict[str, Mapping[str, Any]] = {}
+    for name, frame in records.items():
+        if frame is not None:
+            schemas[name] = frame.collect_schema()
+            made = distant_records(frame)
+            if isinstance(made, KeyedBefore) and programme.sources[name].keys.column is None:
+                # Without keys that were made before it was added up.
+                own = schemas[name].items()
+                schemas[name] = {one: kind for one, kind in own if one != made.record_key}
     problems += check_period_keys(programme, schemas.get(programme.main.name, ()))
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, (parameters or programme.keys).grid)
@@ -224,33 +242,6 @@ def _read_boundaries(
     return found
 
 
-def _columns(programme: Programme, name: str, records: Any) -> Mapping[str, Any]:
-    """The columns of a source, without keys that were made before it was added up."""
-    columns: Mapping[str, Any] = records.collect_schema()
-    made = distant_records(records)
-    if not isinstance(made, KeyedBefore) or programme.sources[name].keys.column is not None:
-        return columns
-    return {column: kind for column, kind in columns.items() if column != made.record_key}
-
-
-def _store_problems(
-    programme: Programme, records: Mapping[str, Any], trees: Mapping[str, Classification]
-) -> list[Problem]:
-    """Classifications that are others than those that a store was built with."""
-    stores = {name: distant_records(each) for name, each in records.items()}
-    return [
-        programme.problem(
-            programme.sources[name].place,
-            f"the store was built with another classification {each!r}",
-            "build it again with this programme: discreet store build",
-        )
-        for name, store in stores.items()
-        if isinstance(store, StoredRecords)
-        for each, digest in store.manifest["classifications"].items()
-        if each in trees and trees[each].bounds is None and tree_digest(trees[each]) != digest
-    ]
-
-
 def _checked_keys(
     opener: Opener[Programme], records: Mapping[str, Any], schemas: Mapping[str, Any], grid: KeyGrid
 ) -> dict[str, KeyCheck]:
@@ -302,17 +293,6 @@ def _warnings(inputs: Inputs) -> Iterator[str]:
             yield f"the earlier release {name} is not signed: changes cannot be detected"
         elif seals is not None and seal.wrong_for(seals):
             yield f"the earlier release {name} is signed with other keys and cannot be checked"
-
-
-def _parameters(opener: Opener[Programme]) -> Parameters | None:
-    """The parameters of a programme, also where it has them for no table."""
-    programme, document = opener.programme, opener.programme.document
-    used = any("perturbation" in method.sections for method in programme.methods)
-    if not (used or document.perturbation or document.parameters):
-        return None
-    parameters = open_parameters_of(opener)
-    assert parameters is not None or opener.problems
-    return parameters
 
 
 def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
