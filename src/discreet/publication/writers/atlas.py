@@ -162,7 +162,20 @@ def _pieces(
     yield page.provenance_html(
         [(item.name, provenance_lines(item, language)) for item in tables], language
     )
-    drawn_data = _data(data, drawn_tables, language)
+    spoken = ("table", "interval", "official")
+    of_maps = ("none", "one", "areas", "level", "listed")
+    content = {
+        "language": language,
+        "words": {name: getattr(words(language), name) for name in spoken}
+        | {name: getattr(words(language), f"map_{name}") for name in of_maps},
+        "blank": BLANK,
+        "colours": {number: colours(number) for number in range(1, _MOST_CLASSES + 1)},
+        "shapes": data.shapes,
+        "tables": drawn_tables,
+    }
+    # What the script draws, as JSON that cannot end the element it stands in.
+    drawn_data = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    drawn_data = drawn_data.replace("<", "\\u003c")
     yield f'<script type="application/json" id="atlas-data">{drawn_data}</script>\n'
     yield f"<script>{script}</script>\n"
     yield page.page_tail()
@@ -185,20 +198,3 @@ def _plain(drawn_table: Mapping[str, Any], data: _AtlasData, language: str) -> s
         f'<th scope="col">{text.value}</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n'
         "</noscript>\n"
     )
-
-
-def _data(data: _AtlasData, drawn_tables: Sequence[Mapping[str, Any]], language: str) -> str:
-    """What the script draws, as JSON that cannot end the element it stands in."""
-    text = words(language)
-    spoken = ("table", "interval", "official")
-    of_maps = ("none", "one", "areas", "level", "listed")
-    content = {
-        "language": language,
-        "words": {name: getattr(text, name) for name in spoken}
-        | {name: getattr(text, f"map_{name}") for name in of_maps},
-        "blank": BLANK,
-        "colours": {number: colours(number) for number in range(1, _MOST_CLASSES + 1)},
-        "shapes": data.shapes,
-        "tables": drawn_tables,
-    }
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

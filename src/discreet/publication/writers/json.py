@@ -87,9 +87,46 @@ def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     """Write the description, then values and status in chunks, as JSON-stat."""
     # Cells on parts that a table lacks have no place in an array without gaps.
     dense = is_complete(table, options.complete) and table.parts is None
-    head = json.dumps(_dataset(table, options), ensure_ascii=False, indent=1)
+    language = options.language
+    figures = [figure_dimension(table.figures)] if table.figures else []
+    dimensions = (*table.spanning, *figures)
+    roles = {"metric": [FIGURE] if figures else [], "geo": list(options.geo)}
+    stated = imprint_texts(table, language)
+    notes = [note.text(language) for note in printed_notes(table)]
+    if not is_complete(table, options.complete):
+        notes.append(unlisted_text(table, language))
+    # What JSON-stat has no place for: universe, decimals, status, provenance, …
+    about = describe(table, language)
+    others = ("name", "universe", "figures", "cell_notes", "suppressed_parts", "imprint")
+    extension = {name: about[name] for name in others if name in about}
+    if not table.figures:
+        extension["decimals"] = table.decimals
+    signs, plain = signs_of(None, language), words(language).published
+    extension["status"] = {
+        "label": {s.name: signs[s].meaning if s in signs else plain for s in CellStatus},
+        "symbol": {s.name: signs[s].symbol if s in signs else "" for s in CellStatus},
+    }
+    whole: dict[str, Any] = {
+        "version": "2.0",
+        "class": "dataset",
+        "label": table.title(language),
+        "source": stated.get("source")
+        or stated.get("publisher")
+        or f"discreet {table.provenance.version}",
+        "updated": table.provenance.time if _DATE.fullmatch(table.provenance.time) else "",
+        "id": [dimension.name for dimension in dimensions],
+        "size": [len(dimension) for dimension in dimensions],
+        "role": {role: listed for role, listed in roles.items() if listed},
+        "dimension": {
+            dimension.name: _described(table, at, dimension, language)
+            for at, dimension in enumerate(dimensions)
+        },
+        "note": notes,
+        "extension": {**extension, "provenance": about["provenance"]},
+    }
+    whole = {key: value for key, value in whole.items() if value or key == "role"}
+    head = json.dumps(whole, ensure_ascii=False, indent=1)
     names = np.array([status.name for status in CellStatus], dtype=object)
-
     sizes = [len(dimension) for dimension in table.dimensions]
 
     def placed(cells: ListedCells, items: Any, shown: Any = slice(None)) -> dict[str, Any]:
@@ -112,37 +149,6 @@ def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None
         file.write(f'{"]" if dense else "}"},\n "status": {{')
         _write_items(file, map(marked, cell_chunks(table, options.complete)))
         file.write("}\n}\n")
-
-
-def _dataset(table: ProtectedTable, options: WriteOptions) -> dict[str, Any]:
-    """Everything but the values and their status."""
-    language = options.language
-    figures = [figure_dimension(table.figures)] if table.figures else []
-    dimensions = (*table.spanning, *figures)
-    roles = {"metric": [FIGURE] if figures else [], "geo": list(options.geo)}
-    stated = imprint_texts(table, language)
-    notes = [note.text(language) for note in printed_notes(table)]
-    if not is_complete(table, options.complete):
-        notes.append(unlisted_text(table, language))
-    whole: dict[str, Any] = {
-        "version": "2.0",
-        "class": "dataset",
-        "label": table.title(language),
-        "source": stated.get("source")
-        or stated.get("publisher")
-        or f"discreet {table.provenance.version}",
-        "updated": table.provenance.time if _DATE.fullmatch(table.provenance.time) else "",
-        "id": [dimension.name for dimension in dimensions],
-        "size": [len(dimension) for dimension in dimensions],
-        "role": {role: names for role, names in roles.items() if names},
-        "dimension": {
-            dimension.name: _described(table, at, dimension, language)
-            for at, dimension in enumerate(dimensions)
-        },
-        "note": notes,
-        "extension": _extension(table, language),
-    }
-    return {key: value for key, value in whole.items() if value or key == "role"}
 
 
 def _described(
@@ -177,18 +183,3 @@ def _described(
     levels = [list(tree.level_names) for tree in dimension.classifications if tree.level_names]
     # JSON-stat has no place for the names of levels, coarsest first; of each breakdown its own.
     return {**described, "extension": {"levels": levels}} if levels else described
-
-
-def _extension(table: ProtectedTable, language: str) -> dict[str, Any]:
-    """What JSON-stat has no place for: universe, decimals, status, provenance, …"""
-    about = describe(table, language)
-    names = ("name", "universe", "figures", "cell_notes", "suppressed_parts", "imprint")
-    own = {name: about[name] for name in names if name in about}
-    if not table.figures:
-        own["decimals"] = table.decimals
-    signs, plain = signs_of(None, language), words(language).published
-    own["status"] = {
-        "label": {s.name: signs[s].meaning if s in signs else plain for s in CellStatus},
-        "symbol": {s.name: signs[s].symbol if s in signs else "" for s in CellStatus},
-    }
-    return {**own, "provenance": about["provenance"]}

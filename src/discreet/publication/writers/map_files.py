@@ -42,34 +42,25 @@ def write_geojson(table: ProtectedTable, path: Path, options: WriteOptions) -> N
     about = describe(table, options.language, but=levels[0].variable.name)
     head = {"type": "FeatureCollection", "name": table.name, "table": about}
     opening = json.dumps(head, ensure_ascii=False).removesuffix("}")
-    first = True
+    before = ""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{opening}, "features": [\n')
         for level in levels:
             for places, frame in level.blocks(options.language):
-                file.write(("" if first else ",\n") + _features(level, places, frame))
-                first = False
+                shapes = pl.Series("shape", ["null"] * len(places), dtype=pl.String)
+                at = np.flatnonzero(places >= 0)
+                if len(at):
+                    areas = level.shapes.select(places[at]).degrees()
+                    shapes = shapes.scatter(at, geojson_texts(areas))
+                parts = [pl.lit('{"type": "Feature", "id": '), _member(frame["code"])]
+                parts += [pl.lit(', "geometry": '), pl.lit(shapes), pl.lit(', "properties": {')]
+                for number, name in enumerate(frame.columns):
+                    key = json.dumps(name, ensure_ascii=False)
+                    parts += [pl.lit(f"{', ' if number else ''}{key}: "), _member(frame[name])]
+                joined = pl.select(pl.concat_str([*parts, pl.lit("}}")])).to_series()
+                file.write(before + ",\n".join(joined.to_list()))
+                before = ",\n"
         file.write("\n]}\n")
-
-
-def _features(level: MapLevel, places: Any, frame: pl.DataFrame) -> str:
-    """The features of some areas, as text."""
-    shapes = pl.Series("shape", ["null"] * len(places), dtype=pl.String)
-    at = np.flatnonzero(places >= 0)
-    if len(at):
-        shapes = shapes.scatter(at, geojson_texts(level.shapes.select(places[at]).degrees()))
-    parts = [
-        pl.lit('{"type": "Feature", "id": '),
-        _member(frame["code"]),
-        pl.lit(', "geometry": '),
-        pl.lit(shapes),
-        pl.lit(', "properties": {'),
-    ]
-    for number, name in enumerate(frame.columns):
-        key = json.dumps(name, ensure_ascii=False)
-        parts += [pl.lit(f"{', ' if number else ''}{key}: "), _member(frame[name])]
-    joined = pl.select(pl.concat_str([*parts, pl.lit("}}")])).to_series()
-    return ",\n".join(joined.to_list())
 
 
 def _member(column: pl.Series) -> pl.Expr:

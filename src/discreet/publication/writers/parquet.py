@@ -25,22 +25,21 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     about = describe(table, options.language)
     if not is_complete(table, options.complete):
         about["unlisted"] = unlisted_text(table, options.language)
-    plan = streamed_plan(_frames(table, options))
-    plan.sink_parquet(path, row_group_size=CHUNK, metadata=metadata_of(about))
-
-
-def _frames(table: ProtectedTable, options: WriteOptions) -> Iterator[pl.DataFrame]:
-    """The cells, one frame per chunk."""
     codes = [coded(dimension.codes) for dimension in table.dimensions]
-    for cells in cell_chunks(table, options.complete):
-        columns = {
-            dimension.name: own.gather(part)
-            for dimension, part, own in zip(table.dimensions, cells.index, codes, strict=True)
-        }
-        columns |= published_columns(table, cells)
-        if table.withheld is not None:
-            kind = pl.Enum(sorted({note.kind for note in table.withheld.reasons}))
-            columns["reason"] = columns["reason"].cast(kind)
-        for name, notes in footnotes(table).column(cells, options.language).items():
-            columns[name] = notes.cast(pl.Categorical)
-        yield pl.DataFrame(columns)
+
+    def frames() -> Iterator[pl.DataFrame]:
+        for cells in cell_chunks(table, options.complete):
+            columns = {
+                dimension.name: own.gather(part)
+                for dimension, part, own in zip(table.dimensions, cells.index, codes, strict=True)
+            }
+            columns |= published_columns(table, cells)
+            if table.withheld is not None:
+                kind = pl.Enum(sorted({note.kind for note in table.withheld.reasons}))
+                columns["reason"] = columns["reason"].cast(kind)
+            for name, notes in footnotes(table).column(cells, options.language).items():
+                columns[name] = notes.cast(pl.Categorical)
+            yield pl.DataFrame(columns)
+
+    plan = streamed_plan(frames())
+    plan.sink_parquet(path, row_group_size=CHUNK, metadata=metadata_of(about))
