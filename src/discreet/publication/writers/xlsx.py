@@ -511,13 +511,13 @@ def write_many(
         quoted = name.replace("'", "''")
         link.hyperlink = Hyperlink(ref="A1", location=f"'{quoted}'!A1", display=name)
         figures = ", ".join(figure_text(figure, language) for figure in table.figures)
-        about = (table.title(language), universe(table, language), figures)
-        cells = [link, *(lines.text("plain", part) for part in about)]
+        texts = (table.title(language), universe(table, language), figures)
+        cells = [link, *(lines.text("plain", part) for part in texts)]
         for number in (table.grid_size, len(_note_lines(table, language))):
             look = {"number_format": "#,##0", "alignment": Alignment(vertical="top")}
             cells.append(lines.cell(number, **look))
-        texts = zip((str(cell.value) for cell in cells), _INDEX_WIDTHS.values(), strict=True)
-        lines.append(cells, _row_height(texts))
+        pairs = zip((str(cell.value) for cell in cells), _INDEX_WIDTHS.values(), strict=True)
+        lines.append(cells, _row_height(pairs))
     bodies = dict(sheet.write(book, name) for sheet, name in zip(sheets, own_names, strict=True))
     lines = _SheetLines(book.create_sheet(text.legend), _LEGEND_WIDTHS)
     signs = dict.fromkeys(sign for table in tables for sign in legend(table, language))

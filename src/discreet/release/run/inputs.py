@@ -186,8 +186,8 @@ def open_programme(
             made = distant_records(frame)
             if isinstance(made, KeyedBefore) and programme.sources[name].keys.column is None:
                 # Without keys that were made before it was added up.
-                own = schemas[name].items()
-                schemas[name] = {one: kind for one, kind in own if one != made.record_key}
+                kinds = schemas[name].items()
+                schemas[name] = {column: k for column, k in kinds if column != made.record_key}
     problems += check_period_keys(programme, schemas.get(programme.main.name, ()))
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, (parameters or programme.keys).grid)
