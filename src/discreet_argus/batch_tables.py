@@ -77,7 +77,14 @@ def _wrong(plan: Batch, metadata: ArgusMetadata) -> Iterator[Problem]:
         for name, _ in table.recodes:
             if name not in table.variables:
                 yield Problem(f"{name!r} is recoded but is not a spanning variable", where)
-    yield from _wrong_outputs(plan)
+    protected = {step.table for step in plan.protections}
+    for output in plan.outputs:
+        if output.form not in _WRITTEN:
+            hint = f"forms: {', '.join(_WRITTEN)}"
+            yield Problem(f"unsupported form {output.form!r}", output.path, hint)
+        if not {0, output.table} & protected:
+            hint = f"add <SUPPRESS> MOD({output.table}) before <WRITETABLE>"
+            yield Problem("the table is written, but not protected", output.path, hint)
     if any(step.table == 0 for step in plan.protections):
         yield from _wrong_links(plan)
     if plan.of == "cells" and len(plan.tables) != 1:
@@ -100,17 +107,6 @@ def _wrong_links(plan: Batch) -> Iterator[Problem]:
         if len(recodes) > 1 and grouped:
             hint = "use one recode for all, or fold a hierarchy (<TREERECODE>, or levels)"
             yield Problem(f"linked tables have different groups of {variable!r}", "recodes", hint)
-
-
-def _wrong_outputs(plan: Batch) -> Iterator[Problem]:
-    protected = {step.table for step in plan.protections}
-    for output in plan.outputs:
-        if output.form not in _WRITTEN:
-            hint = f"forms: {', '.join(_WRITTEN)}"
-            yield Problem(f"unsupported form {output.form!r}", output.path, hint)
-        if not {0, output.table} & protected:
-            hint = f"add <SUPPRESS> MOD({output.table}) before <WRITETABLE>"
-            yield Problem("the table is written, but not protected", output.path, hint)
 
 
 def _of_cells(plan: Batch, metadata: ArgusMetadata) -> list[BatchCells]:
@@ -358,21 +354,16 @@ class _RecodeReader(LineProblems):
             if bare and not bare.upper().startswith("<CODELIST>"):
                 self.wrong(f"unknown {bare.split()[0]}", "<MISSING>, <CODELIST>")
         else:
-            self._group(bare)
-
-    def _group(self, line: str) -> None:
-        new, colon, rest = line.partition(":")
-        parts = [part.strip() for part in rest.split(",")]
-        if not colon or not new.strip() or not all(parts):
-            self.wrong("not a group of codes", "new:old,old-old")
-            return
-        self.groups.append((new.strip().strip('"'), tuple(map(_range, parts))))
-
-
-def _range(text: str) -> CodeRange:
-    low, dash, high = text.partition("-")
-    ends = [end.strip().strip('"') or None for end in (low, high)]
-    return CodeRange(low=ends[0], high=ends[1] if dash else ends[0])
+            new, colon, rest = bare.partition(":")
+            parts = [part.strip() for part in rest.split(",")]
+            if not colon or not new.strip() or not all(parts):
+                self.wrong("not a group of codes", "new:old,old-old")
+                return
+            ranges = []
+            for low, dash, high in (part.partition("-") for part in parts):
+                first, last = (end.strip().strip('"') or None for end in (low, high))
+                ranges.append(CodeRange(low=first, high=last if dash else first))
+            self.groups.append((new.strip().strip('"'), tuple(ranges)))
 
 
 def recoded(

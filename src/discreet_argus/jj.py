@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.arrays import IntArray
 from discreet.errors import Problem, SuppressionError, shortened
@@ -41,22 +40,6 @@ def read_jj(path: str | os.PathLike[str]) -> SuppressionProblem:
         path: The file; `.gz` is taken too.
     """
     place = Path(path)
-    lines = _lines(place)
-    number = _whole(lines, 1, place)
-    if len(lines) < number + 3:
-        raise _wrong(place, f"the file ends before its {number:,} cells and their relations")
-    cells = [line.split() for line in lines[2 : number + 2]]
-    problems = _malformed(cells)
-    relations = _whole(lines, number + 2, place)
-    rows = lines[number + 3 : number + 3 + relations]
-    if len(rows) < relations:
-        problems.append(Problem("the file ends before its last relation", place.name))
-    if problems:
-        raise _wrong(place, problems[0].what, problems)
-    return _problem(cells, rows, place)
-
-
-def _lines(place: Path) -> list[str]:
     try:
         data = place.read_bytes()
         text = (gzip.decompress(data) if place.suffix == ".gz" else data).decode("utf-8-sig")
@@ -65,8 +48,53 @@ def _lines(place: Path) -> list[str]:
         raise SuppressionError(message, code="jj-file", where=str(place)) from None
     except (UnicodeDecodeError, EOFError):
         raise _wrong(place, "the file is not a text") from None
-    lines = [line.strip() for line in text.splitlines()]
-    return [line for line in lines if line]
+    lines = [line for line in (line.strip() for line in text.splitlines()) if line]
+    number = _whole(lines, 1, place)
+    if len(lines) < number + 3:
+        raise _wrong(place, f"the file ends before its {number:,} cells and their relations")
+    cells = [line.split() for line in lines[2 : number + 2]]
+    problems = []
+    for at, fields in enumerate(cells):
+        where = f"line {at + 3}"
+        if len(fields) != _FIELDS:
+            message = f"expected {_FIELDS} fields per cell, got {len(fields)}"
+            problems.append(Problem(message, where))
+        elif fields[0] != str(at):
+            problems.append(Problem("cells are not numbered from 0 upwards", where))
+        elif fields[2].startswith("-") and fields[2].strip("-0.") != "":
+            message = f"the cost of cell {fields[0]} is negative"
+            problems.append(Problem(message, where, "costs must be at least 0"))
+        elif fields[3] not in _STATES:
+            problems.append(Problem("unknown status", where, "known: s, u, z, m"))
+    relations = _whole(lines, number + 2, place)
+    rows = lines[number + 3 : number + 3 + relations]
+    if len(rows) < relations:
+        problems.append(Problem("the file ends before its last relation", place.name))
+    if problems:
+        raise _wrong(place, problems[0].what, problems)
+    try:
+        table = [[Decimal(fields[at]) for at in (1, 4, 5, 6, 7, 8)] for fields in cells]
+        costs = [round(Decimal(fields[2])) for fields in cells]
+        finite = all(one.is_finite() for numbers in table for one in numbers)
+    except (InvalidOperation, ValueError, OverflowError):
+        finite = False
+    if not finite:
+        raise _wrong(place, "a cell has a field that is not a number")
+    digits = max((_digits(one) for numbers in table for one in numbers), default=0)
+    decimals = min(digits, _MOST_DECIMALS)
+    columns: dict[str, Any] = {}
+    for at, name in enumerate(("value", "low", "high", "lower", "upper", "sliding")):
+        units = (round(numbers[at] * 10**decimals) for numbers in table)
+        bounded = [min(max(unit, -UNBOUNDED), UNBOUNDED) for unit in units]
+        columns[name] = np.array(bounded, dtype=np.int64)
+    return SuppressionProblem(
+        **columns,
+        cost=np.array(costs, dtype=np.int64),
+        state=np.array([_STATES[fields[3]] for fields in cells], dtype=np.int8),
+        relations=_relations(rows, len(cells), 10**decimals, place),
+        decimals=decimals,
+        title=place.name.split(".")[0],
+    )
 
 
 def _wrong(place: Path, what: str, problems: list[Problem] | None = None) -> SuppressionError:
@@ -82,62 +110,9 @@ def _whole(lines: list[str], at: int, place: Path) -> int:
     return int(text)
 
 
-def _malformed(cells: list[list[str]]) -> list[Problem]:
-    problems = []
-    for at, fields in enumerate(cells):
-        where = f"line {at + 3}"
-        if len(fields) != _FIELDS:
-            message = f"expected {_FIELDS} fields per cell, got {len(fields)}"
-            problems.append(Problem(message, where))
-        elif fields[0] != str(at):
-            problems.append(Problem("cells are not numbered from 0 upwards", where))
-        elif fields[2].startswith("-") and _number(fields[2]) != 0:
-            message = f"the cost of cell {fields[0]} is negative"
-            problems.append(Problem(message, where, "costs must be at least 0"))
-        elif fields[3] not in _STATES:
-            problems.append(Problem("unknown status", where, "known: s, u, z, m"))
-    return problems
-
-
-def _number(text: str) -> Decimal | None:
-    """The number that a text holds; None if it holds none."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        return None
-
-
-def _problem(cells: list[list[str]], rows: list[str], place: Path) -> SuppressionProblem:
-    try:
-        table = [[Decimal(fields[at]) for at in (1, 4, 5, 6, 7, 8)] for fields in cells]
-        costs = [round(Decimal(fields[2])) for fields in cells]
-        finite = all(number.is_finite() for numbers in table for number in numbers)
-    except (InvalidOperation, ValueError, OverflowError):
-        finite = False
-    if not finite:
-        raise _wrong(place, "a cell has a field that is not a number")
-    digits = max((_digits(number) for numbers in table for number in numbers), default=0)
-    units = 10 ** min(digits, _MOST_DECIMALS)
-    names = ("value", "low", "high", "lower", "upper", "sliding")
-    columns: dict[str, Any] = {name: _units(table, at, units) for at, name in enumerate(names)}
-    return SuppressionProblem(
-        **columns,
-        cost=np.array(costs, dtype=np.int64),
-        state=np.array([_STATES[fields[3]] for fields in cells], dtype=np.int8),
-        relations=_relations(rows, len(cells), units, place),
-        decimals=min(digits, _MOST_DECIMALS),
-        title=place.name.split(".")[0],
-    )
-
-
 def _digits(number: Decimal) -> int:
     exponent = number.normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
-
-
-def _units(table: list[list[Decimal]], at: int, units: int) -> npt.NDArray[np.int64]:
-    whole = (round(numbers[at] * units) for numbers in table)
-    return np.array([min(max(n, -UNBOUNDED), UNBOUNDED) for n in whole], dtype=np.int64)
 
 
 def _relations(rows: list[str], cells: int, units: int, place: Path) -> Relations:

@@ -333,7 +333,9 @@ class _WrittenTable:
 
     def flagged(self) -> Iterator[list[str]]:
         """Form 4: true values with a flag that says why a cell is hidden. CONFIDENTIAL."""
-        status, place = self._status(), self._places()
+        status, place = self._status().tolist(), self._places()
+        reasons = self.done.reason[np.maximum(self._numbers, 0)]
+        flags = {_SAFE: "V", _PROTECTED: "V", _NO_RECORDS: _EMPTY, _RULE: "F", **_FLAGS}
         values, decimals = self.done.members.values[self.number], self.done.problem.decimals
         for at, codes in enumerate(place):
             empty = self.table.count[at] == 0
@@ -343,17 +345,10 @@ class _WrittenTable:
             head = [str(level)] if "HL" in self.options else []
             head += [_quoted(code) if "QU" in self.options else code for code in codes]
             value = f"{values[at] / 10**decimals:.{decimals}f}"
-            yield [*head, value, str(self.table.count[at]), self._flag(at, int(status[at]))]
-
-    def _flag(self, at: int, status: int) -> str:
-        if status in (_SAFE, _PROTECTED):
-            return "V"
-        if status == _NO_RECORDS:
-            return _EMPTY
-        if status != _RULE:
-            return _FLAGS[status]
-        dominated = Reason(int(self.done.reason[self._numbers[at]])).name == "dominance"
-        return ("B" if self.dominance == 1 else "C") if dominated else "F"
+            flag = flags[status[at]]
+            if status[at] == _RULE and Reason(int(reasons[at])).name == "dominance":
+                flag = "B" if self.dominance == 1 else "C"
+            yield [*head, value, str(self.table.count[at]), flag]
 
     def write_cells(self, target: Path) -> None:
         """Form 5: cells with status and levels, their metadata and hierarchies. CONFIDENTIAL."""

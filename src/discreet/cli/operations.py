@@ -237,7 +237,13 @@ def add_command(operation: Operation) -> None:
     parameters += [] if operation.draws is draws_nothing else options_of(_draw)
     if operation.programme:
         options = [option_of(field, needed=False) for field in fields]
-        parameters = [_optional(item) for item in going_in] + options + options_of(_follow)
+        parameters = []
+        for item in going_in:  # an option need not be given; the file itself must be
+            if item.name != "cells" and item.default is inspect.Parameter.empty:
+                kind, option = get_args(item.annotation)
+                item = item.replace(default=None, annotation=Annotated[kind | None, option])
+            parameters.append(item)
+        parameters += options + options_of(_follow)
     parameters += options_of(_protect)
     parameters.sort(key=lambda item: item.default is not inspect.Parameter.empty)
     usual = {item.name: item.default for item in parameters}
@@ -259,7 +265,12 @@ def add_command(operation: Operation) -> None:
                 if set(stated) - {*_BESIDE_PROGRAMME, "programme"}:
                     message = "with --programme, only --out is allowed; remove the other options"
                     raise typer.BadParameter(message)
-                written = write(_by_programme(given), out, **published)
+                from discreet.release import CellProgramme, protect_by_programme
+
+                plan = CellProgramme.read(given["programme"])
+                how = given["read"], given["show_values"], plan.cells.by or []
+                table = protect_by_programme(opened(given["cells"], *how), plan)
+                written = write(table, out, **published)
                 message = f"The protected table is in {written}."
                 show(message, {"out": str(written)}, as_json=given["as_json"])
                 return
@@ -298,22 +309,6 @@ def add_command(operation: Operation) -> None:
     text = operation.words(operation.name)["command"]
     whole = with_parameters(run, parameters, text)
     command(SINGLE, operation.command, example=operation.example)(whole)
-
-
-def _optional(parameter: inspect.Parameter) -> inspect.Parameter:
-    """An option that need not be given; the file itself must be."""
-    if parameter.name == "cells" or parameter.default is not inspect.Parameter.empty:
-        return parameter
-    kind, option = get_args(parameter.annotation)
-    return parameter.replace(default=None, annotation=Annotated[kind | None, option])
-
-
-def _by_programme(given: Mapping[str, Any]) -> Any:
-    from discreet.release import CellProgramme, protect_by_programme
-
-    plan = CellProgramme.read(given["programme"])
-    cells = opened(given["cells"], given["read"], given["show_values"], plan.cells.by or [])
-    return protect_by_programme(cells, plan)
 
 
 def _secret(operation: Operation, settings: Any, given: Mapping[str, Any]) -> Secret | None:

@@ -262,7 +262,16 @@ def _carried_out(
     """
     step = plan.chain.steps[number - 1]
     if folder is not None:
-        name, digest = f"{number:02d}-{step.method}", _state_digest(plan, number)
+        # Keyed by the secret where there is one: data, and all steps so far.
+        name = f"{number:02d}-{step.method}"
+        chosen = zip(plan.stated[:number], plan.chain.steps, strict=False)
+        steps = [[stated, list(each.ids)] for stated, each in chosen]
+        data, secret = plan.document.data, plan.chain.secret
+        reading = None if data is None else json.loads(json.dumps(data.content(), default=str))
+        made_of = [_STATE, __version__, plan.data, reading, steps]
+        text = json.dumps(made_of, sort_keys=True, default=str)
+        key = secret.derive(_STATE) if secret is not None else b""
+        digest = hashlib.blake2b(text.encode(), key=key[:64], digest_size=16).hexdigest()
         state, after = folder / f"{name}.json", folder / f"{name}-records.parquet"
         with suppress(OSError, ValueError, KeyError, TypeError):  # none, or half of one
             kept = json.loads(state.read_text("utf-8"))
@@ -286,17 +295,6 @@ def _carried_out(
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def _state_digest(plan: _Plan, number: int) -> str:
-    """Keyed by the secret where there is one: data, and all steps so far."""
-    chosen = zip(plan.stated[:number], plan.chain.steps, strict=False)
-    steps = [[stated, list(step.ids)] for stated, step in chosen]
-    data, secret = plan.document.data, plan.chain.secret
-    reading = None if data is None else json.loads(json.dumps(data.content(), default=str))
-    text = json.dumps([_STATE, __version__, plan.data, reading, steps], sort_keys=True, default=str)
-    key = secret.derive(_STATE) if secret is not None else b""
-    return hashlib.blake2b(text.encode(), key=key[:64], digest_size=16).hexdigest()
 
 
 def _write(result: AnonymisedFile, described: DescribedRecords, plan: _Plan, folder: Path) -> None:

@@ -145,30 +145,21 @@ def drafted(source: str | os.PathLike[str], **reading: Any) -> Draft:
     unique = [look for look in looks if look.identifies and look.name not in keys]
     named = [look.name for look in unique if look.called(_IDENTIFIERS)]
     identifier = next(iter([*named, *(look.name for look in unique)]), None)
+    # The value labels of codes that occur, as programmes name no others.
+    path, labels = Path(source), dict[str, dict[str, str]]()
+    kind = format_of(path, reading.get("format")) if path.is_file() else ""
+    for stored, texts in value_labels(path, kind).items() if kind in ("spss", "stata") else ():
+        name = (reading.get("rename") or {}).get(stored, stored)
+        if name in columns and columns[name].codes:
+            codes = set(code_texts(collected(frame.select(name).unique())[name], name))
+            labels[name] = {code: text for code, text in texts.items() if code in codes}
     return Draft(
         columns=columns,
         record_key=next(iter(keys), None),
         identifier=identifier,
         by=tuple(_spanning(look for look in looks if look.name not in (*keys, identifier))),
-        labels=_labels(source, frame, columns, **reading),
+        labels=labels,
     )
-
-
-def _labels(
-    source: str | os.PathLike[str], frame: nw.LazyFrame[Any], columns: Mapping[str, ColumnLook],
-    *, format: str | None = None, rename: Mapping[str, str] | None = None, **_: Any,  # noqa: A002
-) -> dict[str, dict[str, str]]:  # fmt: skip
-    """The value labels of codes that occur, as programmes name no others."""
-    path = Path(source)
-    if not path.is_file() or (kind := format_of(path, format)) not in ("spss", "stata"):
-        return {}
-    labels = {}
-    for stored, texts in value_labels(path, kind).items():
-        name = (rename or {}).get(stored, stored)
-        if name in columns and columns[name].codes:
-            codes = set(code_texts(collected(frame.select(name).unique())[name], name))
-            labels[name] = {code: text for code, text in texts.items() if code in codes}
-    return labels
 
 
 def _looks(frame: nw.LazyFrame[Any]) -> Iterator[ColumnLook]:

@@ -62,7 +62,16 @@ def rules_from(
     >>> rules_from(["p=10", "nk=2,85"]).contributions
     2
     """
-    stated: dict[str, Any] = {} if file is None else _stated_in(Path(file))
+    stated: dict[str, Any] = {}
+    try:
+        stated = {} if file is None else tomllib.loads(Path(file).read_text("utf-8"))
+    except OSError as error:
+        message = f"the file of rules cannot be read ({error.strerror})"
+        raise SuppressionError(message, code="rules", where=str(file)) from None
+    except (ValueError, RecursionError):
+        message = "the file of rules is not TOML"
+        hint = "write the keys of [rules.NAME], such as p_percent = 10"
+        raise SuppressionError(message, code="rules", where=str(file), hint=hint) from None
     problems = []
     for number, text in enumerate(texts, 1):
         key, settings = _parsed(text)
@@ -105,18 +114,6 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
-
-
-def _stated_in(place: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(place.read_text("utf-8"))
-    except OSError as error:
-        message = f"the file of rules cannot be read ({error.strerror})"
-        raise SuppressionError(message, code="rules", where=str(place)) from None
-    except (ValueError, RecursionError):
-        message = "the file of rules is not TOML"
-        hint = "write the keys of [rules.NAME], such as p_percent = 10"
-        raise SuppressionError(message, code="rules", where=str(place), hint=hint) from None
 
 
 def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:

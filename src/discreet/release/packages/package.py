@@ -137,7 +137,15 @@ def pack_parameters(
     ...     open_parameters(package, key=bytes(32), verify_key=office.public)
     <Parameters of example, version 1: secret>
     """
-    target = _target(path, overwrite=overwrite)
+    target = Path(path)
+    if target.suffix != SUFFIX:
+        message = f"the name of a package must end with {SUFFIX}"
+        hint = f"such as {target.stem or 'statistic'}{SUFFIX}"
+        raise PackageError(message, code="package-file", where=str(target), hint=hint)
+    if target.exists() and not overwrite:
+        message = "the file exists already"
+        hint = "choose another name, or add --overwrite, overwrite=True"
+        raise PackageError(message, code="package-exists", where=str(target), hint=hint)
     opener = _opener(key, passphrase)
     content = to_bytes(parameters)
     try:
@@ -295,16 +303,3 @@ def _opener(key: AnyKey | None, passphrase: str | None) -> PackageKey:
         hint = "to see which one, run: discreet params show"
         raise PackageError(message, code="package-key", where="key", hint=hint)
     return PackageKey.from_passphrase(passphrase or "") if key is None else PackageKey.of(key)
-
-
-def _target(path: AnyPath, *, overwrite: bool) -> Path:
-    target = Path(path)
-    if target.suffix != SUFFIX:
-        message = f"the name of a package must end with {SUFFIX}"
-        hint = f"such as {target.stem or 'statistic'}{SUFFIX}"
-        raise PackageError(message, code="package-file", where=str(target), hint=hint)
-    if target.exists() and not overwrite:
-        message = "the file exists already"
-        hint = "choose another name, or add --overwrite, overwrite=True"
-        raise PackageError(message, code="package-exists", where=str(target), hint=hint)
-    return target

@@ -570,8 +570,18 @@ class TableEntry(ReleaseSettings):
             yield Mistake("by", what, "rename the variable")
         for name, figure in self.figures.items():
             yield from self._references(name, figure)
+        known = [*by, *([FIGURE] if len(self.shown) > 1 else [])]
         for number, note in enumerate(self.notes):
-            yield from self._note(number, note)
+            if not note.text:
+                yield Mistake(("notes", number, "text"), "text is missing")
+            for variable, code in note.cells.items():
+                place = ("notes", number, "cells", variable)
+                bare = variable.removesuffix(".level")
+                if bare not in known or (variable != bare and bare in (FIGURE, *note.cells)):
+                    yield _not_spanned(place, variable, known)
+                elif variable == FIGURE and code not in self.shown:
+                    hint = nearest(code, self.shown)
+                    yield Mistake(place, f"figure {code!r} not found in the table", hint)
         if self.areas is not None and self.areas.variable and self.areas.variable not in by:
             yield _not_spanned(("areas", "variable"), self.areas.variable, by)
         elif self.areas is not None and len(by) == 1:
@@ -596,19 +606,6 @@ class TableEntry(ReleaseSettings):
             for variable in getattr(figure, key) or ():
                 if variable not in (self.by or ()):
                     yield _not_spanned(("figures", name, key), variable, self.by or [])
-
-    def _note(self, number: int, note: CellNoteEntry) -> Iterator[Mistake]:
-        known = [*(self.by or []), *([FIGURE] if len(self.shown) > 1 else [])]
-        if not note.text:
-            yield Mistake(("notes", number, "text"), "text is missing")
-        for variable, code in note.cells.items():
-            place = ("notes", number, "cells", variable)
-            bare = variable.removesuffix(".level")
-            if bare not in known or (variable != bare and bare in (FIGURE, *note.cells)):
-                yield _not_spanned(place, variable, known)
-            elif variable == FIGURE and code not in self.shown:
-                hint = nearest(code, self.shown)
-                yield Mistake(place, f"figure {code!r} not found in the table", hint)
 
 
 def _not_spanned(place: tuple[str | int, ...], variable: str, by: list[str]) -> Mistake:

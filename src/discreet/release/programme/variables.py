@@ -9,6 +9,7 @@ looked at, never how often they occur.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
@@ -18,7 +19,6 @@ from discreet.microdata import DatabaseTable, DistantCubes, StoredRecords, dista
 from discreet.protection.problems import problems_of
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme, RecordSource, key_column
-from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 
 if TYPE_CHECKING:
@@ -102,8 +102,18 @@ def fixed_classifications(
         path: KeyPath = ("variables", name, kinds[0])
         if kinds[0] == "hierarchy" and not programme.file(entry.hierarchy or "").is_file():
             continue  # reported by the checks of files
+        total: dict[str, Any] = {} if entry.total is None else {"total": entry.total}
         try:
-            trees[name] = _described(programme, name, _fixed(programme, name, entry))
+            if entry.hierarchy is not None:
+                codelist = programme.file(entry.codelist) if entry.codelist else None
+                place = programme.file(entry.hierarchy)
+                tree = Classification.read(place, name=name, codelist=codelist, **total)
+            elif (bounds := entry.intervals) is not None:
+                coarser = entry.coarser or ()
+                tree = Classification.from_intervals(name, bounds=bounds, parents=coarser, **total)
+            else:
+                tree = Classification.flat(name, entry.codes or [], **total)
+            trees[name] = _described(programme, name, tree)
         except DiscreetError as error:
             problems += problems_of(error, programme, path)
     return trees, problems
@@ -147,18 +157,6 @@ def found_classifications(
     columns = [name for name in dict.fromkeys(names) if name not in programme.variables]
     codes = found_codes(records, columns) if columns else {}
     return {name: Classification.flat(name, codes[name]).replace(found="all") for name in columns}
-
-
-def _fixed(programme: Programme, name: str, entry: VariableEntry) -> Classification:
-    total: dict[str, Any] = {} if entry.total is None else {"total": entry.total}
-    if entry.hierarchy is not None:
-        codelist = programme.file(entry.codelist) if entry.codelist else None
-        path = programme.file(entry.hierarchy)
-        return Classification.read(path, name=name, codelist=codelist, **total)
-    if entry.intervals is not None:
-        coarser = entry.coarser or ()
-        return Classification.from_intervals(name, bounds=entry.intervals, parents=coarser, **total)
-    return Classification.flat(name, entry.codes or [], **total)
 
 
 def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str, Classification]:
@@ -256,8 +254,14 @@ def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[P
         problems += _column_problems(programme, source, schema, tables)
         problems += _filter_problems(programme, schema, tables)
         problems += _key_columns(programme, source, schemas)
-    if len(schemas) == len(programme.sources):
-        problems += _unknown_magnitudes(programme, schemas)
+    # Noise for columns that no data have and no figure names.
+    named = {f.of for table in programme.tables.values() for f in table.figures.values()} - {None}
+    columns = dict.fromkeys(column for schema in schemas.values() for column in schema)
+    noisy = [] if len(schemas) < len(programme.sources) else list(programme.magnitudes)
+    for column in noisy if named <= set(noisy) else ():  # else one of these is what was meant
+        if column not in columns and column not in named:
+            message, hint = f"the data have no column {column!r}", nearest(column, list(columns))
+            problems.append(programme.problem(("magnitudes", column), message, hint))
     return problems
 
 
@@ -271,6 +275,8 @@ class _NamedColumn(NamedTuple):
 
 def _named_columns(programme: Programme, name: str) -> Iterator[_NamedColumn]:
     """The columns that a table needs."""
+    from discreet.microdata import parse_filter
+
     table = programme.tables[name]
     for number, variable in enumerate(table.by or []):
         lost = ("variables", variable) in programme.skipped
@@ -286,27 +292,18 @@ def _named_columns(programme: Programme, name: str) -> Iterator[_NamedColumn]:
     for figure, entry in table.figures.items():
         if entry.of is not None:
             yield _NamedColumn(("tables", name, "figures", figure, "of"), entry.of, "number")
-    for column in _official_columns(programme, name):
+    # The columns of variables of the official figures that span no table of the source: variables
+    # of other records would count as at their total everywhere.
+    official = set[str]()
+    with suppress(DiscreetError):  # reported by the checks of tables; or no rule given
+        official = set(parse_filter(table.official or "").columns)
+    official = {column.removesuffix(".level") for column in official}
+    official -= programme.spanning(programme.source_of(name).name)
+    for column in set().union(*(programme.columns_behind(each) for each in official)):
         yield _NamedColumn(programme.setting(name, "official"), column, "other")
     own = programme.method(name)
     for place, column, numeric in own.columns(programme, name) if programme.understood(own) else ():
         yield _NamedColumn(place, column, "number" if numeric else "other")
-
-
-def _official_columns(programme: Programme, table: str) -> set[str]:
-    """The columns of variables of the official figures that span no table of the source.
-
-    Variables of other records would count as at their total everywhere.
-    """
-    from discreet.microdata import parse_filter
-
-    try:
-        named = parse_filter(programme.tables[table].official or "").columns
-    except DiscreetError:  # reported by the checks of tables; or no rule given
-        return set()
-    names = {name.removesuffix(".level") for name in named}
-    names -= programme.spanning(programme.source_of(table).name)
-    return set().union(*(programme.columns_behind(name) for name in names))
 
 
 def _column_problems(
@@ -335,18 +332,6 @@ def _column_problems(
         elif column not in schema and path[-1] != "intervals":
             message = f"{source.called} no column {column!r}"
             yield programme.problem(path, message, nearest(column, list(schema)))
-
-
-def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
-    """Noise for columns that no data have and no figure names."""
-    named = {f.of for table in programme.tables.values() for f in table.figures.values()} - {None}
-    if named - set(programme.magnitudes):
-        return  # one of these is what was meant; reported with the figure
-    columns = dict.fromkeys(column for schema in schemas.values() for column in schema)
-    for column in programme.magnitudes:
-        if column not in columns and column not in named:
-            message = f"the data have no column {column!r}"
-            yield programme.problem(("magnitudes", column), message, nearest(column, list(columns)))
 
 
 def _listed(named: str | list[str] | None) -> list[str]:

@@ -289,19 +289,45 @@ class QualitySections(Sections):
 
     def internal(self) -> str:
         """Everything that only the office may see."""
-        document = self.document
-        by_size, by_depth = document["by_size"], document["by_depth"]
+        document, text = self.document, self.text
+        by_size, by_depth, sums = document["by_size"], document["by_depth"], document["sums"]
+        sizes = [entry for entry in by_size if entry["cells"]]
+        errors = [self.share_bar(e["original"], e["mean_relative_error"]) for e in sizes]
+        relative = [[bar.label, bar.value] for bar in errors]
+        brackets, bars = [], []
+        for kind, pair in document["brackets"].items():
+            name = text.get(f"kind {kind}", kind)
+            bars.append(self.share_bar(name, pair["bracketed"] / pair["shown"]))
+            brackets.append([name, pair["shown"], pair["bracketed"], bars[-1].value])
+        compared, mean = self.number(sums["compared"]), self.number(sums["mean_difference"], 3)
+        aside = [[text[name], cells] for name, cells in document["set_aside"].items()]
+        aside.append([text["suppressed cells"], document["suppressed_cells"]])
+        texts = texts_of("discreet.protection.parts", "reasons", self.language)
+        reasons = [[texts.get(name, name), parts] for name, parts in document["reasons"].items()]
         return "".join(
             (
                 self._noise(document["noise"]),
                 self._classes(by_size, "by size", "original", "original"),
-                self._relative(by_size),
+                self.charted(
+                    "relative", text["relative by size"], ("original", "relative"), relative, errors
+                ),
                 self._classes(by_depth, "by depth", "variables", "depth"),
                 self._deviations(document["deviations"]),
-                self._brackets(document["brackets"]),
-                self._sums(document["sums"]),
-                self._aside(document["set_aside"]),
-                self._reasons(document["reasons"]),
+                self.charted(
+                    "brackets",
+                    text["brackets"],
+                    ("kind", "shown figures", "bracketed", "share"),
+                    brackets,
+                    bars,
+                    1,
+                ),
+                self.listed(
+                    text["sums"],
+                    ("compared", "differing", "mean difference", "largest"),
+                    [[compared, sums["differing"], mean, sums["largest_difference"]]],
+                ),
+                self.listed(text["aside"], ("aside", "cells"), aside),
+                self.listed(text["reasons"], ("reason", "parts"), reasons),
                 self._closeness(document["each_table"]),
                 self._each_table(document["each_table"]),
             )
@@ -334,16 +360,6 @@ class QualitySections(Sections):
         names = (head, "cells", "mad", "bias", *_CHANGES)
         return self.charted(name.replace(" ", "-"), self.text[name], names, rows, bars)
 
-    def _relative(self, entries: Sequence[Document]) -> str:
-        bars = [
-            self.share_bar(entry["original"], entry["mean_relative_error"])
-            for entry in entries
-            if entry["cells"]
-        ]
-        rows = [[bar.label, bar.value] for bar in bars]
-        names = ("original", "relative")
-        return self.charted("relative", self.text["relative by size"], names, rows, bars)
-
     def _deviations(self, deviations: Mapping[str, Mapping[str, int]]) -> str:
         content = ""
         for kind, cells in deviations.items():
@@ -357,31 +373,6 @@ class QualitySections(Sections):
                 content += f"<h3>{html.escape(name)}</h3>\n"
                 content += self.beside(chart, name, ("deviation class", "cells", "share"), rows)
         return heading(self.text["deviation"], content)
-
-    def _brackets(self, brackets: Mapping[str, Document]) -> str:
-        rows, bars = [], []
-        for kind, pair in brackets.items():
-            name = self.text.get(f"kind {kind}", kind)
-            bars.append(self.share_bar(name, pair["bracketed"] / pair["shown"]))
-            rows.append([name, pair["shown"], pair["bracketed"], bars[-1].value])
-        names = ("kind", "shown figures", "bracketed", "share")
-        return self.charted("brackets", self.text["brackets"], names, rows, bars, 1)
-
-    def _sums(self, sums: Document) -> str:
-        mean = self.number(sums["mean_difference"], 3)
-        row = [self.number(sums["compared"]), sums["differing"], mean, sums["largest_difference"]]
-        names = ("compared", "differing", "mean difference", "largest")
-        return self.listed(self.text["sums"], names, [row])
-
-    def _aside(self, cells: Mapping[str, int]) -> str:
-        rows = [[self.text[name], number_of] for name, number_of in cells.items()]
-        rows.append([self.text["suppressed cells"], self.document["suppressed_cells"]])
-        return self.listed(self.text["aside"], ("aside", "cells"), rows)
-
-    def _reasons(self, reasons: Mapping[str, int]) -> str:
-        texts = texts_of("discreet.protection.parts", "reasons", self.language)
-        rows = [[texts.get(reason, reason), parts] for reason, parts in reasons.items()]
-        return self.listed(self.text["reasons"], ("reason", "parts"), rows)
 
     def _closeness(self, tables: Mapping[str, Document]) -> str:
         """How near figures of values come to single contributions."""

@@ -160,16 +160,30 @@ class _SourceChecks:
 
     def codes(self) -> None:
         """Codes that classifications lack, and columns that hold no codes."""
+        import narwhals as nw
+
+        from discreet.tables import code_texts
+        from discreet.tabulation import refusals
+
         for where, tables in sorted(self.filters.items(), key=lambda each: bool(each[0])):
             used = dict.fromkeys(
                 variable for table in tables for variable in self.programme.tables[table].by or []
             )
-            held: dict[str, pl.DataFrame] = {}
-            for variable in used:
-                for path, tree, column in self._trees(variable):
-                    with self.opener.placed(*path):
-                        wrong = self._judged(held, tree, column, where)
-                        raise_all(ProgrammeError, wrong, code="programme")
+            held: dict[str, pl.DataFrame] = {}  # how often each value of a column occurs
+            for path, tree, column in (each for variable in used for each in self._trees(variable)):
+                with self.opener.placed(*path):
+                    if column not in held:
+                        with refusals(filtered=bool(where)):
+                            plan = self.filtered(where).select(column).group_by(column)
+                            held[column] = collected(plan.agg(nw.len().alias("n")))
+                    found = held[column]
+                    if tree is not None and tree.bounds is not None:
+                        wrong = self._outside(tree, column, found)
+                    else:
+                        texts = code_texts(found.get_column(column), column).to_list()
+                        numbers = dict(zip(texts, found["n"].to_list(), strict=True))
+                        wrong = list(_unknown(tree, column, numbers))
+                    raise_all(ProgrammeError, wrong, code="programme")
 
     def _trees(self, variable: str) -> Iterator[tuple[KeyPath, Classification | None, str]]:
         """The trees of a variable with their columns; None where the column alone decides."""
@@ -188,30 +202,6 @@ class _SourceChecks:
             ((path, column), *_) = self.programme.columns_of(name) or [(("variables", name), name)]
             kind = entry.kinds[0] if entry.kinds else ""
             yield (("variables", name, kind) if kind else path), tree, column
-
-    def _judged(
-        self,
-        held: dict[str, pl.DataFrame],
-        tree: Classification | None,
-        column: str,
-        where: str,
-    ) -> list[Problem]:
-        import narwhals as nw
-
-        from discreet.tabulation import refusals
-
-        if column not in held:  # how often each value occurs
-            with refusals(filtered=bool(where)):
-                plan = self.filtered(where).select(column).group_by(column)
-                held[column] = collected(plan.agg(nw.len().alias("n")))
-        found = held[column]
-        if tree is not None and tree.bounds is not None:
-            return self._outside(tree, column, found)
-        from discreet.tables import code_texts
-
-        texts = code_texts(found.get_column(column), column)
-        numbers = dict(zip(texts.to_list(), found["n"].to_list(), strict=True))
-        return list(_unknown(tree, column, numbers))
 
     def _outside(self, tree: Classification, column: str, found: pl.DataFrame) -> list[Problem]:
         """Numbers that no interval holds, named on request: they may be incomes."""
