@@ -106,12 +106,12 @@ def test_whole_numbers_and_categories_serve_as_codes(codes):
         (
             pl.DataFrame({"a": [1.5]}),
             ["a"],
-            "column 'a' has numbers with decimals, which cannot be codes",
+            "numbers with decimals cannot be codes",
         ),
         (
             pl.DataFrame({"a": [float("inf")]}),
             ["a"],
-            "column 'a' has numbers with decimals, which cannot be codes",
+            "numbers with decimals cannot be codes",
         ),
         (pl.DataFrame({"a": [[1]]}), ["a"], "cannot hold codes"),
         (pl.DataFrame({"a": ["A"]}), ["a", "b", "c"], "2 columns not found"),

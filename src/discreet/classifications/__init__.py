@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .grids import grid_coordinates as grid_coordinates
     from .grids import read_squares as read_squares
     from .grids import square_codes as square_codes
+    from .parents import fractions as fractions
+    from .parents import texts_of_codes as texts_of_codes
     from .text_files import read_text as read_text
     from .tree import MISSING as MISSING
     from .tree import TOTAL as TOTAL

@@ -41,7 +41,9 @@ def text_rows(
         what="{} columns not found",
     )
     chosen = _read(wrapped, columns, name, distinct=distinct)
-    return list(zip(*(_texts(series, name) for series in chosen), strict=True))
+    return list(
+        zip(*(texts_of_codes(c, f"{name}, column {c.name!r}") for c in chosen), strict=True)
+    )
 
 
 def _read(wrapped: Any, columns: Sequence[str], name: str, *, distinct: bool) -> pl.DataFrame:
@@ -70,36 +72,32 @@ def _wrapped(frame: Any, name: str) -> Any:
         raise ClassificationError(message, code="classification", where=name, hint=hint) from None
 
 
-def _texts(series: pl.Series, name: str) -> list[str | None]:
+def texts_of_codes(
+    series: pl.Series, where: str, error: type[DiscreetError] = ClassificationError
+) -> pl.Series:
+    """The values of a column as codes: texts as they are, whole numbers as digits."""
     import polars as pl
 
     dtype = series.dtype
+    if dtype == pl.String:
+        return series
     if dtype.is_float():
-        series = _whole(series, name)
-    elif not (
-        dtype.is_integer()
-        or (dtype.is_temporal() and dtype != pl.Duration)
-        or isinstance(dtype, pl.Categorical | pl.Enum)
-        or dtype in (pl.String, pl.Boolean, pl.Null)
-    ):
-        message = f"column {series.name!r} of type {dtype} cannot hold codes"
-        raise ClassificationError(
-            message, code="codes", where=name, hint="convert the column to text"
-        )
-    return series.cast(pl.String).to_list()
+        series = series.fill_nan(None)
+        whole = series.cast(pl.Int64, strict=False)
+        if not bool((whole.cast(pl.Float64) == series).fill_null(series.is_null()).all()):
+            raise fractions(where, error)
+        return whole.cast(pl.String)
+    whole_number = dtype.is_integer() or (isinstance(dtype, pl.Decimal) and not dtype.scale)
+    dated = dtype.is_temporal() and dtype != pl.Duration
+    if whole_number or dated or dtype in (pl.Boolean, pl.Null, pl.Categorical, pl.Enum):
+        return series.cast(pl.String)
+    raise error(f"a column of type {dtype} cannot hold codes", code="codes", where=where)
 
 
-def _whole(series: pl.Series, name: str) -> pl.Series:
-    """Numbers that are whole although their column can hold decimals."""
-    import polars as pl
-
-    filled = series.fill_nan(None)
-    whole = filled.cast(pl.Int64, strict=False)
-    if not bool(((whole.cast(pl.Float64) == filled).fill_null(False) | filled.is_null()).all()):
-        message = f"column {series.name!r} has numbers with decimals, which cannot be codes"
-        hint = "group them with Classification.from_intervals"
-        raise ClassificationError(message, code="codes", where=name, hint=hint)
-    return whole
+def fractions(where: str, error: type[DiscreetError] = ClassificationError) -> DiscreetError:
+    """The error for codes that are numbers with decimals."""
+    hint = "group them with Classification.from_intervals"
+    return error("numbers with decimals cannot be codes", code="codes", where=where, hint=hint)
 
 
 class CodeLink(NamedTuple):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .cell_values import Contributions as Contributions
     from .cell_values import ValueColumns as ValueColumns
     from .dimension import Dimension as Dimension
     from .dimension import Parts as Parts
@@ -41,12 +42,10 @@ if TYPE_CHECKING:
     from .protected import without_unpublished as without_unpublished
     from .table import COLUMNS as COLUMNS
     from .table import LARGEST_CODE as LARGEST_CODE
-    from .table import Contributions as Contributions
     from .table import Spanning as Spanning
     from .table import Table as Table
     from .table import check_by as check_by
     from .table import code_texts as code_texts
-    from .table import fractions as fractions
     from .table import read_values as read_values
     from .table import sort_cells as sort_cells
     from .table import to_polars as to_polars

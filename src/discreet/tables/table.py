@@ -17,66 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray
-from discreet.classifications import Classification, flat, natural_order
+from discreet.classifications import Classification, flat, natural_order, texts_of_codes
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, TableError, raise_all
 from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid, check_digits, on_grid
 from discreet.record_batches import arrow_package, collected
-from discreet.tables.cell_values import ValueColumns
+from discreet.tables.cell_values import Contributions, ValueColumns
 from discreet.tables.dimension import Dimension, Parts, parts_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from discreet.classifications import Classification
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Contributions:
-    """Per cell of a table, the contributions to one value column (confidential).
-
-    A record without a value contributes nothing and is not counted here; a record
-    of value 0 is. Contributions are ordered by absolute unweighted value, then weight,
-    then positive before negative, so that their order depends on nothing else.
-    """
-
-    column: str  # the value column
-    #: Unweighted values of the largest contributions, cells × k; NaN where a cell has fewer
-    top: FloatArray
-    top_weight: FloatArray | None = None  # their weights, of the same shape; None if unweighted
-    count: IntArray  # number of records with a value
-    nonzero: IntArray  # number of those whose value is not 0
-    key: IntArray | None = None  # cell key of the records with a value; None without record keys
-    nonzero_key: IntArray | None = None  # cell key of the records whose value is not 0
-    #: Sum of the weights of the records with a value; None if unweighted
-    weight: FloatArray | None = None
-    total: FloatArray  # sum of value × weight, as in `Table.sums`
-    plain: FloatArray  # sum of the unweighted values; `total` if unweighted
-    absolute: FloatArray  # sum of |value| × weight
-    low: FloatArray  # smallest unweighted value; NaN where there is none
-    high: FloatArray  # largest unweighted value; NaN where there is none
-
-    def __post_init__(self) -> None:
-        one_each = [self.count, self.nonzero, self.total, self.plain, self.absolute]
-        one_each += [self.low, self.high]
-        one_each += [part for part in (self.key, self.nonzero_key, self.weight) if part is not None]
-        lengths = {len(part) for part in one_each} | {len(self.top)}
-        if len(lengths) > 1 or self.top.ndim != 2:
-            raise TableError("the contributions differ in length", code="table", where=self.column)
-        if self.top_weight is not None and self.top_weight.shape != self.top.shape:
-            raise TableError("weights and contributions differ", code="table", where=self.column)
-
-    @property
-    def k(self) -> int:
-        """How many of the largest contributions there are."""
-        return int(self.top.shape[1])
-
-    def __len__(self) -> int:
-        return len(self.count)
-
-    def __repr__(self) -> str:
-        return f"<Contributions {self.column} (confidential): {len(self):,} cells>"
 
 
 #: Whole numbers in floats are codes below this size, where they fit 64 bits.
@@ -117,32 +70,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
 
 def code_texts(series: pl.Series, where: str) -> pl.Series:
     """The values of a column as codes: texts as they are, whole numbers as digits."""
-    import polars as pl
-
-    dtype = series.dtype
-    if dtype == pl.String:
-        return series
-    if dtype.is_float():
-        series = series.fill_nan(None)
-        whole = series.cast(pl.Int64, strict=False)
-        if not bool((whole.cast(pl.Float64) == series).fill_null(series.is_null()).all()):
-            raise fractions(where)
-        return whole.cast(pl.String)
-    whole_number = dtype.is_integer() or (isinstance(dtype, pl.Decimal) and not dtype.scale)
-    dated = dtype.is_temporal() and dtype != pl.Duration
-    if whole_number or dated or dtype in (pl.Boolean, pl.Null, pl.Categorical, pl.Enum):
-        return series.cast(pl.String)
-    raise TableError(f"a column of type {dtype} cannot hold codes", code="codes", where=where)
-
-
-def fractions(where: str) -> TableError:
-    """The error for codes that are numbers with decimals."""
-    return TableError(
-        "numbers with decimals cannot be codes",
-        code="codes",
-        where=where,
-        hint="group them with Classification.from_intervals",
-    )
+    return texts_of_codes(series, where, TableError)
 
 
 def read_cells(
@@ -196,26 +124,8 @@ def read_values(
         )
     frame = to_polars(cells)
     _check_columns(frame, [column for value in values.values() for column in value.columns])
-    read = {name: column.read(frame, grid, digits) for name, column in values.items()}
-    return {
-        "sums": {name: column.total for name, column in read.items()},
-        "contributions": {
-            name: Contributions(
-                column=name,
-                top=column.top,
-                count=column.count,
-                nonzero=column.nonzero,
-                key=column.key,
-                nonzero_key=column.nonzero_key,
-                total=column.total,
-                plain=column.total,
-                absolute=column.total,
-                low=column.low,
-                high=column.top[:, 0],
-            )
-            for name, column in read.items()
-        },
-    }
+    read = {name: column.read(name, frame, grid, digits) for name, column in values.items()}
+    return {"sums": {name: of.total for name, of in read.items()}, "contributions": read}
 
 
 def check_by(by: Sequence[Spanning], where: str = "by", names: str = "cells") -> None:

@@ -16,10 +16,11 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import MicrodataError
+from discreet.classifications import fractions
+from discreet.errors import MicrodataError, TableError
 from discreet.keygrid import LIMB, KeyGrid
 from discreet.record_batches import collected
-from discreet.tables import LARGEST_CODE, code_texts, fractions
+from discreet.tables import LARGEST_CODE, code_texts
 from discreet.tabulation.columns import bin_codes
 from discreet.tabulation.cube import Cube, places_among
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, wrong_type
@@ -387,7 +388,7 @@ def _texts(series: pl.Series, axis: CubeAxis, *, raw: bool) -> pl.Series:
     if axis.bounds is None:
         texts = code_texts(series, axis.column)
         if axis.levels and bool((texts == FRACTION).any()):
-            raise fractions(axis.column)
+            raise fractions(axis.column, TableError)
         return texts
     outside = len(axis.bounds) - 1
     texts = (_cut(series, axis.bounds) if raw else series).cast(pl.String)
