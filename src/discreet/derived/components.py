@@ -42,7 +42,11 @@ def common_dimensions(tables: Mapping[str, Spanning]) -> Spanning:
         many="the ingredients do not match",
         most=_MOST_PROBLEMS,
     )
-    return tuple(_joint(same) for same in zip(*tables.values(), strict=True))
+    joint = []
+    for same in zip(*tables.values(), strict=True):
+        trees = zip(*(dimension.classifications for dimension in same), strict=True)
+        joint.append(Dimension(classifications=tuple(map(_joint_tree, trees)), name=same[0].name))
+    return tuple(joint)
 
 
 def positions(own: Dimension, common: Dimension) -> PositionArray:
@@ -91,12 +95,6 @@ def _tree_problems(
 def _parents(tree: Classification) -> dict[str, str | None]:
     above: list[str | None] = [tree.codes[at] for at in tree.parents[1:]]
     return dict(zip(tree.codes, [None, *above], strict=True))
-
-
-def _joint(same: Sequence[Dimension]) -> Dimension:
-    trees = zip(*(dimension.classifications for dimension in same), strict=True)
-    joint = tuple(_joint_tree(alternatives) for alternatives in trees)
-    return Dimension(classifications=joint, name=same[0].name)
 
 
 def _joint_tree(trees: Sequence[Classification]) -> Classification:
@@ -316,19 +314,9 @@ def components(ingredients: Mapping[str, Ingredient]) -> dict[str, Component]:
         name: Component(name, ingredient, dimensions) for name, ingredient in ingredients.items()
     }
     for name, component in by_name.items():
-        _check_numbers(name, component)
+        shown, known = np.isin(component.status, _NUMBERS), component.ingredient
+        sound = np.isfinite(known.value) & np.isfinite(known.deviation) & (known.deviation >= 0)
+        if not (sound[shown].all() and np.isfinite(known.original[component.counts]).all()):
+            message = "values must be finite numbers, deviations at least 0"
+            raise TableError(message, code="ingredient", where=name)
     return by_name
-
-
-def _check_numbers(name: str, component: Component) -> None:
-    shown = np.isin(component.status, _NUMBERS)
-    ingredient = component.ingredient
-    known = (
-        np.isfinite(ingredient.value)
-        & np.isfinite(ingredient.deviation)
-        & (ingredient.deviation >= 0)
-    )
-    if not bool(known[shown].all() and np.isfinite(ingredient.original[component.counts]).all()):
-        raise TableError(
-            "values must be finite numbers, deviations at least 0", code="ingredient", where=name
-        )

@@ -14,10 +14,9 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet._version import __version__
-from discreet.arrays import FloatArray, IntArray, SmallIntArray
+from discreet.arrays import FloatArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.derived.components import (
     CellPlaces,
@@ -117,7 +116,11 @@ def _name_problems(
     for figure in figures:
         for name in figure.ingredients:
             if name not in ingredients:
-                hint = _advice(name, ingredients, names)
+                hint = "key figures are derived from ingredients, not from other figures"
+                if name not in names:
+                    near = get_close_matches(name, list(ingredients), n=1)
+                    known = f"ingredients: {', '.join(ingredients)}" if ingredients else ""
+                    hint = f"closest match: {near[0]!r}" if near else known
                 yield Problem(f"unknown ingredient {name!r}", figure.name, hint)
         if figure.shown in ingredients:
             listed = ingredients[figure.shown].protected.figures
@@ -125,14 +128,6 @@ def _name_problems(
             if figure.kind not in (kind, "sum" if kind == "count" else kind):
                 message = f"a {kind} cannot be shown as a {figure.kind}"
                 yield Problem(message, figure.name, f'write kind="{kind}"')
-
-
-def _advice(name: str, ingredients: Mapping[str, Ingredient], figures: set[str]) -> str:
-    if name in figures:
-        return "key figures are derived from ingredients, not from other figures"
-    near = get_close_matches(name, list(ingredients), n=1)
-    known = f"ingredients: {', '.join(ingredients)}" if ingredients else ""
-    return f"closest match: {near[0]!r}" if near else known
 
 
 def _code_problems(figure: KeyFigure, dimensions: Sequence[Dimension]) -> Iterator[Problem]:
@@ -277,8 +272,12 @@ def derive(
     known = components({name: ingredients[name] for name in used})
     dimensions = next(iter(known.values())).dimensions
     check_codes(visible, dimensions)
-    parts = _parts(known)
+    stated = [part for c in known.values() if (part := c.protected.parts) is not None]
+    parts = frozenset.intersection(*stated) if stated else None  # those that all have
     columns = [_column(figure, known, parts, bracket_above) for figure in visible]
+    if universe is None:
+        every = [dict(component.protected.universe) for component in known.values()]
+        universe = every[0] if all(own == every[0] for own in every) else {}
     if found_codes == "hide":
         columns = _without_unpublished(columns, known)
     protected = _assembled(
@@ -291,7 +290,7 @@ def derive(
         cell_notes=cell_notes(known, several=len(columns) > 1),
         name=name,
         titles=by_language(titles, "titles"),
-        universe=_universe(known) if universe is None else by_language(universe, "universe"),
+        universe=by_language(universe, "universe"),
     )
     return without_unpublished(protected) if found_codes == "hide" else protected
 
@@ -318,7 +317,11 @@ def _compared(
 ) -> tuple[CellPlaces, FigureValues]:
     """A figure of two ingredients wherever one of them has anything."""
     part, whole = (known[name] for name in figure.compared)
-    to = _fixed(figure, part.dimensions)
+    # The variables whose code is another below the line, and that code.
+    axes = {dimension.name: axis for axis, dimension in enumerate(part.dimensions)}
+    to = {axes[variable]: 0 for variable in figure.over}
+    for variable, code in figure.base.items():
+        to[axes[variable]] = part.dimensions[axes[variable]].index[code]
     below = whole.visible
     if to:
         # A part that is zero has a share, too, wherever its whole is not.
@@ -338,7 +341,9 @@ def _compared(
     above, under = part.at(places), whole.at(reference)
     if figure.kind == "share":
         _check_share(figure.name, above, under)
-    same = _one_cell(places, reference) & (part is whole)
+    same = np.full(len(places), part is whole)  # a cell that is compared with itself
+    for own, other in zip(places.index, reference.index, strict=True):
+        same &= own == other
     together = _together(figure, (part, places), (whole, reference))
     return places, combined(figure.kind, above, under, same, together, figure.scale)
 
@@ -359,7 +364,9 @@ def _together(
     at = part.stored(places), whole.stored(reference)
     both = np.flatnonzero((at[0] >= 0) & (at[1] >= 0))
     cells = at[0][both], at[1][both]
-    if stated and not _same_keys(keys, cells):
+    one, other = keys
+    same = one is not None and other is not None and (one[cells[0]] == other[cells[1]]).all()
+    if stated and not same:
         raise TableError(
             "part and whole do not have the same cell keys",
             code="shared-key",
@@ -369,15 +376,6 @@ def _together(
     together = np.zeros(len(places), dtype=np.float64)
     together[both] = correlation(part.ingredient.draws, whole.ingredient.draws, cells)
     return together
-
-
-def _same_keys(
-    keys: tuple[IntArray | None, IntArray | None], cells: tuple[IntArray, IntArray]
-) -> bool:
-    one, other = keys
-    if one is None or other is None:
-        return False
-    return bool((one[cells[0]] == other[cells[1]]).all())
 
 
 def _check_share(name: str, above: IngredientCells, under: IngredientCells) -> None:
@@ -393,23 +391,6 @@ def _check_share(name: str, above: IngredientCells, under: IngredientCells) -> N
             where=name,
             hint='check part and whole, or use kind="ratio" with factor=100',
         )
-
-
-def _one_cell(places: CellPlaces, reference: CellPlaces) -> npt.NDArray[np.bool_]:
-    """Where a cell is compared with itself."""
-    same = np.ones(len(places), dtype=np.bool_)
-    for own, other in zip(places.index, reference.index, strict=True):
-        same &= own == other
-    return same
-
-
-def _fixed(figure: KeyFigure, dimensions: Sequence[Dimension]) -> dict[int, int]:
-    """The variables whose code is another below the line, and that code."""
-    axes = {dimension.name: axis for axis, dimension in enumerate(dimensions)}
-    fixed = {axes[variable]: 0 for variable in figure.over}
-    for variable, code in figure.base.items():
-        fixed[axes[variable]] = dimensions[axes[variable]].index[code]
-    return fixed
 
 
 def _figure(figure: KeyFigure, known: Mapping[str, Component]) -> Figure:
@@ -477,17 +458,6 @@ def _assembled(
         figures=figures,
         **description,
     )
-
-
-def _parts(known: Mapping[str, Component]) -> Parts | None:
-    """The table parts that all ingredients have."""
-    stated = [part for c in known.values() if (part := c.protected.parts) is not None]
-    return frozenset.intersection(*stated) if stated else None
-
-
-def _universe(known: Mapping[str, Component]) -> dict[str, str]:
-    every = [dict(component.protected.universe) for component in known.values()]
-    return every[0] if all(universe == every[0] for universe in every) else {}
 
 
 def _without_unpublished(

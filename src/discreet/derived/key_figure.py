@@ -213,7 +213,9 @@ class KeyFigure:
         factor = fields["factor"]
         if factor is not None and not (_number(factor) and 0 < factor < math.inf):
             yield "factor", "factor must be above 0", ""
-        if fields["decimals"] is not None and not _is_decimals(fields["decimals"]):
+        decimals = fields["decimals"]
+        whole = isinstance(decimals, Integral) and not isinstance(decimals, bool)
+        if decimals is not None and not (whole and 0 <= decimals <= MOST_DECIMALS):
             yield "decimals", f"decimals must be a whole number from 0 to {MOST_DECIMALS}", ""
         if fields["bracket_above"] is not None and not is_limit(fields["bracket_above"]):
             yield "bracket_above", "bracket_above must be a number of at least 0", ""
@@ -238,11 +240,6 @@ def is_limit(value: Any) -> bool:
 
 def _number(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, Real) and not math.isnan(value)
-
-
-def _is_decimals(value: Any) -> bool:
-    whole = not isinstance(value, bool) and isinstance(value, Integral)
-    return whole and 0 <= value <= MOST_DECIMALS
 
 
 def _text(value: Any) -> bool:

@@ -8,7 +8,7 @@ records stand behind. A cell without records cannot be told from one that is wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -215,7 +215,10 @@ def estimate_sample(
     """
     wanted = list(figures) or [KeyFigure(name="count", kind="count")]
     _check(wanted, round_to)
-    sample = _Sample(_frame(records), tuple(by), design, wanted, dict(filters or {}), where, name)
+    frame = to_polars(records)
+    if not frame.height:
+        raise MicrodataError("the sample has no records", code="no-data", where="records")
+    sample = _Sample(frame, tuple(by), design, wanted, dict(filters or {}), where, name)
     return _Published(sample, classes or PrecisionClasses(), round_to).table(digests or {})
 
 
@@ -234,13 +237,6 @@ def _check(figures: Sequence[KeyFigure], round_to: int) -> None:
     if isinstance(round_to, bool) or not isinstance(round_to, int) or round_to < 1:
         problems.append(Problem("must be a whole number of at least 1", "round_to"))
     raise_all(TableError, problems, code="sample-figures", where="figures")
-
-
-def _frame(records: Any) -> pl.DataFrame:
-    frame = to_polars(records)
-    if not frame.height:
-        raise MicrodataError("the sample has no records", code="no-data", where="records")
-    return frame
 
 
 class _Sample:
@@ -340,13 +336,10 @@ class _Sample:
         """A sum of contributions in every cell."""
         return np.asarray(self.table.sums[_column(figure, key)], dtype=np.float64)
 
-    def _figure(self, name: str) -> KeyFigure:
-        return next(item for item in self.counted if item.name == name)
-
     def parts(self, figure: KeyFigure) -> tuple[KeyFigure, KeyFigure, PositionArray]:
         """The counted figures that a share is made of, and where its whole stands."""
-        part = self._figure(figure.part)
-        whole = self._figure(figure.whole or figure.part)
+        counted = {item.name: item for item in self.counted}
+        part, whole = counted[figure.part], counted[figure.whole or figure.part]
         at = np.arange(len(self.table.count))
         if figure.over:
             names = [dimension.name for dimension in self.dimensions]
@@ -529,11 +522,22 @@ class _Published:
         value: FloatArray = np.zeros(grid.size)
         status = np.full(grid.size, CellStatus.imprecise, dtype=np.int8)
         notes: list[CellNote] = []
+        said = [self.classes.note(number) for number in range(len(self.classes.names))]
         for number, figure in enumerate(self.shown):
             own = [np.full(len(sample.table.count), number, dtype=np.int32)] if several else []
             places = grid.numbers([*sample.table.index, *own], len(sample.table.count))
             value[places], status[places], kinds = self._cells(figure)
-            notes += self._notes([*sample.table.index, *own], dimensions, kinds)
+            codes = [dimension.codes for dimension in dimensions]
+            cells = [*sample.table.index, *own]
+            for cell in np.flatnonzero(kinds >= 0).tolist():  # the class of each that is shown
+                names = tuple(of[part[cell]] for of, part in zip(codes, cells, strict=True))
+                notes.append(CellNote(names, said[int(kinds[cell])]))
+        remark = {
+            item: texts_of("discreet.derived", "precision", item)["statement"].format(
+                self.round_to, self.classes.text(item)
+            )
+            for item in _LANGUAGES
+        }
         whole = bool(np.all(value == np.round(value))) and all(f.decimals == 0 for f in figures)
         return ProtectedTable(
             dimensions=dimensions,
@@ -543,7 +547,7 @@ class _Published:
             provenance=Provenance(version=__version__, method=METHOD, digests=dict(digests)),
             name=sample.name,
             figures=tuple(figures) if several or figures[0].kind != "count" else (),
-            notes=tuple(self._remarks()),
+            notes=(Note(METHOD, remark),),
             cell_notes=tuple(notes),
         )
 
@@ -590,24 +594,3 @@ class _Published:
         status[np.isin(names, list(classes.withheld)) | few] = CellStatus.imprecise
         kinds = np.where(status == CellStatus.imprecise, -1, kinds)
         return np.where(status == CellStatus.imprecise, 0, value), status, kinds
-
-    def _notes(
-        self, index: Sequence[PositionArray], dimensions: Sequence[Dimension], kinds: IntArray
-    ) -> Iterator[CellNote]:
-        """The class of each figure that is shown."""
-        notes = [self.classes.note(number) for number in range(len(self.classes.names))]
-        for cell in np.flatnonzero(kinds >= 0).tolist():
-            codes = tuple(
-                dimension.codes[part[cell]]
-                for dimension, part in zip(dimensions, index, strict=True)
-            )
-            yield CellNote(codes, notes[int(kinds[cell])])
-
-    def _remarks(self) -> Iterator[Note]:
-        """What is said of all figures."""
-        texts = {}
-        for item in _LANGUAGES:
-            words = texts_of("discreet.derived", "precision", item)
-            classes = self.classes.text(item)
-            texts[item] = words["statement"].format(self.round_to, classes)
-        yield Note(METHOD, texts)
