@@ -183,18 +183,16 @@ def draw(ptable: PerturbationTable, language: str = "en", *, width: int = _WIDTH
             key = (2 * piece + 1) * content.scale // (2 * width)
             while upper[at] <= key:
                 at += 1
-            bar.append(*_letter(noise[at], reach))
+            value = noise[at]
+            letter, colours = "·", f"black on {_NOTHING}"
+            if value:
+                letter = chr(ord("a" if value < 0 else "A") + min(abs(value), _LETTERS) - 1)
+                shades = _LESS if value < 0 else _MORE
+                shade = (abs(value) - 1) * len(shades) // reach
+                ink = "white" if shade > _DARK_FROM else "black"
+                colours = f"{ink} on {shades[shade]}"
+            bar.append(letter, colours)
         lines.append(bar)
     if alike >= _ROWS:
         lines.append(Text(words["more"].format(last=content.n_max)))
     return Group(*lines, Text(words["legend"]))
-
-
-def _letter(value: int, reach: int) -> tuple[str, str]:
-    """The letter of a noise value, and its colours."""
-    if value == 0:
-        return "·", f"black on {_NOTHING}"
-    letter = chr(ord("a" if value < 0 else "A") + min(abs(value), _LETTERS) - 1)
-    shades = _LESS if value < 0 else _MORE
-    shade = (abs(value) - 1) * len(shades) // reach
-    return letter, f"{'white' if shade > _DARK_FROM else 'black'} on {shades[shade]}"

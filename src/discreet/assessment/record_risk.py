@@ -182,7 +182,14 @@ def assess_records(held: HeldRecords, settings: RecordRiskSettings) -> RecordRis
     if weight is None:
         estimated, risk = frequency.astype(np.float64), 1.0 / np.maximum(frequency, 1)
     else:
-        estimated = np.maximum(alike(_weights(held, weight)), frequency)
+        column = held.columns([weight]).to_series()
+        wrong = not column.dtype.is_numeric() or column.null_count() > 0
+        weights = column.cast(pl.Float64, strict=False).to_numpy()
+        if wrong or not (np.isfinite(weights) & (weights > 0)).all():
+            hint = "a weight is the number of units in the population that a record represents"
+            message = "weights must be above 0"
+            raise MicrodataError(message, code="weights", where=weight, hint=hint)
+        estimated = np.maximum(alike(weights), frequency)
         risk = individual_risk(frequency, frequency / estimated)
     sets, score, shares = special_uniques(columns, settings.special)
     # Columns that look as if they named someone.
@@ -216,16 +223,6 @@ def assess_records(held: HeldRecords, settings: RecordRiskSettings) -> RecordRis
         records=records, keys=tuple(named), classes=classes, rates=rates, contributions=shares,
         diversity={name: _diversity(columns, held.columns([name])) for name in sensitive},
     )  # fmt: skip
-
-
-def _weights(held: HeldRecords, name: str) -> FloatArray:
-    column = held.columns([name]).to_series()
-    wrong = not column.dtype.is_numeric() or column.null_count() > 0
-    values = column.cast(pl.Float64, strict=False).to_numpy()
-    if wrong or not (np.isfinite(values) & (values > 0)).all():
-        hint = "a weight is the number of units in the population that a record represents"
-        raise MicrodataError("weights must be above 0", code="weights", where=name, hint=hint)
-    return values
 
 
 def _any_frequencies(columns: pl.DataFrame, weights: FloatArray | None = None) -> Any:

@@ -329,20 +329,15 @@ class _Geography:
             certain, costs = self._costs(union, excluded)
             gone = set(excluded)
             for cost, knot in sorted(((cost, knot) for knot, cost in costs.items()), reverse=True):
-                if sum(certain.values()) >= self.least or self._is_known(certain):
+                found_in = (parts for first in certain for parts in self.known.get(first, ()))
+                if sum(certain.values()) >= self.least or any(
+                    parts <= certain.keys() for parts in found_in
+                ):
                     break
                 waiting.append((replace(union, named=union.named | {knot}), frozenset(gone)))
                 gone.add(knot)
                 left -= len(union.named)
                 certain = self._costs(union, gone)[0] if cost else certain
-
-    def _is_known(self, certain: Mapping[Atom, int]) -> bool:
-        """Whether a difference found already is part of this one."""
-        return any(
-            all(part in certain for part in parts)
-            for first in certain
-            for parts in self.known.get(first, ())
-        )
 
     def _costs(
         self, union: _KnotUnion, excluded: set[int] | frozenset[int]

@@ -245,7 +245,10 @@ def _posterior(
 ) -> tuple[IntArray, FloatArray]:
     """The likeliest count of each part, and its probability; flat, sum by sum."""
     lowest, width = int(chances.noise[0]), len(chances.noise)
-    part = _likelihood(shown, chances)
+    # The probability of each figure if the count is shown − largest noise + k, k = 0, 1, …
+    count = (shown - lowest - (width - 1))[..., None] + np.arange(width)
+    share = chances.share[chances.rows_of(np.maximum(count, 0)), width - 1 - np.arange(width)]
+    part = np.where(count >= 0, share, 0.0)
     sums, number = shown.shape
     value, official = whole
     wide = number * (width - 1) + 1
@@ -263,7 +266,10 @@ def _posterior(
         others = np.ones((sums, 1))
         for other in range(number):
             if other != at:
-                others = _convolved(others, part[:, other])
+                joined = np.zeros((sums, others.shape[1] + width - 1))
+                for k in range(width):
+                    joined[:, k : k + others.shape[1]] += others * part[:, other, k : k + 1]
+                others = joined
         chance = np.empty((sums, width))
         for k in range(width):
             reach = others.shape[1]
@@ -275,19 +281,3 @@ def _posterior(
             chance[np.arange(sums), top], mass, out=np.zeros(sums), where=mass > 0
         )
     return counts.ravel(), best.ravel()
-
-
-def _likelihood(shown: IntArray, chances: NoiseChances) -> FloatArray:
-    """The probability of each figure if the count is shown − largest noise + k, k = 0, 1, …"""
-    lowest, width = int(chances.noise[0]), len(chances.noise)
-    count = (shown - lowest - (width - 1))[..., None] + np.arange(width)
-    noise = width - 1 - np.arange(width)
-    share = chances.share[chances.rows_of(np.maximum(count, 0)), noise]
-    return np.where(count >= 0, share, 0.0)
-
-
-def _convolved(first: FloatArray, second: FloatArray) -> FloatArray:
-    convolution = np.zeros((len(first), first.shape[1] + second.shape[1] - 1))
-    for k in range(second.shape[1]):
-        convolution[:, k : k + first.shape[1]] += first * second[:, k : k + 1]
-    return convolution

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -49,12 +50,15 @@ class NearTwins:
 def near_twins(published: PublishedFigures) -> list[NearTwins]:
     """The twins of a publication, those with fewest unequal figures first."""
     twins: list[NearTwins] = []
-    names = list(published.systems)
-    for at, first in enumerate(names):
-        for second in names[at + 1 :]:
-            twins += _of_universes(published.systems[first], published.systems[second])
+    for first, second in combinations(published.systems.values(), 2):
+        twins += _of_universes(first, second)
     for system in published.systems.values():
-        twins += _of_codes(system)
+        # Codes of two classifications of one variable that hold nearly the same records.
+        cuts = sorted({item for key in system.layers for item in key})
+        for pair in combinations(cuts, 2):
+            one, other = (system.axes[axis] for axis, _ in pair)
+            if pair[0][0] != pair[1][0] and one.variable == other.variable:
+                twins += _twin_codes(system, *pair)
     return sorted(twins, key=lambda twin: (twin.unequal / twin.compared, twin.first, twin.second))
 
 
@@ -142,16 +146,6 @@ def _unequal(
 # -- codes of two classifications ---------------------------------------------------------------
 
 
-def _of_codes(system: PublishedCells) -> Iterator[NearTwins]:
-    """Codes of two classifications of one variable that hold nearly the same records."""
-    cuts = sorted({item for key in system.layers for item in key})
-    for at, first in enumerate(cuts):
-        for second in cuts[at + 1 :]:
-            one, other = system.axes[first[0]], system.axes[second[0]]
-            if first[0] != second[0] and one.variable == other.variable:
-                yield from _twin_codes(system, first, second)
-
-
 def _twin_codes(
     system: PublishedCells, first: tuple[int, int], second: tuple[int, int]
 ) -> Iterator[NearTwins]:
@@ -206,7 +200,12 @@ def _apart(
     counted = [
         rest
         for rest in rests
-        if all(_has_truth(system.layers.get(_key(rest, chosen))) for chosen, _ in codes)
+        if all(
+            (layer := system.layers.get(_key(rest, chosen))) is not None
+            and layer.true is not None
+            and len(layer.true[0]) <= _LARGE
+            for chosen, _ in codes
+        )
     ]
     if not counted:
         return None
@@ -217,10 +216,6 @@ def _apart(
     both = one.join(other, on=["rest", "cell"], how="full", coalesce=True, suffix=" other")
     apart = (pl.col("value").fill_null(0) - pl.col("value other").fill_null(0)).abs()
     return max(both.group_by("rest").agg(apart.sum().alias("apart"))["apart"], default=0)
-
-
-def _has_truth(layer: PublishedLayer | None) -> bool:
-    return layer is not None and layer.true is not None and len(layer.true[0]) <= _LARGE
 
 
 def _key(rest: LayerKey, chosen: tuple[int, int]) -> LayerKey:

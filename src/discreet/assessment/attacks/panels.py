@@ -311,7 +311,8 @@ def _counts(
             smoothed = smoothed_counts(systems, key, chances, option, rates)
             rows = np.ones(len(smoothed.ids), dtype=np.bool_)
             if judged is stayed:
-                rows = _same(sets, smoothed.ids)
+                alike = [len({own.get(at) for own in sets}) == 1 for at in smoothed.ids.tolist()]
+                rows = np.array(alike, dtype=np.bool_)
             judged.add(
                 smoothed.ids[rows],
                 true,
@@ -321,12 +322,6 @@ def _counts(
             )
     yield stayed.success("count of a cell known to be unchanged")
     yield every.success("count of any cell")
-
-
-def _same(sets: Sequence[Mapping[int, int]], ids: IntArray) -> BoolArray:
-    return np.array(
-        [len({item.get(at) for item in sets}) == 1 for at in ids.tolist()], dtype=np.bool_
-    )
 
 
 class _Judged:

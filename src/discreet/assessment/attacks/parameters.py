@@ -8,6 +8,7 @@ their difference is the true one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -63,13 +64,11 @@ def shared_noise(published: PublishedFigures) -> list[SharedNoise]:
     """Pairs of universes with one noise, as found in what sums and their parts differ by."""
     known = {name: _by_sum(system) for name, system in published.systems.items()}
     pairs = []
-    for at, (first, one) in enumerate(known.items()):
-        for second, other in list(known.items())[at + 1 :]:
-            both = [key for key in one.keys() & other.keys() if one[key][0] != other[key][0]]
-            equal = sum(one[item][1] == other[item][1] for item in both)
-            if len(both) >= _LEAST and equal >= _SAME * len(both):
-                pair = SharedNoise(first=first, second=second, sums=len(both), equal=equal)
-                pairs.append(pair)
+    for (first, one), (second, other) in combinations(known.items(), 2):
+        both = [key for key in one.keys() & other.keys() if one[key][0] != other[key][0]]
+        equal = sum(one[item][1] == other[item][1] for item in both)
+        if len(both) >= _LEAST and equal >= _SAME * len(both):
+            pairs.append(SharedNoise(first=first, second=second, sums=len(both), equal=equal))
     return pairs
 
 
@@ -90,7 +89,23 @@ def _by_sum(system: PublishedCells) -> dict[tuple[object, ...], tuple[int, int]]
 
 def found_parameters(system: PublishedCells) -> FoundParameters:
     """What the sums of a universe tell of its noise."""
-    differences, parts = _differences(system)
+    # Per sum of large figures: sum minus parts, and the number of parts.
+    kept, numbers, official = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for step in system.steps():
+        missed, number, good = _sums(step)
+        kept.append(missed[good])
+        numbers.append(number[good])
+        if step.coarse.official.any():
+            _, number, good = _sums(step, official=True)
+            official += int((good & (number <= _FEW_PARTS)).sum())
+    differences, parts = np.concatenate(kept), np.concatenate(numbers)
+    # Nearly all sums of as many parts differ from them by the same noise, not by none.
+    alike = differences[parts == np.bincount(parts).argmax()] if len(parts) else differences
+    constant = False
+    if len(alike) >= _LEAST:
+        values, often = np.unique(alike, return_counts=True)
+        most = int(often.argmax())
+        constant = bool(often[most] >= _SAME * len(alike) and values[most] != 0)
     variance = error = staying = float("nan")
     largest = 0
     if len(differences) >= _LEAST:
@@ -107,21 +122,9 @@ def found_parameters(system: PublishedCells) -> FoundParameters:
         largest=largest,
         staying=staying,
         never=_never(system),
-        official=_official(system),
-        constant=_constant(differences, parts),
+        official=official,
+        constant=constant,
     )
-
-
-def _differences(system: PublishedCells) -> tuple[IntArray, IntArray]:
-    """Per sum of large figures, sum minus parts, and the number of parts."""
-    kept: list[IntArray] = []
-    numbers: list[IntArray] = []
-    for step in system.steps():
-        differences, number, good = _sums(step)
-        kept.append(differences[good])
-        numbers.append(number[good])
-    none = np.zeros(0, dtype=np.int64)
-    return np.concatenate([none, *kept]), np.concatenate([none, *numbers])
 
 
 def _sums(step: LayerStep, *, official: bool = False) -> tuple[IntArray, IntArray, BoolArray]:
@@ -131,26 +134,6 @@ def _sums(step: LayerStep, *, official: bool = False) -> tuple[IntArray, IntArra
     good = (step.sums(bad) == 0) & (step.unlisted == 0) & coarse.shown
     good &= (step.number > 1) & (step.number <= _PARTS) & (coarse.official == official)
     return coarse.value - step.sums(fine.value).astype(np.int64), step.number, good
-
-
-def _official(system: PublishedCells) -> int:
-    """How many official sums have so few parts that they tell of their noise."""
-    count = 0
-    for step in system.steps():
-        if step.coarse.official.any():
-            _, number, good = _sums(step, official=True)
-            count += int((good & (number <= _FEW_PARTS)).sum())
-    return count
-
-
-def _constant(differences: IntArray, parts: IntArray) -> bool:
-    """Whether nearly all sums of as many parts differ from them by the same noise, not by none."""
-    chosen = differences[parts == np.bincount(parts).argmax()] if len(parts) else differences
-    if len(chosen) < _LEAST:
-        return False
-    values, often = np.unique(chosen, return_counts=True)
-    most = int(often.argmax())
-    return bool(often[most] >= _SAME * len(chosen) and values[most] != 0)
 
 
 def _staying(differences: IntArray) -> float:

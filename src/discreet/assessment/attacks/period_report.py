@@ -127,22 +127,15 @@ def attacked_periods(
         systems = list(PublishedFigures.of(periods).systems.values())
         own = []
         for one, two in itertools.pairwise(systems):
-            pair = _found(one, two, odds, option)
+            # The pair under the option that is stated, or that explains its figures better.
+            options = _EITHER if option is None else (option,)
+            tried = [PeriodPair(one, two, odds.chances, item) for item in options]
+            pair = max(tried, key=lambda item: item.fit)
             own.append(_compared(universe, pair, stated=option is not None))
         pairs += own
         together = all(item.keys == "period" for item in own)
         average[universe] = _averaged(systems, odds.variance, together=together)
     return PeriodReport(pairs=pairs, average=average)
-
-
-def _found(
-    one: PublishedCells, two: PublishedCells, odds: NoiseOdds, option: KeyOption | None
-) -> PeriodPair:
-    """The pair under the option that is stated, or that explains its figures better."""
-    if option is not None:
-        return PeriodPair(one, two, odds.chances, option)
-    same, period = (PeriodPair(one, two, odds.chances, item) for item in _EITHER)
-    return period if period.fit > same.fit else same
 
 
 def _compared(universe: str, pair: PeriodPair, *, stated: bool) -> ComparedPeriods:

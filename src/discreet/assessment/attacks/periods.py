@@ -276,22 +276,6 @@ def _prior_of(prior: FloatArray, counts: IntArray) -> FloatArray:
     return chance
 
 
-def _coming_and_going(rates: ChangeRates, counts: IntArray, change: IntArray) -> FloatArray:
-    """How likely others change counts so, others being as many as stated."""
-    widest = max(int(np.abs(change).max(initial=0)), 1)
-    every, back = np.unique(counts, return_inverse=True)
-    table = _skellam(rates.moving * (np.maximum(every, 0) + _EMPTY), widest)
-    chance: FloatArray = table[back.reshape(counts.shape)[..., None], change + widest]
-    return chance
-
-
-def _keeping(rates: ChangeRates, counts: IntArray) -> FloatArray:
-    """How likely nobody comes, goes or gets another key."""
-    many = np.maximum(counts, 0)
-    kept: FloatArray = np.exp(-rates.moving * (many + _EMPTY) - rates.rekeying * many)
-    return kept
-
-
 def series_chances(
     chances: NoiseChances,
     figures: IntArray,
@@ -334,9 +318,16 @@ def _forward(
         then, own = figure[:, None] - chances.noise, (step or 0) * (at == place)
         change = then[:, None, :] - count[:, :, None] - own
         others, noise = count - there[at], _noise_of(chances, then)[:, None, :]
-        follows = _coming_and_going(rates[at], others, change) * noise
+        # How likely others change counts so, others being as many as stated; and that nobody
+        # comes, goes or gets another key.
+        many, rate = np.maximum(others, 0), rates[at]
+        widest = max(int(np.abs(change).max(initial=0)), 1)
+        every, back = np.unique(many, return_inverse=True)
+        moves = _skellam(rate.moving * (every + _EMPTY), widest)
+        follows = moves[back.reshape(many.shape)[..., None], change + widest] * noise
         if kept and not (other and at == place):
-            keep = _keeping(rates[at], others)[:, :, None] * (change == 0)
+            staying = np.exp(-rate.moving * (many + _EMPTY) - rate.rekeying * many)
+            keep = staying[:, :, None] * (change == 0)
             follows += keep * (alike * (figure == last)[:, None, None] - noise)
         follows *= (then >= there[at + 1])[:, None, :]
         likelihood = (likelihood[:, :, None] * follows).sum(axis=1)

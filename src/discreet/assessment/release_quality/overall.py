@@ -216,8 +216,9 @@ def statements(overall: Overall) -> list[QualityStatement]:
     noise = overall.noise()
     total = noise.total
     if total >= SUPPORT:
+        well = 100 * noise.within(1) // total
         shares: dict[str, tuple[Bound, int]] = {
-            "at-most-1": ("at least", _at_least(noise.within(1), total)),
+            "at-most-1": ("at least", min(well // _STEP * _STEP, 100 - _STEP)),  # never all
             "at-least-3": ("at most", _at_most(noise.beyond(3), total)),
             "at-least-4": ("at most", _at_most(noise.beyond(4), total)),
         }
@@ -237,11 +238,6 @@ def statements(overall: Overall) -> list[QualityStatement]:
     if compared >= SUPPORT:
         listed.append(QualityStatement("sums", "at most", _rounded_up(largest)))
     return listed
-
-
-def _at_least(part: int, whole: int) -> int:
-    """The share in per cent, rounded down; never "all"."""
-    return min(100 // _STEP * part // whole * _STEP, 100 - _STEP)
 
 
 def _at_most(part: int, whole: int) -> int:
