@@ -293,7 +293,10 @@ def _layout(
     marks = [known.mark] if known.separator else list(_SEPARATORS)
     scores: dict[str, tuple[float, int]] = {}
     for mark in marks:
-        widths = _widths(lines[known.skip :], mark)
+        try:
+            widths = [len(row) for row in csv.reader(lines[known.skip :], delimiter=mark)]
+        except csv.Error:
+            widths = []
         width, times = Counter(widths).most_common(1)[0] if widths else (1, 0)
         scores[mark] = (times / max(len(widths), 1) if width > 1 else 0.0, width)
     best = max(marks, key=lambda mark: scores[mark])
@@ -308,7 +311,10 @@ def _layout(
     if width > 1 and best != ",":
         known = replace(known, separator="tab" if best == "\t" else best)
     if "skip" not in known.given and width > 1:
-        known = replace(known, skip=_titles(lines, best, width))
+        rows = list(csv.reader(lines, delimiter=best))
+        wide = [at for at, row in enumerate(rows) if len(row) == width]
+        full = [at for at in wide if all(name.strip() for name in rows[at])]
+        known = replace(known, skip=next(iter([*full, *wide]), 0))  # titles above the header
     head = next(csv.reader(lines[known.skip : known.skip + 1], delimiter=best), [])
     numbers = sum(bool(_NUMBER.fullmatch(name.strip())) for name in head)
     if known.header == 1 and numbers and "skip" not in known.given:
@@ -319,21 +325,6 @@ def _layout(
         )
         return known, [Problem(message, str(path), hint)]
     return known, []
-
-
-def _titles(lines: Sequence[str], mark: str, width: int) -> int:
-    """How many lines stand above the header, whose fields are all filled."""
-    rows = list(csv.reader(lines, delimiter=mark))
-    wide = [at for at, row in enumerate(rows) if len(row) == width]
-    full = [at for at in wide if all(name.strip() for name in rows[at])]
-    return next(iter([*full, *wide]), 0)
-
-
-def _widths(lines: Sequence[str], mark: str) -> list[int]:
-    try:
-        return [len(row) for row in csv.reader(lines, delimiter=mark)]
-    except csv.Error:
-        return []
 
 
 def _of_workbook(

@@ -7,7 +7,6 @@ of Stata, SPSS, SAS and Excel, and of fixed width or in another encoding than UT
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,13 @@ def read_path(
         hint = f"current folder: {Path.cwd()}" if not path.is_absolute() else "check the path"
         raise MicrodataError(message, code="file-missing", where=str(path), hint=hint)
     if path.is_dir():
-        return _read_parts(_inside(path), path, named, table, query, options)
+        parts = [
+            part
+            for part in path.rglob("*.parquet")
+            if part.is_file()
+            and not any(name.startswith((".", "_")) for name in part.relative_to(path).parts)
+        ]
+        return _read_parts(sorted(parts), path, named, table, query, options)
     file_format = format_of(path, named)
     check_content(path, file_format, options.encoding)
     options.refuse(file_format, str(path))
@@ -77,7 +82,34 @@ def read_path(
         )
         return adapted(opened, options, str(path))
     refuse_options(table=table, query=query)
-    return _READERS.get(file_format, _read_columns)(path, options, file_format)
+    if file_format == "csv":
+        return nw.from_native(scan_csv(path, options))
+    if file_format == "cube":
+        return _read_cubes([path], path, options)
+    if file_format == "excel":
+        from discreet.microdata.workbooks import read_sheet
+
+        sheet = read_sheet(path, options)
+        columns = StatedColumns(
+            plan=sheet.texts.lazy(),
+            options=options,
+            place=sheet.place,
+            where=sheet.where,
+            found=True,
+        )
+        return open_frame(columns.typed())
+    if file_format == "fixed":
+        records = plugin("records", file_format).read_records_file(path, options)
+    elif file_format in ("parquet", "arrow"):
+        plan = _opened(_scan(path, file_format), path)
+        if not options.given:
+            return plan
+        records = plan.to_native()
+    else:
+        from discreet.microdata.statistical_files import read_statistical
+
+        records = read_statistical(path, file_format)
+    return typed_records(records, options, str(path))
 
 
 def _read_cubes(paths: list[Path], place: Path, options: ReadingOptions) -> NarwhalsFrame:
@@ -86,45 +118,6 @@ def _read_cubes(paths: list[Path], place: Path, options: ReadingOptions) -> Narw
         message, hint = "no partial aggregates here", "build them with: discreet cube make"
         raise MicrodataError(message, code="file-missing", where=str(place), hint=hint)
     return DistantCubes.of_paths(paths).plan()
-
-
-def _read_statistical(path: Path, options: ReadingOptions, file_format: str) -> NarwhalsFrame:
-    from discreet.microdata.statistical_files import read_statistical
-
-    return typed_records(read_statistical(path, file_format), options, str(path))
-
-
-def _read_excel(path: Path, options: ReadingOptions, _: str) -> NarwhalsFrame:
-    from discreet.microdata.workbooks import read_sheet
-
-    sheet = read_sheet(path, options)
-    columns = StatedColumns(
-        plan=sheet.texts.lazy(), options=options, place=sheet.place, where=sheet.where, found=True
-    )
-    return open_frame(columns.typed())
-
-
-def _read_described(path: Path, options: ReadingOptions, form: str) -> NarwhalsFrame:
-    return typed_records(
-        plugin("records", form).read_records_file(path, options), options, str(path)
-    )
-
-
-def _read_columns(path: Path, options: ReadingOptions, file_format: str) -> NarwhalsFrame:
-    """A file that has columns with types."""
-    plan = _opened(_scan(path, file_format), path)
-    return typed_records(plan.to_native(), options, str(path)) if options.given else plan
-
-
-_READERS: Mapping[str, Callable[[Path, ReadingOptions, str], NarwhalsFrame]] = {
-    "csv": lambda path, options, _: nw.from_native(scan_csv(path, options)),
-    "stata": _read_statistical,
-    "spss": _read_statistical,
-    "sas": _read_statistical,
-    "excel": _read_excel,
-    "fixed": _read_described,
-    "cube": lambda path, options, _: _read_cubes([path], path, options),
-}
 
 
 def _scan(path: Path, file_format: str) -> pl.LazyFrame:
@@ -156,15 +149,6 @@ def matching(pattern: Path) -> list[Path]:
     return sorted(path for path in root.glob(str(inner)) if path.is_file())
 
 
-def _inside(folder: Path) -> list[Path]:
-    return sorted(
-        path
-        for path in folder.rglob("*.parquet")
-        if path.is_file()
-        and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-    )
-
-
 def _read_parts(
     files: list[Path],
     place: Path,
@@ -191,15 +175,12 @@ def _read_parts(
             message = f"its columns differ from those of {files[0].name}"
             hint = f"all parts of {place} need the same columns with the same types"
             raise MicrodataError(message, code="parts-differ", where=str(file), hint=hint)
-    root = place if place.is_dir() else None
-    plan = _opened(_scan_parts(files, root), place)
-    return typed_records(plan.to_native(), options, str(place)) if options.given else plan
-
-
-def _scan_parts(files: list[Path], root: Path | None) -> pl.LazyFrame:
-    """Values in folder names (region=01) stay texts."""
-    folders = files[0].relative_to(root).parts[:-1] if root else ()
+    # Values in folder names (region=01) stay texts.
+    folders = files[0].relative_to(place).parts[:-1] if place.is_dir() else ()
     schema = {part.partition("=")[0]: pl.String() for part in folders if "=" in part}
-    if not schema or root is None:
-        return pl.scan_parquet(files, glob=False, hive_partitioning=False)
-    return pl.scan_parquet(root, hive_partitioning=True, hive_schema=schema)
+    if schema:
+        whole = pl.scan_parquet(place, hive_partitioning=True, hive_schema=schema)
+    else:
+        whole = pl.scan_parquet(files, glob=False, hive_partitioning=False)
+    plan = _opened(whole, place)
+    return typed_records(plan.to_native(), options, str(place)) if options.given else plan

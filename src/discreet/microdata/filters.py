@@ -172,15 +172,10 @@ class Filter:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return ~self._build(node.operand, terms)
         if isinstance(node, ast.Compare):
-            return self._comparisons(node, terms)
+            sides = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
+            steps = [self._compare(left, sign, right, terms) for left, sign, right in sides]
+            return reduce(lambda one, other: one & other, steps)
         return self._operand(node, terms)
-
-    def _comparisons(self, node: ast.Compare, terms: FilterTerms) -> Any:
-        steps, left = [], node.left
-        for operator, right in zip(node.ops, node.comparators, strict=True):
-            steps.append(self._compare(left, operator, right, terms))
-            left = right
-        return reduce(lambda one, other: one & other, steps)
 
     def _compare(
         self, left: ast.expr, operator: ast.cmpop, right: ast.expr, terms: FilterTerms
@@ -240,7 +235,10 @@ class _NarwhalsTerms:
         return term.is_null()
 
     def within(self, term: Any, values: list[Any]) -> Any:
-        return _within(term, values)
+        # Engines want lists of the column's own type.
+        if any(isinstance(value, float) for value in values):
+            return reduce(lambda one, other: one | other, (term == value for value in values))
+        return term.is_in(values)
 
 
 @dataclass(frozen=True)
@@ -433,13 +431,6 @@ def _literals(node: ast.expr) -> list[Any]:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [value for item in node.elts for value in _literals(item)]
     return []
-
-
-def _within(column: Any, values: list[Any]) -> Any:
-    """Whether a column holds one of the values; engines want lists of the column's own type."""
-    if any(isinstance(value, float) for value in values):
-        return reduce(lambda one, other: one | other, (column == value for value in values))
-    return column.is_in(values)
 
 
 _KINDS = {

@@ -325,7 +325,12 @@ def _added(
 ) -> NarwhalsFrame:
     """The units with their keys: from their parts, or from the secret."""
     schema = homes.collect_schema()
-    common = [_comparable(name, schema).alias(f"{_UNIT}{at}") for at, name in enumerate(units)]
+    common = [
+        nw.col(name)
+        .cast(nw.Int64 if schema[name].is_integer() else nw.String)
+        .alias(f"{_UNIT}{at}")
+        for at, name in enumerate(units)
+    ]
     on = [f"{_UNIT}{at}" for at in range(len(units))]
     keys = summed.select(*common, key, _PARTS)
     places = homes.select(*[nw.col(name) for name in units], *common)
@@ -350,35 +355,17 @@ def _added(
             with_record_keys(vacant, id=units, secret=secret, column=key, grid=grid)
         )
         keys = nw.concat([keys, own.select(*common, key)])
-    return _looked_up(homes, common, on, keys, key)
-
-
-def _comparable(name: str, schema: nw.Schema) -> nw.Expr:
-    column = nw.col(name)
-    return column.cast(nw.Int64) if schema[name].is_integer() else column.cast(nw.String)
-
-
-def _looked_up(
-    homes: Any,
-    common: Sequence[nw.Expr],
-    on: Sequence[str],
-    keys: Any,
-    key: str,
-) -> NarwhalsFrame:
-    """Each unit's key beside it; rows and their order stay."""
+    # Each unit's key beside it; rows and their order stay.
     if isinstance(homes, nw.DataFrame):
         places = homes.select(*common).with_row_index("discreet_row")
-        frame = places.join(keys, on=list(on), how="left").sort("discreet_row")
+        frame = places.join(keys, on=on, how="left").sort("discreet_row")
         return with_values(homes, key, frame.get_column(key).cast(nw.Int64).to_numpy())
-    names = homes.collect_schema().names()
     places = homes.with_columns(*common)
     if homes.implementation.is_polars():
         # Only here does a join keep the order of plans; databases have none.
-        native = places.to_native().join(
-            keys.to_native(), on=list(on), how="left", maintain_order="left"
-        )
+        native = places.to_native().join(keys.to_native(), on=on, how="left", maintain_order="left")
         frame = nw.from_native(native)
     else:
-        frame = places.join(keys, on=list(on), how="left")
-    chosen: NarwhalsFrame = frame.select(*names, key)
+        frame = places.join(keys, on=on, how="left")
+    chosen: NarwhalsFrame = frame.select(*schema.names(), key)
     return chosen

@@ -110,7 +110,12 @@ def with_period_keys(
         since = _since(units, before, ids, looked, period)
     keyed: Any = with_values(records, column, maker.keys(_texts(units, ids), since))
     if option != "same":
-        keyed = _with_texts(keyed, since_column(column), since)
+        name, texts, kind = since_column(column), since.to_list(), keyed.implementation
+        if kind.is_pandas():
+            native = keyed.to_native().assign(**{name: texts})
+            keyed = nw.from_native(native, eager_only=True)
+        else:
+            keyed = keyed.with_columns(nw.new_series(name, texts, nw.String(), backend=kind))
     return like(keyed.lazy() if isinstance(open_frame(frame), nw.LazyFrame) else keyed, frame)
 
 
@@ -173,14 +178,6 @@ def _eager(frame: Any, label: str) -> nw.DataFrame[Any]:
 
 def _texts(units: pl.DataFrame, ids: Sequence[str]) -> pl.Series:
     return identifier_texts(units.select(pl.col(name).cast(pl.String) for name in ids))
-
-
-def _with_texts(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.DataFrame[Any]:
-    native = frame.to_native()
-    if frame.implementation.is_pandas():
-        return nw.from_native(native.assign(**{name: values.to_list()}), eager_only=True)
-    backend = frame.implementation
-    return frame.with_columns(nw.new_series(name, values.to_list(), nw.String(), backend=backend))
 
 
 def _previous(

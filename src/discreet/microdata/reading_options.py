@@ -148,10 +148,16 @@ class ReadingOptions:
 
     def problems(self) -> list[Problem]:
         """Everything that is wrong with the options by themselves, placed at their keys."""
-        problems = [*_form_problems(self)]
-        if problems:
-            return problems
-        return [*self._number_problems(), *self._text_problems(), *self._column_problems()]
+        problems = [
+            Problem("wrong type of value", name, called)
+            for name in _FORMS
+            if (called := form_of(name, getattr(self, name)))
+        ]
+        return problems or [
+            *self._number_problems(),
+            *self._text_problems(),
+            *self._column_problems(),
+        ]
 
     def _number_problems(self) -> Iterator[Problem]:
         if self.decimal not in (".", ","):
@@ -304,9 +310,3 @@ def form_of(key: str, value: Any) -> str:
     """
     fits, called = _FORMS[key]
     return "" if fits(_plain(key, value)) else called
-
-
-def _form_problems(options: ReadingOptions) -> Iterator[Problem]:
-    for name in _FORMS:
-        if called := form_of(name, getattr(options, name)):
-            yield Problem("wrong type of value", name, called)

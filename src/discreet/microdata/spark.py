@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from discreet.arrays import IntArray
@@ -175,16 +176,10 @@ def _coded(keys: pl.Series, grid: KeyGrid, digits: str) -> IntArray:
     """Keys on the grid; a negative fault code where a value cannot be one."""
     try:
         return on_grid(keys, grid, digits, column="key")
-    except RecordKeyError:
-        singles = [_one(keys.slice(at, 1), grid, digits) for at in range(len(keys))]
-        return pl.Series(singles, dtype=pl.Int64).to_numpy()
-
-
-def _one(value: pl.Series, grid: KeyGrid, digits: str) -> int:
-    try:
-        return int(on_grid(value, grid, digits, column="key")[0])
     except RecordKeyError as error:
-        return _FAULTS[error.code][0]
+        if len(keys) == 1:
+            return np.array([_FAULTS[error.code][0]], dtype=np.int64)
+    return np.concatenate([_coded(keys.slice(at, 1), grid, digits) for at in range(len(keys))])
 
 
 def _check(frame: Any, computed: Any, name: str, column: str) -> None:
@@ -193,25 +188,19 @@ def _check(frame: Any, computed: Any, name: str, column: str) -> None:
     original = functions.col("`" + name.replace("`", "``") + "`")
     total, nulls = frame.agg(
         functions.count("*"),
-        functions.coalesce(functions.sum(original.isNull().cast("long")), _zero()),
+        functions.coalesce(functions.sum(original.isNull().cast("long")), functions.lit(0)),
     ).first()
     if nulls:
         raise _fault("key-missing", nulls, total, name)
     keys = functions.col("`" + column.replace("`", "``") + "`")
     counts = {
-        code: functions.coalesce(functions.sum((keys == number).cast("long")), _zero())
+        code: functions.coalesce(functions.sum((keys == number).cast("long")), functions.lit(0))
         for code, (number, _) in _FAULTS.items()
     }
     row = computed.agg(*[count.alias(code) for code, count in counts.items()]).first()
     for code in _FAULTS:
         if row[code]:
             raise _fault(code, row[code], total, name)
-
-
-def _zero() -> Any:
-    from pyspark.sql import functions
-
-    return functions.lit(0)
 
 
 def _fault(code: str, number: int, total: int, column: str) -> RecordKeyError:

@@ -247,51 +247,38 @@ def _error(where: str, message: str, hint: str = "", code: str = "database") -> 
 
 def _fetched(connection: Any, table: str | None, query: str | None, where: str) -> pl.DataFrame:
     alchemy = importlib.import_module("sqlalchemy")
-    inspector = alchemy.inspect(connection)
+    known = _tables(alchemy.inspect(connection))
     if (table is None) == (query is None):
-        hint = f"tables: {', '.join(_tables(inspector)) or 'none'}"
+        hint = f"tables: {', '.join(known) or 'none'}"
         raise _error(where, "give either a table or a query", hint)
-    if table is not None:
-        known = _tables(inspector)
-        if table not in known:
-            hint = f"tables: {', '.join(known) or 'none'}"
-            raise _error(where, f"table {table!r} not found", hint)
+    statement = str(query)
+    if table is not None:  # one whose types are not known here
         schema, name = known[table]
         quote = connection.dialect.identifier_preparer.quote
         named = quote(name) if schema is None else f"{quote(schema)}.{quote(name)}"
         statement = f"select * from {named}"  # noqa: S608 - only names that the database lists
-    else:
-        statement = str(query)
-        if _SELECT.match(statement) is None or ";" in statement.rstrip().rstrip(";"):
-            raise _error(where, "the query must be one SELECT statement")
-    options = {"stream_results": True}
+    elif _SELECT.match(statement) is None or ";" in statement.rstrip().rstrip(";"):
+        raise _error(where, "the query must be one SELECT statement")
     try:
-        result = connection.execution_options(**options).execute(
+        result = connection.execution_options(stream_results=True).execute(
             alchemy.text(statement.replace(":", r"\:"))
         )
-        names = list(result.keys())
-        frame = _joined(names, result.partitions(_BATCH), where)
+        return _joined(list(result.keys()), result.partitions(_BATCH), where)
     except alchemy.exc.DBAPIError as error:
         message = f"the query failed ({_kind(error)})"
         raise _error(where, message, "test it with the client of the database") from None
-    return frame
 
 
 def _tables(inspector: Any) -> dict[str, tuple[str | None, str]]:
     """Tables and views: the name to call each by → its schema and its own name."""
     own = inspector.default_schema_name
     known: dict[str, tuple[str | None, str]] = {}
-    for schema in [
-        own,
-        *(schema_name for schema_name in inspector.get_schema_names() if schema_name != own),
-    ]:
+    others = [name for name in inspector.get_schema_names() if name != own]
+    for schema in (own, *others):
         if schema in ("information_schema", "pg_catalog", "sys"):
             continue
-        listed = [
-            *inspector.get_table_names(schema=schema),
-            *inspector.get_view_names(schema=schema),
-        ]
-        for name in sorted(listed):
+        tables = inspector.get_table_names(schema=schema)
+        for name in sorted([*tables, *inspector.get_view_names(schema=schema)]):
             known[name if schema == own else f"{schema}.{name}"] = (schema, name)
     return known
 

@@ -39,7 +39,13 @@ def read_statistical(path: Path, file_format: str) -> pl.DataFrame:
         return frame
 
     frame = opened_file(path, file_format, columns)
-    return _whole_numbers(_missing_texts(frame) if file_format == "sas" else frame)
+    if file_format == "sas":  # which has no missing texts: one of blanks stands for it
+        frame = frame.with_columns(
+            pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name)).alias(name)
+            for name, kind in frame.schema.items()
+            if kind == pl.String
+        )
+    return _whole_numbers(frame)
 
 
 def value_labels(path: Path, file_format: str) -> dict[str, dict[str, str]]:
@@ -74,15 +80,6 @@ def opened_file(path: Path, file_format: str, read: Callable[[Any, Path], Read])
         message = f"the file cannot be read ({type(error).__name__})"
         hint = "check that the file is complete"
         raise MicrodataError(message, code="file-content", where=str(path), hint=hint) from None
-
-
-def _missing_texts(frame: pl.DataFrame) -> pl.DataFrame:
-    """SAS has no missing texts: a text of blanks stands for one."""
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    return frame.with_columns(
-        pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name)).alias(name)
-        for name in texts
-    )
 
 
 def _whole_numbers(frame: pl.DataFrame) -> pl.DataFrame:
