@@ -48,7 +48,8 @@ _HEADINGS = {
 def _read_csv(file: TextFile, stated: str | None, total: str | None) -> CodeTree:
     """The tree of a CSV file with a header line, separated by commas or semicolons."""
     name = stated or file.stem
-    separator = _separator(file)
+    first = file.lines()[0][1]
+    separator = ";" if first.count(";") > first.count(",") else ","
     rows = list(_records(file, separator))
     header, body = tuple(rows[0][1]), rows[1:]
     _check_rows(file, header, body)
@@ -195,13 +196,18 @@ Document = dict[str, Any]
 
 def _read_json(file: TextFile, name: str | None, total: str | None) -> CodeTree:
     """The tree of a JSON document."""
+
+    def table(pairs: list[tuple[str, Any]]) -> Document:
+        if len(dict(pairs)) < len(pairs):
+            key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+            raise file_error(f"key {key!r} occurs twice", file.path)
+        return dict(pairs)
+
     try:
-        document = json.loads(file.text, object_pairs_hook=_unique_keys)
+        document = json.loads(file.text, object_pairs_hook=table)
     except json.JSONDecodeError as error:
         where = file.place(error.lineno)
         raise file_error(f"not valid JSON: {error.msg}", file.path, where=where) from None
-    except _DoubledKeyError as error:
-        raise file_error(f"key {error.key!r} occurs twice", file.path) from None
     except RecursionError:
         raise file_error("the JSON is nested too deeply", file.path) from None
     if not isinstance(document, dict):
@@ -225,20 +231,6 @@ def _read_toml(file: TextFile, name: str | None, total: str | None) -> CodeTree:
     except RecursionError:
         raise file_error("the TOML is nested too deeply", file.path) from None
     return _tree(file, document, name, total)
-
-
-class _DoubledKeyError(Exception):
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> Document:
-    unique_keys = dict(pairs)
-    if len(unique_keys) < len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        raise _DoubledKeyError(counts.most_common(1)[0][0])
-    return unique_keys
 
 
 def _tree(file: TextFile, document: Document, name: str | None, total: str | None) -> CodeTree:

@@ -170,15 +170,26 @@ def tree_from_intervals(
     total: str,
 ) -> CodeTree:
     """The tree of intervals, below coarser ones if `parents` has their bounds."""
-    tiers = [_listed(name, tier) for tier in (*parents, bounds)]
-    for tier in tiers:
-        _check_numbers(name, tier)
+    tiers: list[list[float]] = []
+    for tier in (*parents, bounds):
+        listed = isinstance(tier, Iterable) and not isinstance(tier, str)
+        tiers.append(list(tier) if listed else [])
+        problems = [
+            Problem(f"bound {bound!r} is not a finite number", name)
+            for bound in tiers[-1]
+            if not _is_finite(bound)
+        ]
+        if not tiers[-1]:
+            message = "bounds is empty" if listed else "bounds must be a list"
+            problems = [Problem(message, name, "such as bounds=[0, 6, 15, 18]")]
+        raise_problems(name, problems)
     decimals = [bound for tier in tiers for bound in tier if not float(bound).is_integer()]
     if whole and decimals:
         problem = Problem(f"bound {decimals[0]:g} is not a whole number", name, "use whole=False")
         raise_problems(name, [problem])
     whole = not decimals if whole is None else whole
-    opened = [_opened(tier, open_first, open_last) for tier in tiers]
+    first, last = [-math.inf] * open_first, [math.inf] * open_last
+    opened = [[*first, *map(float, tier), *last] for tier in tiers]
     for tier in opened:
         check_bounds(name, tier, leaves=max(len(tier) - 1, 1))
     for coarse, fine in pairwise(opened):
@@ -188,26 +199,6 @@ def tree_from_intervals(
     return tree_from_links(name, links, total, labels=labels, bounds=tuple(opened[-1]))
 
 
-def _listed(name: str, bounds: Bounds) -> list[float]:
-    value: object = bounds
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise_problems(
-            name, [Problem("bounds must be a list", name, "such as bounds=[0, 6, 15, 18]")]
-        )
-    return list(bounds)
-
-
-def _check_numbers(name: str, tier: Bounds) -> None:
-    problems = [
-        Problem(f"bound {bound!r} is not a finite number", name)
-        for bound in tier
-        if not _is_finite(bound)
-    ]
-    if not tier:
-        problems.append(Problem("bounds is empty", name, "such as bounds=[0, 6, 15, 18]"))
-    raise_problems(name, problems)
-
-
 def _is_finite(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
@@ -215,12 +206,6 @@ def _is_finite(value: object) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
-
-
-def _opened(tier: Bounds, open_first: bool, open_last: bool) -> list[float]:
-    first = [-math.inf] if open_first else []
-    last = [math.inf] if open_last else []
-    return [*first, *(float(bound) for bound in tier), *last]
 
 
 def _check_nested(name: str, coarse: Bounds, fine: Bounds) -> None:

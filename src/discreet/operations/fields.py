@@ -115,7 +115,14 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
                 needed=info.is_required(),
                 optional=optional,
                 usual=usual,
-                least=_least(info, bounds),
+                least=next(
+                    (
+                        float(str(bound.ge if isinstance(bound, Ge) else bound.gt))
+                        for bound in bounds
+                        if isinstance(bound, Ge | Gt)
+                    ),
+                    None,
+                ),
                 most=next(
                     (float(str(bound.le)) for bound in bounds if isinstance(bound, Le)), None
                 ),

@@ -598,9 +598,11 @@ def without_unpublished(table: ProtectedTable) -> ProtectedTable:
 
     Suppressed cells stay listed: that they are unknown must be seen.
     """
-    keeps = [
-        listed_codes(dimension, _used(table, at)) for at, dimension in enumerate(table.dimensions)
-    ]
+    keeps = []
+    for at, dimension in enumerate(table.dimensions):
+        hidden = sorted({part[at] for part in table.suppressed_parts})
+        unknown = np.flatnonzero(np.isin(level_numbers(dimension), hidden)).astype(np.int32)
+        keeps.append(listed_codes(dimension, np.concatenate([table.index[at], unknown])))
     if all(bool(keep.all()) for keep in keeps):
         return table
     cells = np.ones(table.stored, dtype=np.bool_)
@@ -620,15 +622,6 @@ def without_unpublished(table: ProtectedTable) -> ProtectedTable:
         status=table.status[cells],
         withheld=None if table.withheld is None else table.withheld.renumbered(places),
     )
-
-
-def _used(table: ProtectedTable, at: int) -> PositionArray:
-    """The codes of one variable with stored cells, or on suppressed parts, which are not."""
-    hidden = sorted({part[at] for part in table.suppressed_parts})
-    if not hidden:
-        return table.index[at]
-    unknown = np.flatnonzero(np.isin(level_numbers(table.dimensions[at]), hidden))
-    return np.concatenate([table.index[at], unknown.astype(np.int32)])
 
 
 def listed_codes(dimension: Dimension, used: PositionArray) -> BoolArray:

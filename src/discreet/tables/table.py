@@ -87,7 +87,13 @@ def read_cells(
     check_by(by)
     frame = to_polars(cells)
     confidential = [column for column in (count, cell_key, weight) if column is not None]
-    _check_names([_name(item) for item in by], confidential)
+    # Codes are published: true counts, keys and weights cannot be codes.
+    problems = [
+        Problem(f"column {_name(item)!r} is confidential and cannot be a spanning variable", "by")
+        for item in by
+        if _name(item) in confidential
+    ]
+    raise_all(TableError, problems, code="by", where="by")
     _check_columns(frame, [*(_name(item) for item in by), *confidential])
     dimensions, index = [], []
     for item in by:

@@ -141,7 +141,10 @@ def _read(file: CubeFile) -> Iterator[tuple[_About, Cube]]:
     """The cubes of a file."""
     for about, frame in file.cubes():
         try:
-            axes = tuple(_axis(*item) for item in about["axes"])
+            axes = tuple(
+                CubeAxis(column, None if bounds is None else tuple(map(float, bounds)))
+                for column, bounds in about["axes"]
+            )
             layout = MeasureLayout(
                 keyed=about["keyed"],
                 weight=about["weight"],

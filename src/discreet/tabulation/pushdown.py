@@ -294,7 +294,9 @@ def _plan(
     columns |= numbers.columns | _end_columns(one.layout, schema)
     summed = (*numbers.columns, *numbers.limbs)
     totals += [nw.col(name).sum().cast(nw.Int64).alias(name) for name in summed]
-    totals += _end_totals(one.layout)
+    ends = [(k, nw.col(f"end{k}")) for k in range(len(one.layout.largest))]
+    totals += [total for k, end in ends
+               for total in (end.min().alias(f"low{k}"), end.max().alias(f"high{k}"))]  # fmt: skip
     counted = nw.len().cast(nw.Int64).alias("n")
     if not groups and not columns:
         return frame.select(counted)
@@ -363,8 +365,11 @@ def cube_of(
         frame = frame.clear()
     known = {("n",): "n", ("key", "high"): "key_high", ("key", "low"): "key_low"}
     rows = [known.get(row, measure_name(at)) for row, at in one.layout.rows.items()]
-    if one.layout.keyed:
-        frame = _split_keys(frame)
+    if "key_total" in frame.columns:
+        total = pl.col("key_total").cast(pl.Int64).fill_null(0)
+        frame = frame.with_columns(key_high=total // LIMB, key_low=total % LIMB)
+    elif one.layout.keyed:
+        frame = frame.with_columns(pl.col("key_high", "key_low").fill_null(0))
     measures = np.vstack([frame[row].cast(pl.Int64).to_numpy() for row in rows])
     codes, values = [], []
     for k, axis in enumerate(one.axes):
@@ -390,15 +395,8 @@ def _texts(series: pl.Series, axis: CubeAxis, *, raw: bool) -> pl.Series:
         if axis.levels and bool((texts == FRACTION).any()):
             raise fractions(axis.column, TableError)
         return texts
-    outside = len(axis.bounds) - 1
-    texts = (_cut(series, axis.bounds) if raw else series).cast(pl.String)
-    return texts.to_frame("t").select(
-        pl.when(pl.col("t") == str(outside)).then(pl.lit("outside")).otherwise("t").alias("t")
-    )["t"]
-
-
-def _cut(series: pl.Series, bounds: tuple[float, ...]) -> pl.Series:
-    """The interval each number lies in, for the few values of a narrow column."""
-    numbers = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    places = pl.Series(bin_codes(numbers, np.asarray(bounds, dtype=np.float64)))
-    return places.set(series.is_null(), None)
+    if raw:  # the few values of a narrow column
+        numbers = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        places = bin_codes(numbers, np.asarray(axis.bounds, dtype=np.float64))
+        series = pl.Series(places).set(series.is_null(), None)
+    return series.cast(pl.String).replace(str(len(axis.bounds) - 1), "outside")

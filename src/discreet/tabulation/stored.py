@@ -175,25 +175,25 @@ class _StorePass:
     def __init__(self, store: StoredRecords, one: Pass, grid: KeyGrid) -> None:
         self.store, self.one, self.grid = store, one, grid
         self.codings = [_coding(store, axis) for axis in one.axes]
-        filter_text = one.asked if isinstance(one.asked, str) and one.asked else None
-        self.conditions = (
-            [self._condition(part) for part in parse_filter(filter_text).parts()]
-            if filter_text
-            else []
-        )
+        parts = parse_filter(one.asked).parts() if isinstance(one.asked, str) and one.asked else ()
+        self.conditions = [self._condition(part) for part in parts]
         self._joint = [each for each in self.conditions if len(each.columns) != 1]
-        self.passed = {name: np.ones(len(store.values(name)), np.bool_) for name in self._coded()}
+        named = [name for condition in self.conditions for name in condition.columns]
+        coded = [name for name in named if store.columns[name]["kind"] != "plain"]
+        self.passed = {
+            name: np.ones(len(store.values(name)), np.bool_)
+            for name in dict.fromkeys([*(axis.column for axis in one.axes), *coded])
+        }
         for condition in self.conditions:
             if len(condition.columns) == 1 and condition.passed is not None:
                 self.passed[condition.columns[0]] &= condition.passed
-        self.areas = self._areas()
+        inside = np.diff(store.offsets) > 0  # the areas with records that may pass
+        for name, passed in self.passed.items():
+            kind = store.columns[name]["kind"]
+            if kind != "coded":
+                inside &= passed if kind == "sorted" else passed[store.codes(name)]
+        self.areas = np.flatnonzero(inside)
         self.kept, self.tables, self.cells = self._tables()
-
-    def _coded(self) -> list[str]:
-        named = [name for condition in self.conditions for name in condition.columns]
-        plain = [name for name in named if self.store.columns[name]["kind"] == "plain"]
-        columns = [*(axis.column for axis in self.one.axes), *named]
-        return [name for name in dict.fromkeys(columns) if name not in plain]
 
     def _condition(self, part: Filter) -> _Condition:
         """A part of the filter, worked out for each combination of codes if there are few."""
@@ -218,16 +218,6 @@ class _StorePass:
         passed = np.zeros(frame.height, dtype=np.bool_)
         passed[chosen_records(frame, part.to_narwhals(self.store.plan().collect_schema()))] = True
         return passed
-
-    def _areas(self) -> IntArray:
-        """The areas with records that may pass."""
-        store = self.store
-        inside = np.diff(store.offsets) > 0
-        for name, passed in self.passed.items():
-            kind = store.columns[name]["kind"]
-            if kind != "coded":
-                inside &= passed if kind == "sorted" else passed[store.codes(name)]
-        return np.flatnonzero(inside)
 
     def _tables(self) -> tuple[list[IntArray], dict[str, Any], int]:
         """Per axis the positions that may occur, per column what a code adds, number of cells."""
@@ -347,7 +337,8 @@ class _StorePass:
 
     def _counted_in(self, ranges: Sequence[tuple[int, int]], one: Pass) -> tuple[Any, Any]:
         """The records of these ranges, and the sums of their keys."""
-        if one.layout.keyed and self._two_columns():
+        small = all(codes.dtype.itemsize <= 2 for codes, _ in self.steps)
+        if one.layout.keyed and small and len(self.steps) == 2 and not self._joint:
             return self._counted_by_two(ranges)
         counts = np.zeros(self.cells + 1, dtype=np.int64)
         sums = np.zeros(self.cells + 1, dtype=np.int64)

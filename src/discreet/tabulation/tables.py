@@ -216,7 +216,12 @@ def _counted(
         one = Pass(
             axes=tuple(group.axes),
             where=task.conditions[group.members[0]],
-            layout=_layout(group, task.record_key),
+            layout=MeasureLayout(
+                keyed=task.record_key is not None,
+                weight=group.weight,
+                values=tuple(group.values),
+                largest=group.largest,
+            ),
             asked=task.queries[group.members[0]].where,
         )
         shared.append((group, one, next(engine for engine in engines if engine.suits(one))))
@@ -224,15 +229,6 @@ def _counted(
         own = [(group, one) for group, one, chosen in shared if chosen is engine]
         cubes = engine.run([one for _, one in own])
         yield from ((group, cube) for (group, _), cube in zip(own, cubes, strict=True))
-
-
-def _layout(group: QueryGroup, record_key: str | None) -> MeasureLayout:
-    return MeasureLayout(
-        keyed=record_key is not None,
-        weight=group.weight,
-        values=tuple(group.values),
-        largest=group.largest,
-    )
 
 
 def _check_columns(schema: nw.Schema, queries: Sequence[Query], record_key: str | None) -> None:
