@@ -278,3 +278,4 @@ def test_codes_that_were_removed_are_not_in_the_file(kind, tmp_path) -> None:
         content = file.read_bytes()
         assert b"rare" not in content
         assert b"unused" not in content
+        assert "rare" not in str(pyarrow.parquet.read_schema(file).field("job").metadata)

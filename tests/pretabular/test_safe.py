@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.demo import generate
 from discreet.errors import MicrodataError
-from discreet.pretabular.safe import _paired, safe_counts
+from discreet.pretabular.changed_records import paired
+from discreet.pretabular.safe import safe_counts
 from tests.helpers.rows import for_all_rows
 
 SECRET = "a long and secret sentence"
@@ -214,7 +215,7 @@ def test_copies_on_other_engines(kind, text) -> None:
 @given(one=st.lists(st.integers(0, 4), max_size=30), other=st.lists(st.integers(0, 4), max_size=30))
 def test_pairs_are_alike_and_as_many_as_can_be(one, other) -> None:
     first, second = np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
-    here, there = _paired(first, second)
+    here, there = paired(first, second)
     assert (first[here] == second[there]).all()
     assert len(set(here)) == len(here) == sum(min(one.count(k), other.count(k)) for k in range(5))
 

@@ -20,7 +20,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from discreet._version import __version__
-from discreet.arrays import IntArray
+from discreet.arrays import IntArray, starts
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of
@@ -45,7 +45,6 @@ _VERSION = "discreet anonymisation, version 1"
 #: Draws are whole numbers from 0 to below this.
 DRAWS = 10**15
 _AT = "\0at"
-_MANY = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -135,46 +134,26 @@ class HeldRecords:
         last: Mapping[str, pl.Series] | None = None,
     ) -> Any:
         """The records where each named column has its values from other rows."""
-        native: Any = self.frame.to_native()
-        kind = self.frame.implementation
-        if kind.is_pandas():
-            whole = native if source is None else native.take(source).reset_index(drop=True)
-            taken = {name: native[name].take(at).set_axis(whole.index) for name, at in rows.items()}
-            whole = whole.assign(**taken)
-        elif kind.is_pyarrow():
-            whole = native if source is None else native.take(source)
-            for name, at in rows.items():
-                place = native.schema.get_field_index(name)
-                whole = whole.set_column(place, native.schema.field(name), native[name].take(at))
-        else:
-            whole = native if source is None else native[source]
-            whole = whole.with_columns([native[name].gather(at) for name, at in rows.items()])
-        whole = _with_last(nw.from_native(whole, eager_only=True), last or {}).to_native()
-        return self._as_it_came(whole, {*rows, *(last or {})})
+        whole = self.frame if source is None else nw.maybe_reset_index(self.frame[source])
+        whole = whole.with_columns(*(self.frame[name][at] for name, at in rows.items()))
+        return self._as_it_came(_with_last(whole, last or {}), {*rows, *(last or {})})
 
     def with_values(self, values: Mapping[str, pl.Series], drop: Sequence[str] = ()) -> Any:
         """The records with columns of other values, and without some columns."""
-        native: Any = self.frame.to_native()
-        kind = self.frame.implementation
-        if kind.is_pandas():
-            columns = {name: one.to_pandas().set_axis(native.index) for name, one in values.items()}
-            native = native.assign(**columns).drop(columns=list(drop))
-        elif kind.is_pyarrow():
-            for name, one in values.items():
-                place = native.schema.get_field_index(name)
-                native = native.set_column(place, name, one.to_arrow())
-            native = native.drop_columns(list(drop))
-        else:
-            native = native.with_columns(one.alias(name) for name, one in values.items())
-            native = native.drop(drop)
-        return self._as_it_came(native, set(values))
+        new, kind = pl.DataFrame(dict(values)), self.frame.implementation
+        native = (
+            new.to_pandas() if kind.is_pandas() else new.to_arrow() if kind.is_pyarrow() else new
+        )
+        columns = nw.from_native(native, eager_only=True)
+        whole = self.frame.with_columns(*(columns[name] for name in values)).drop(*drop)
+        return self._as_it_came(whole, set(values))
 
-    def _as_it_came(self, native: Any, names: Set[str]) -> Any:
+    def _as_it_came(self, frame: nw.DataFrame[Any], names: Set[str]) -> Any:
         """The frame as its kind; columns that list their codes list none that was lost.
 
         A column whose codes all still occur stays as it came: its list tells of no change.
         """
-        frame = nw.from_native(native, eager_only=True)
+        native: Any = frame.to_native()
         for name in [name for name in frame.columns if name in names & set(self.frame.columns)]:
             before, after = (set(item[name].unique().to_list()) for item in (self.frame, frame))
             if not before - after - {None}:
@@ -299,30 +278,11 @@ def coded(columns: pl.DataFrame) -> tuple[IntArray, pl.DataFrame]:
     >>> coded(pl.DataFrame({"sex": ["m", None, "f"]}))[0].tolist()
     [1, -1, 0]
     """
-    if columns.width == 1 and columns.dtypes[0].is_integer() and columns.height > _MANY:
-        return _coded_numbers(columns.to_series())
     plain = columns.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     names = plain.columns
     frame = plain.unique().drop_nulls().sort(names)
     at = plain.join(frame.with_row_index(_AT), on=names, how="left", maintain_order="left")[_AT]
     return at.cast(pl.Int64).fill_null(-1).to_numpy(), frame
-
-
-def _coded_numbers(column: pl.Series) -> tuple[IntArray, pl.DataFrame]:
-    """The same for whole numbers, by their place among all numbers between the ends."""
-    low: Any = column.min()
-    high: Any = column.max()
-    if low is None or high - low > _MANY:
-        frame = column.drop_nulls().unique().sort()
-        at = frame.search_sorted(column.fill_null(low)).cast(pl.Int64).to_numpy().copy()
-    else:
-        places = column.fill_null(low).cast(pl.Int64).to_numpy() - low
-        occurs = np.bincount(places, minlength=high - low + 1) > 0
-        at = (np.cumsum(occurs) - 1)[places]
-        frame = pl.Series(column.name, np.flatnonzero(occurs) + low).cast(column.dtype)
-    if column.null_count():
-        at[column.is_null().to_numpy()] = -1
-    return at, frame.to_frame()
 
 
 def places(columns: pl.DataFrame) -> IntArray:
@@ -333,6 +293,26 @@ def places(columns: pl.DataFrame) -> IntArray:
     """
     texts = columns.with_columns(pl.all().cast(pl.String))
     return coded(texts.with_columns((pl.lit("=") + pl.all()).name.keep().fill_null("missing")))[0]
+
+
+def places_within(groups: IntArray) -> IntArray:
+    """The place of each entry among those of its group."""
+    order = np.argsort(groups, kind="stable")
+    sizes = np.unique(groups, return_counts=True)[1]
+    place = np.empty(len(groups), dtype=np.int64)
+    place[order] = np.arange(len(groups)) - np.repeat(starts(sizes)[:-1], sizes)
+    return place
+
+
+def paired(one: IntArray, other: IntArray) -> tuple[IntArray, IntArray]:
+    """Places of entries of both that are paired: the first of each number, the second, …"""
+    step = max(len(one), len(other)) + 1
+    both = np.unique(np.concatenate([one, other]), return_inverse=True)[1] * step
+    here, there = both[: len(one)], both[len(one) :]
+    return np.intersect1d(
+        here + places_within(one), there + places_within(other),
+        assume_unique=True, return_indices=True,
+    )[1:]  # fmt: skip
 
 
 def check_codes(records: HeldRecords, names: Sequence[str]) -> None:

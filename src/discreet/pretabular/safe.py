@@ -9,7 +9,7 @@ those nearest to the old ones are taken. Method and measurements: docs/methods/r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -28,7 +28,9 @@ from discreet.pretabular.changed_records import (
     check_codes,
     done,
     draws,
+    paired,
     places,
+    places_within,
     record_method,
 )
 from discreet.pretabular.settings import KEY, SafeSettings
@@ -77,7 +79,8 @@ class ControlCells:
         total = np.zeros(size, dtype=np.int64)
         for at in range(len(tables)):
             np.add.at(total, cell[:, at], count)
-        return cls(cell=cell, begin=begin, member=_members(cell, begin), total=total)
+        member = (np.argsort(cell, axis=None, kind="stable") // len(tables)).astype(np.int32)
+        return cls(cell=cell, begin=begin, member=member, total=total)
 
     def errors(self, change: IntArray) -> IntArray:
         """By how much the cells change."""
@@ -226,18 +229,6 @@ def _searched(
 
 
 _compiled = compiled(nogil=True)
-
-
-@_compiled
-def _members(cell: SmallArray, begin: IntArray) -> SmallArray:
-    """The combinations of each cell, in their order."""
-    member = np.empty(cell.size, np.int32)
-    place = begin.copy()
-    for row in range(cell.shape[0]):
-        for at in range(cell.shape[1]):
-            member[place[cell[row, at]]] = row
-            place[cell[row, at]] += 1
-    return member
 
 
 @_compiled
@@ -407,10 +398,9 @@ class _Combinations:
         """Those that are not chosen, of which none occurs."""
         kept = np.flatnonzero(~chosen)
         number = np.cumsum(~chosen) - 1
-        return _Combinations(
-            names=self.names, code=[part[kept] for part in self.code], of=number[self.of],
+        return replace(
+            self, code=[part[kept] for part in self.code], of=number[self.of],
             stratum=self.stratum[kept], count=self.count[kept],
-            first=self.first, values=self.values,
         )  # fmt: skip
 
     def rows(self) -> pl.DataFrame:
@@ -579,7 +569,7 @@ class _Rebuilt:
         for names in [*kept, *sorted(tables, key=len, reverse=True), []]:
             both = np.concatenate([of[leaving], wanted])
             same = combinations.cells(names, both) + combinations.stratum[both] * (len(both) + 1)
-            one, other = _paired(same[: len(leaving)], same[len(leaving) :])
+            one, other = paired(same[: len(leaving)], same[len(leaving) :])
             self.target[leaving[one]] = wanted[other]
             leaving, wanted = np.delete(leaving, one), np.delete(wanted, other)
         self.removed = np.sort(leaving)
@@ -594,8 +584,8 @@ class _Rebuilt:
         count, stratum = self.combinations.count, self.combinations.stratum
         whole = np.bincount(stratum, weights=count).astype(np.int64)
         own = count[wanted] > 0
-        number = _places_within(wanted)
-        number[~own] = _places_within(stratum[wanted[~own]])
+        number = places_within(wanted)
+        number[~own] = places_within(stratum[wanted[~own]])
         # Combinations are in the order of strata, and records in that of combinations.
         begin = np.where(own, self._begin[wanted], starts(whole)[stratum[wanted]])
         size = np.where(own, count[wanted], whole[stratum[wanted]])
@@ -653,26 +643,6 @@ class _Rebuilt:
         after = before - len(self.removed) + len(self.copied)
         return {"records": before, "records_after": after, "moved": len(self.moved),
                 "removed": len(self.removed), "copied": len(self.copied)}  # fmt: skip
-
-
-def _paired(one: IntArray, other: IntArray) -> tuple[IntArray, IntArray]:
-    """Places of entries of both that are paired: the first of each number, the second, …"""
-    step = max(len(one), len(other)) + 1
-    both = np.unique(np.concatenate([one, other]), return_inverse=True)[1] * step
-    here, there = both[: len(one)], both[len(one) :]
-    return np.intersect1d(
-        here + _places_within(one), there + _places_within(other),
-        assume_unique=True, return_indices=True,
-    )[1:]  # fmt: skip
-
-
-def _places_within(groups: IntArray) -> IntArray:
-    """The place of each entry among those of its group."""
-    order = np.argsort(groups, kind="stable")
-    sizes = np.unique(groups, return_counts=True)[1]
-    place = np.empty(len(groups), dtype=np.int64)
-    place[order] = np.arange(len(groups)) - np.repeat(starts(sizes)[:-1], sizes)
-    return place
 
 
 def _new_ids(old: pl.Series, size: int) -> pl.Series:

@@ -25,7 +25,9 @@ from discreet.pretabular.changed_records import (
     coded,
     done,
     draws,
+    paired,
     places,
+    places_within,
     record_method,
     strata,
 )
@@ -168,7 +170,7 @@ class _Pairing:
             if not left.size:
                 return
             left = left[np.lexsort((self.order[left], area[left]))]
-            rank = _within(area[left])
+            rank = places_within(area[left])
             size = np.bincount(area[left])[area[left]]
             place = (rank + self.order[left] / (1 + self.order[left])) / size
             chosen = left[np.argsort(place, kind="stable")][: 2 * (wanted - self.pairs)]
@@ -215,13 +217,6 @@ class _Pairing:
         }
 
 
-def _within(sorted_groups: IntArray) -> IntArray:
-    """The place of each entry within its run."""
-    at = np.arange(len(sorted_groups))
-    begins = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]][: len(at)]
-    return at - np.maximum.accumulate(np.where(begins, at, 0))
-
-
 def _apart(
     mine: IntArray, alike: IntArray, area: IntArray, order: FloatArray
 ) -> tuple[IntArray, IntArray]:
@@ -237,7 +232,7 @@ def _apart(
         group * (area.max() + 1) + area[mine], return_inverse=True, return_counts=True
     )
     by = np.lexsort((order[mine], cell, -counts[cell], group))
-    group, place = group[by], _within(group[by])
+    group, place = group[by], places_within(group[by])
     begins = np.flatnonzero(place == 0)
     shift = np.maximum((sizes + 1) // 2, counts[cell[by[begins]]])
     pairs = np.flatnonzero(place < (sizes - shift)[group])
@@ -254,15 +249,10 @@ def _with_donors(
     groups, begins = np.unique(alike[mine], return_index=True)
     at = np.minimum(np.searchsorted(groups, alike[donors]), len(groups) - 1)
     usable = (groups[at] == alike[donors]) & (area[mine[begins]][at] != area[donors])
-    donors, at = donors[usable], at[usable]
-    by = np.lexsort((order[donors], at))
-    donors, at = donors[by], at[by]
-    step = len(mine) + len(donors) + 1
-    asking = np.searchsorted(groups, alike[mine]) * step + _within(alike[mine])
-    _, here, there = np.intersect1d(
-        asking, at * step + _within(at), assume_unique=True, return_indices=True
-    )
-    return mine[here], donors[there]
+    donors = donors[usable]
+    donors = donors[np.lexsort((order[donors], alike[donors]))]
+    one, other = paired(alike[mine], alike[donors])
+    return mine[one], donors[other]
 
 
 @record_method(RankSwapSettings)
