@@ -182,14 +182,10 @@ def _atoms(
     grouped = frame.group_by([nw.col(first), nw.col(second)], drop_null_keys=False).agg(
         size.alias(_RECORDS)
     )
-    eager = grouped if isinstance(grouped, nw.DataFrame) else grouped.collect()
-    table = pl.DataFrame(
-        {
-            "a": eager.get_column(first).cast(nw.String).to_list(),
-            "b": eager.get_column(second).cast(nw.String).to_list(),
-            "n": eager.get_column(_RECORDS).to_list(),
-        },
-        schema={"a": pl.String, "b": pl.String, "n": pl.Int64},
+    area = {"a": first, "b": second}
+    table = collected(grouped).select(
+        **{name: pl.col(column).cast(pl.String) for name, column in area.items()},
+        n=pl.col(_RECORDS).cast(pl.Int64),
     )
     if (table["n"] < 0).any():
         raise SliverError("counts must not be negative", code="slivers", where=count or "")

@@ -117,13 +117,15 @@ def _mixed(name: str) -> MicrodataError:
     return MicrodataError(message, code="column-type", where=name, hint=hint)
 
 
-def with_values(frame: nw.DataFrame[Any], column: str, values: IntArray) -> nw.DataFrame[Any]:
+def with_values(
+    frame: nw.DataFrame[Any], column: str, values: IntArray | list[str]
+) -> nw.DataFrame[Any]:
     """A frame in memory with `values` as a column, by position; a pandas index stays."""
     native = frame.to_native()
     if frame.implementation.is_pandas():
         return nw.from_native(native.assign(**{column: values}), eager_only=True)
-    series = nw.new_series(column, values, nw.Int64(), backend=frame.implementation)
-    return frame.with_columns(series)
+    kind = nw.String() if isinstance(values, list) else nw.Int64()
+    return frame.with_columns(nw.new_series(column, values, kind, backend=frame.implementation))
 
 
 def with_computed(

@@ -110,12 +110,7 @@ def with_period_keys(
         since = _since(units, before, ids, looked, period)
     keyed: Any = with_values(records, column, maker.keys(_texts(units, ids), since))
     if option != "same":
-        name, texts, kind = since_column(column), since.to_list(), keyed.implementation
-        if kind.is_pandas():
-            native = keyed.to_native().assign(**{name: texts})
-            keyed = nw.from_native(native, eager_only=True)
-        else:
-            keyed = keyed.with_columns(nw.new_series(name, texts, nw.String(), backend=kind))
+        keyed = with_values(keyed, since_column(column), since.to_list())
     return like(keyed.lazy() if isinstance(open_frame(frame), nw.LazyFrame) else keyed, frame)
 
 
