@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from .kinds import AuditKind as AuditKind
     from .kinds import FactValue as FactValue
     from .kinds import shown_text as shown_text
-    from .query_log import LoggedQuery as LoggedQuery
     from .query_log import LogMode as LogMode
     from .query_log import LogVerdict as LogVerdict
     from .query_log import QueryLog as QueryLog

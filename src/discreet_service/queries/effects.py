@@ -7,8 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from discreet_service.audit import LoggedQuery, LogMode, QueryLog
+import sqlalchemy as sa
+
+from discreet_service.audit import LogMode, QueryLog, shown_query
 from discreet_service.database import ServiceDatabase
 from discreet_service.policies import PolicyDocument
 from discreet_service.problems import ServiceError
@@ -60,7 +63,7 @@ def policy_effect(
     opened = answers.datasets.version(dataset, version)
     now = answers.policies.policy(dataset, version)
     asked: Counter[str] = Counter()
-    first: dict[str, LoggedQuery] = {}
+    first: dict[str, sa.Row[Any]] = {}
     for row in _questions(log, dataset, version):
         asked[row.digest] += 1
         first.setdefault(row.digest, row)
@@ -70,7 +73,7 @@ def policy_effect(
     with database.reading() as connection:
         for digest, row in first.items():
             try:
-                query = CanonicalQuery.of_document(row.told()["query"])
+                query = CanonicalQuery.of_document(shown_query(row)["query"])
                 plan = answers.plan(query, opened)
             except (ServiceError, LookupError, TypeError):  # of another catalogue, or too long
                 asked.pop(digest)
@@ -102,9 +105,9 @@ def policy_effect(
     )
 
 
-def _questions(log: QueryLog, dataset: str, version: str) -> list[LoggedQuery]:
+def _questions(log: QueryLog, dataset: str, version: str) -> list[sa.Row[Any]]:
     """The latest questions about a data version; looking at a size is none."""
-    found: list[LoggedQuery] = []
+    found: list[sa.Row[Any]] = []
     cursor: int | None = None
     for _ in range(_PAGES):
         page = log.search(dataset=dataset, cursor=cursor, size=_QUESTIONS)

@@ -243,9 +243,11 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
             }))
             for one in (in_use, opened)
         )  # fmt: skip
-        rows = [[Cell(key, look="code"), _setting(before.get(key)), _setting(after.get(key))]
+        rows: list[tuple[Value, ...]] = [
+                (Cell(key, look="code"), _setting(before.get(key)), _setting(after.get(key)))
                 for key in dict.fromkeys([*before, *after])
-                if before.get(key) != after.get(key)]  # fmt: skip
+                if before.get(key) != after.get(key)
+        ]  # fmt: skip
         further += ["no_settings"] if not rows else [
             PageTable(("setting", "now", "then"), rows, "settings", "other_settings")
         ]  # fmt: skip

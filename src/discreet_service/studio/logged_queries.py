@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from discreet_service.audit import shown_query
 from discreet_service.problems import ServiceError
 from discreet_service.queries import PreparedQuery, said_in, universe_of
 from discreet_service.service import Service
@@ -53,4 +54,4 @@ def query_words(service: Service, query: Mapping[str, Any], language: str) -> st
 def table_title(visit: Visit, dataset: str, digest: str) -> str:
     """The table of a fingerprint in words; empty if the log has forgotten it."""
     rows = visit.service.query_log.search(dataset=dataset, digest=digest, size=1).rows
-    return query_words(visit.service, rows[0].told()["query"], visit.language) if rows else ""
+    return query_words(visit.service, shown_query(rows[0])["query"], visit.language) if rows else ""

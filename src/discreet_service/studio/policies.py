@@ -367,10 +367,9 @@ def _in_force(service: Service, dataset: str, version: str) -> PoliciesInForce:
 def _policy_page(visit: Visit, dataset: str, version: str) -> Response:
     _check_any(visit.principal, dataset)
     in_force, language = _in_force(visit.service, dataset, version), visit.language
-    proposals = visit.service.approvals.proposals(
-        visit.principal, ProposalState.open, kind=ProposalKind.policy_change
-    )
-    changes = {one.digest: path_to("approvals", one.id) for one in proposals}
+    proposals = visit.service.approvals.proposals(visit.principal, ProposalState.open)
+    changes = {one.digest: path_to("approvals", one.id) for one in proposals
+               if one.kind is ProposalKind.policy_change}  # fmt: skip
     approves = visit.principal.may(Permission.policies_approve, dataset)
     explains = visit.principal.may(Permission.refusals_explain, dataset)
     with visit.service.database.reading() as connection:

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, Field
 
 from discreet.publication import number_text
-from discreet_service.audit import AuditKind, LogVerdict
+from discreet_service.audit import AuditKind, LogVerdict, shown_query
 from discreet_service.people import KINDS, ProposalKind
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
@@ -282,7 +282,8 @@ def _table_of(visit: Visit, about: str) -> list[str | Cell | Act | Fold]:
     place, _, digest = about.partition(":")
     dataset, _, _ = place.partition("@")
     rows = visit.service.query_log.search(dataset=dataset, digest=digest, size=1).rows
-    title = query_words(visit.service, rows[0].told()["query"], visit.language) if rows else ""
+    query = shown_query(rows[0])["query"] if rows else None
+    title = query_words(visit.service, query, visit.language) if query else ""
     return [title or subject_words(about), Fold(subject_words(place), [about])]
 
 

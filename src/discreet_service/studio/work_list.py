@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from discreet_fire.queue import State
-from discreet_service.audit import AuditKind
+from discreet_service.audit import AuditKind, shown_entry
 from discreet_service.jobs import JobState
 from discreet_service.parameter_sets import SetState
 from discreet_service.people import ProposalState
@@ -55,8 +55,8 @@ def work_items(visit: Visit) -> list[WorkItem]:
 
 def last_acts(visit: Visit) -> list[tuple[int, str]]:
     """What somebody did last, in words, with its time."""
-    entries = [one.told()
-               for one in visit.service.trail.search(person=visit.principal.name, size=50).entries
+    entries = [shown_entry(one)
+               for one in visit.service.trail.search(person=visit.principal.name, size=50).rows
                if one.kind not in _NO_WORK]  # fmt: skip
     latest = []
     for group in islice(folded(entries), _LAST):
@@ -173,7 +173,7 @@ def _warnings(visit: Visit) -> Iterator[WorkItem]:
                                about=f"{len(recent):,}", path=place if quality else "")  # fmt: skip
     if may(Permission.audit_verify):
         since = _since(visit, _VERIFIED)
-        checks = service.trail.search(kind=AuditKind.trail_verified, since=since).entries
+        checks = service.trail.search(kind=AuditKind.trail_verified, since=since).rows
         if all(one.person == _SERVICE for one in checks):
             yield WorkItem(word="verify", text="", path="/administration/trail")
 
