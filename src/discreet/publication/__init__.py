@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .formats import FORMATS as FORMATS
     from .formats import MAPS as MAPS
     from .formats import NAMED_BREAKS as NAMED_BREAKS
+    from .formats import CsvForm as CsvForm
     from .formats import Shown as Shown
     from .formats import WriteOptions as WriteOptions
     from .formats import check_place as check_place

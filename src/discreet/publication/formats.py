@@ -33,6 +33,10 @@ Breaks = NamedBreaks | Sequence[float]
 #: of unequal size: coloured, a large area would look like a large number.
 Shown = Literal["auto", "areas", "symbols", "density"]
 
+#: How files of CSV separate fields and write decimals: with "comma" and point, or with "semicolon"
+#: and comma, as spreadsheets of some countries expect; "language" takes semicolons in German.
+CsvForm = Literal["language", "comma", "semicolon"]
+
 #: How files name a structure: agency, name and version.
 REFERENCE = re.compile(
     r"([A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*):([\w@$-]+)\((\d+(?:\.\d+)*)\)", re.ASCII
@@ -59,6 +63,7 @@ class WriteOptions:
     geo: Sequence[str] = ()  # variables whose codes are regions
     structure: str = ""  # the dataflow of SDMX, as "AGENCY:ID(1.0)"
     sdmx: Literal["2.0", "1.0"] = "2.0"
+    csv: CsvForm = "language"
     formulas: bool = False  # leave texts as they are that a spreadsheet would run
     boundaries: Boundaries | None = None  # boundaries of regions; squares of the grid need none
     #: The level of areas to draw; all that have boundaries if empty, the finest in a picture

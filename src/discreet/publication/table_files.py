@@ -23,6 +23,7 @@ from discreet.publication.formats import (
     NAMED_BREAKS,
     REFERENCE,
     CellColumns,
+    CsvForm,
     OutputFormat,
     Shown,
     WriteOptions,
@@ -135,6 +136,10 @@ def _option_problems(
         message = f"format {form.name} has no dataflow"
         naming = ", ".join(item.name for item in FORMATS.values() if item.dataflow)
         yield Problem(message, "structure", f"remove it, or write {naming}")
+    if options.csv not in get_args(CsvForm):
+        yield Problem("unknown form of CSV", "csv", f"use {', '.join(get_args(CsvForm))}")
+    elif options.csv != "language" and form.name != "csv":
+        yield Problem(f"format {form.name} has no separators", "csv", "write csv")
     if options.sdmx not in ("2.0", "1.0"):
         yield Problem("unknown version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0")
 

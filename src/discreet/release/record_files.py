@@ -202,8 +202,15 @@ def audit_published_file(
         if place.suffix == ".parquet":
             frame = pl.read_parquet(place)
         else:
-            texts = dict.fromkeys(by, pl.String)
-            frame = pl.read_csv(place, schema_overrides=texts, infer_schema_length=None)
+            with place.open("rb") as file:
+                semicolons = b";" in file.readline()
+            frame = pl.read_csv(
+                place,
+                schema_overrides=dict.fromkeys(by, pl.String),
+                infer_schema_length=None,
+                separator=";" if semicolons else ",",
+                decimal_comma=semicolons,
+            )
     except pl.exceptions.PolarsError:
         message = "cannot read the file as a table"
         hint = "give published cells as .csv or .parquet"

@@ -28,7 +28,7 @@ def rows_of(path) -> list[dict[str, str]]:
 
 
 def test_csv_lists_every_cell_with_its_sign(mixed, tmp_path):
-    rows = rows_of(write(mixed, tmp_path / "T7.csv", language="de"))
+    rows = rows_of(write(mixed, tmp_path / "T7.csv", language="de", csv="comma"))
     assert len(rows) == 15
     assert list(rows[0]) == ["region", "region_label", "sex", "sex_label", *LAST]
     by_code = {(row["region"], row["sex"]): row for row in rows}
@@ -56,6 +56,26 @@ def test_csv_is_that_of_rfc_4180(mixed, tmp_path):
     assert raw.endswith(b"\r\n")
     assert raw.count(b"\n") == raw.count(b"\r\n") == 16
     assert b"=1+1 <b>&" in raw  # texts are left as they are
+
+
+def test_german_csv_opens_in_german_spreadsheets(make_table, sex, tmp_path):
+    table = make_table([sex], {("Total",): (3.5, SHOWN), ("m",): (1234.25, SHOWN)}, decimals=2)
+    german = write(table, tmp_path / "T.de.csv", language="de").read_text("utf-8").splitlines()
+    assert german[0] == "sex;sex_label;value;status;symbol"
+    assert german[1:3] == [
+        "Total;Insgesamt;3,5;published;3,50",
+        "m;m;1234,25;published;1234,25",
+    ]
+    english = write(table, tmp_path / "T.csv").read_bytes()
+    assert b",1234.25,published,1234.25\r\n" in english
+    both = write(table, tmp_path / "B.csv", language="de", csv="comma").read_bytes()
+    assert both == english.replace(b",Total,3.5", b",Insgesamt,3.5")
+    same = pl.read_csv(tmp_path / "T.de.csv", separator=";", decimal_comma=True)
+    assert same["value"].to_list() == pl.read_csv(tmp_path / "T.csv")["value"].to_list()
+    with pytest.raises(PublicationError, match="has no separators"):
+        write(table, tmp_path / "T.json", csv="comma")
+    with pytest.raises(PublicationError, match="unknown form of CSV"):
+        write(table, tmp_path / "T.csv", csv="tab")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])

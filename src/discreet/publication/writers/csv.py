@@ -12,6 +12,7 @@ from functools import lru_cache
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -28,14 +29,33 @@ from discreet.tables import CellStatus, ProtectedTable
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the cells chunk by chunk."""
     chunks = cell_chunks(table, options.complete)
-    write_frames(path, (_frame(table, cells, options) for cells in chunks))
+    frames = (_frame(table, cells, options) for cells in chunks)
+    write_frames(path, frames, semicolon=_has_semicolons(options))
 
 
-def write_frames(path: Path, frames: Iterable[pl.DataFrame]) -> None:
+def write_frames(path: Path, frames: Iterable[pl.DataFrame], *, semicolon: bool = False) -> None:
     """Write frames as one file of CSV."""
     with path.open("wb") as file:
         for number, frame in enumerate(frames):
-            frame.write_csv(file, include_header=number == 0, line_terminator="\r\n")
+            _write(frame, file, header=number == 0, semicolon=semicolon)
+
+
+def _has_semicolons(options: WriteOptions) -> bool:
+    return options.csv == "semicolon" or (options.csv == "language" and options.language == "de")
+
+
+def _write(frame: pl.DataFrame, file: IO[bytes], *, header: bool, semicolon: bool) -> None:
+    if semicolon:  # columns of figures hold texts, so that no digit is lost
+        printed = pl.col("value", "symbol").str.replace_all(r"(\d)\.(\d)", "$1,$2")
+        frame = frame.with_columns(printed)
+    separator = ";" if semicolon else ","
+    frame.write_csv(
+        file,
+        include_header=header,
+        line_terminator="\r\n",
+        separator=separator,
+        decimal_comma=semicolon,
+    )
 
 
 def lines_by_code(table: ProtectedTable, at: int, options: WriteOptions) -> list[bytes]:
@@ -45,7 +65,7 @@ def lines_by_code(table: ProtectedTable, at: int, options: WriteOptions) -> list
     frame = frame.drop(frame.columns[width * at : width * (at + 1)])
     codes, text = cells.index[at], BytesIO()
     frame = frame if at == 0 else frame[np.argsort(codes, kind="stable")]
-    frame.write_csv(text, include_header=False, line_terminator="\r\n")
+    _write(frame, text, header=False, semicolon=_has_semicolons(options))
     lines = text.getvalue()
     signs = np.frombuffer(lines, dtype=np.uint8)
     ends = np.flatnonzero((signs[:-1] == ord("\r")) & (signs[1:] == ord("\n"))) + 2

@@ -31,7 +31,7 @@ from discreet.protection.noise import (
 from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
 from discreet.protection.suppression import SearchSettings
-from discreet.publication import FORMATS, MAPS, Shown
+from discreet.publication import FORMATS, MAPS, CsvForm, Shown
 from discreet.release.programme.rule_sections import RuleSetEntry
 from discreet.release.programme.sources import DataEntry, KeysEntry, PeriodEntry, SourceEntry
 from discreet.release.programme.values import (
@@ -169,6 +169,7 @@ class PublicationEntry(ProgrammeEntry):
     contact: Texts = Field(default_factory=dict)
     disclaimer: Texts = Field(default_factory=dict)
     margins: bool = False
+    csv: CsvForm = "language"
     address: Annotated[Text, StringConstraints(pattern=r"^https?://\S+/$")] | None = None
 
     @property

@@ -125,17 +125,26 @@ class AreaFiles:
         from discreet.publication import WriteOptions, harmless, is_complete, write
 
         complete = self.programme.tables[self.table.name].complete
+        csv = self.programme.document.publication.csv
         for alike in zip(*self.files.values(), strict=True):  # one format, one language
             files = {code: each.file for code, each in zip(self.files, alike, strict=True)}
             _, kind, language = alike[0]
             for code, file in files.items():
                 named = self.entry.within is None
                 table = self.cut.table(self.groups[code], named=named, top=code)
-                write(table, folder / file, format=kind, language=language, complete=complete)
+                options = {"csv": csv} if kind == "csv" else {}
+                write(
+                    table,
+                    folder / file,
+                    format=kind,
+                    language=language,
+                    complete=complete,
+                    **options,
+                )
                 if kind == "csv" and named and code == next(iter(files)):
                     whole = is_complete(table, complete)
-                    options = WriteOptions(language=language, complete=whole)
-                    if self._write_lines(folder, files, table.grid_size, options):
+                    form = WriteOptions(language=language, complete=whole, csv=csv)
+                    if self._write_lines(folder, files, table.grid_size, form):
                         break
         # Code, label and file of each area, for those who look for one.
         language, codes = self.programme.languages[0], self.cut.areas.codes

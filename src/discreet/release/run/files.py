@@ -96,8 +96,10 @@ class Writer:
         table = self.shelf.table(name)
         for file, kind, language in outputs:
             path = self.shelf.stage / file
-            maps: dict[str, Any] = self._maps(name) if kind in MAPS else {}
-            write(table, path, format=kind, language=language, complete=entry.complete, **maps)
+            options: dict[str, Any] = self._maps(name) if kind in MAPS else {}
+            if kind == "csv":
+                options["csv"] = self.programme.document.publication.csv
+            write(table, path, format=kind, language=language, complete=entry.complete, **options)
         if areas:
             AreaFiles(self.programme, table).write(self.shelf.stage)
         self.shelf.add_files(name, digest, files)
