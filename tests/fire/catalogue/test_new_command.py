@@ -49,12 +49,12 @@ SCRIPT = """
 from pathlib import Path
 import polars as pl
 from discreet_fire.catalogue import Policy, statistic_row
-from discreet_fire.logs.stata_tables import _FORMS
+from discreet_fire.logs.stata_tables import _SAFE_FORMS
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.statistics import safe_statistic
 
 print(rewrite(Path("program.do").read_text()).text)
-print(Policy.default().verdict("spans").safe, *_FORMS["fdzspans"])
+print(Policy.default().verdict("spans").safe, *_SAFE_FORMS["fdzspans"])
 frame = pl.DataFrame({"x": [1.0, 2.0, 4.0] * 20})
 print(safe_statistic(statistic_row("spans").statistic)(frame, "x", limits=None).shown)
 """
