@@ -59,8 +59,8 @@ def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
         elif variable in spanning:
             spanning[variable][prefix] = items
         else:
-            what, where = "the variable is not in by", f"{prefix}.{variable}"[:60]
-            problems.append(Problem(what, where))
+            place = f"{prefix}.{variable}"[:60]
+            problems.append(Problem("the variable is not in by", place))
     if problems:
         raise refused(problems)
     return read_query({**query, "by": list(spanning.values()), "where": conditions})

@@ -69,9 +69,9 @@ async def hand_in_submission(
     """
     most = visit.service.reviews.settings.upload_bytes
     content = await read_small(visit, most, "larger than the limit")
-    names = {"file": file, "main": main, "project": project, "data": data, "log": log}
-    hand_in = partial(visit.service.reviews.hand_in, **names, replaces=replaces)
-    job = await run_in_threadpool(hand_in, visit.principal, content)
+    hand_in = partial(visit.service.reviews.hand_in, visit.principal, content, file=file, data=data,
+                      main=main, project=project, log=log, replaces=replaces)  # fmt: skip
+    job = await run_in_threadpool(hand_in)
     return JSONResponse({"job": job.id, "state": job.state.value}, status_code=202)
 
 
