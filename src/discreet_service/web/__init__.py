@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from .queries import note_query as note_query
     from .releases import get_release as get_release
     from .releases import list_releases as list_releases
-    from .security import TokenBuckets as TokenBuckets
     from .security import add_security as add_security
     from .security import caller_address as caller_address
     from .status import get_config as get_config

@@ -10,7 +10,6 @@ import ipaddress
 import math
 import re
 import secrets
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +51,6 @@ class TokenBuckets:
     ) -> None:
         self._rate, self._burst, self._clock, self._most = per_second, burst, clock, most
         self._levels: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._levels)
@@ -60,13 +58,12 @@ class TokenBuckets:
     def wait(self, who: str) -> int:
         """Take a token; the seconds to wait if there is none, 0 if there was one."""
         now = self._clock()
-        with self._lock:
-            level, before = self._levels.pop(who, (self._burst, now))
-            level = min(self._burst, level + max(0, now - before) / 1000 * self._rate)
-            enough = level >= 1
-            self._levels[who] = (level - 1 if enough else level, now)
-            while len(self._levels) > self._most:
-                self._levels.popitem(last=False)
+        level, before = self._levels.pop(who, (self._burst, now))
+        level = min(self._burst, level + max(0, now - before) / 1000 * self._rate)
+        enough = level >= 1
+        self._levels[who] = (level - 1 if enough else level, now)
+        while len(self._levels) > self._most:
+            self._levels.popitem(last=False)
         return 0 if enough else max(1, math.ceil((1 - level) / self._rate))
 
 
