@@ -52,52 +52,43 @@ class HandedColumns:
 
     def whole(self, name: str, below: int | None = None) -> IntArray:
         """A column of whole numbers of at least 0; zeros if it cannot be used."""
-        nothing = np.zeros(self.frame.height, dtype=np.int64)
-        series = self._column(name)
-        if series is None:
-            return nothing
+        series = self._column(name, pl.Int64)
         if not series.dtype.is_integer():
             hints = ("use whole numbers of at most 64 bits",
                      "send whole numbers of the key grid, not decimals")  # fmt: skip
             self.note("expected whole numbers", name, hints[series.dtype.is_float()])
-            return nothing
+            return np.zeros(len(series), dtype=np.int64)
         wide = series.cast(pl.Int64, strict=False)
         values = wide.fill_null(-1).to_numpy() if wide.null_count() else wide.to_numpy()
-        low = int(np.count_nonzero(values < 0))
-        if below is None:
-            if low:
-                self.note(f"{low:,} of {len(values):,} cells have a number below 0", name)
-                return nothing
-            return values
-        outside = low + int(np.count_nonzero(values >= below))
-        if outside:
-            message = f"{outside:,} of {len(values):,} cells have a key off the grid"
-            self.note(message, name, "use whole numbers of the key grid of the parameter set")
-            return nothing
+        wrong = int(np.count_nonzero(values < 0))
+        what, hint = "a number below 0", ""
+        if below is not None:
+            wrong += int(np.count_nonzero(values >= below))
+            what, hint = (
+                "a key off the grid",
+                "use whole numbers of the key grid of the parameter set",
+            )
+        if wrong:
+            self.note(f"{wrong:,} of {len(values):,} cells have {what}", name, hint)
+            return np.zeros(len(series), dtype=np.int64)
         return values
 
     def decimal(self, name: str) -> FloatArray:
         """A column of finite numbers of at least 0; zeros if it cannot be used."""
-        nothing = np.zeros(self.frame.height, dtype=np.float64)
-        series = self._column(name)
-        if series is None:
-            return nothing
+        series = self._column(name, pl.Float64)
         if not series.dtype.is_numeric():
             self.note("expected numbers", name)
-            return nothing
+            return np.zeros(len(series), dtype=np.float64)
         values = series.cast(pl.Float64).to_numpy()
-        bad = int(np.count_nonzero(~np.isfinite(values) | (values < 0)))
-        if bad:
-            self.note(f"{bad:,} of {len(values):,} cells lack a number of at least 0", name)
-            return nothing
+        wrong = int(np.count_nonzero(~np.isfinite(values) | (values < 0)))
+        if wrong:
+            self.note(f"{wrong:,} of {len(values):,} cells lack a number of at least 0", name)
+            return np.zeros(len(series), dtype=np.float64)
         return values
 
     def yes_or_no(self, name: str) -> BoolArray:
         """A column of true and false; false if it cannot be used."""
-        nothing = np.zeros(self.frame.height, dtype=np.bool_)
-        series = self._column(name)
-        if series is None:
-            return nothing
+        series = self._column(name, pl.Boolean)
         if series.dtype == pl.String:
             words = series.str.strip_chars().str.to_lowercase()
             series = words.replace_strict(
@@ -105,7 +96,7 @@ class HandedColumns:
             )
         if series.dtype != pl.Boolean or series.null_count():
             self.note("expected true or false", name)
-            return nothing
+            return np.zeros(len(series), dtype=np.bool_)
         return series.to_numpy()
 
     def contradictions(self, count: IntArray, key: IntArray, grid: KeyGrid, where: str) -> None:
@@ -122,18 +113,17 @@ class HandedColumns:
             self.contradictions(count, key, grid, "key")
         self.refuse()
 
-    def _column(self, name: str) -> pl.Series | None:
-        """A column without gaps, as numbers if it is one of texts that are."""
-        if name not in self.frame.columns:
-            return None
-        series = as_numbers(self.frame[name])
-        missing = series.null_count()
-        if series.dtype.is_float():
-            missing += int(series.is_nan().sum())
-        if missing:
+    def _column(self, name: str, kind: type[pl.DataType]) -> pl.Series:
+        """A column, as numbers if it is one of texts that are; zeros in place of one with gaps."""
+        if name in self.frame.columns:
+            series = as_numbers(self.frame[name])
+            missing = series.null_count()
+            if series.dtype.is_float():
+                missing += int(series.is_nan().sum())
+            if not missing:
+                return series
             self.note(f"{missing:,} of {len(series):,} cells lack a value", name)
-            return None
-        return series
+        return pl.Series(name, np.zeros(self.frame.height, dtype=np.int8)).cast(kind)
 
 
 def refuse_cells(problems: Iterable[Problem]) -> None:

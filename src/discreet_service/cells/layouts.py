@@ -93,6 +93,10 @@ class CellLayout(Layout):
         """Headings by language."""
         return {str(language): each for language, each in self.title.items()}
 
+    def interior(self, frame: pl.DataFrame) -> int:
+        """How many interior cells some records fall into."""
+        return frame.select(self.by).n_unique() if {*self.by} <= {*frame.columns} else frame.height
+
     def codes(self, columns: HandedColumns) -> dict[str, pl.Series]:
         """The columns of codes; a problem where one has gaps."""
         codes = {name: columns.frame[name].cast(pl.String) for name in self.by}
@@ -279,7 +283,7 @@ class UnitLayout(CellLayout):
 
     def size(self, frame: pl.DataFrame) -> int:
         """How many interior cells the records fall into."""
-        return frame.select(self.by).n_unique() if {*self.by} <= {*frame.columns} else frame.height
+        return self.interior(frame)
 
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> UnitSource:
@@ -335,9 +339,7 @@ class SensitiveLayout(CellLayout):
 
     def size(self, frame: pl.DataFrame) -> int:
         """How many cells are handed in; of records, how many interior cells they fall into."""
-        if not self.records or not set(self.by) <= set(frame.columns):
-            return frame.height
-        return frame.select(self.by).n_unique()
+        return self.interior(frame) if self.records else frame.height
 
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> SensitiveSource:

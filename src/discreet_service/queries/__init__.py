@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .effects import PolicyEffect as PolicyEffect
     from .effects import policy_effect as policy_effect
     from .formats import ANSWER_FORMATS as ANSWER_FORMATS
+    from .formats import accepted as accepted
     from .formats import asked_format as asked_format
     from .formats import file_name_of as file_name_of
     from .formats import run_query as run_query

@@ -87,6 +87,23 @@ _QUALITY = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*\Z")
 _RANGES = {"*/*": "json-stat2", "application/*": "json-stat2", "text/*": "csv"}
 
 
+def accepted(accept: str, names: Mapping[str, str]) -> str:
+    """The name of the media type that a header Accept likes best; empty if it knows none.
+
+    >>> accepted("text/html;q=0.4, text/csv", {"text/html": "page", "text/csv": "table"})
+    'table'
+    """
+    best, chosen = 0.0, ""
+    for part in accept.split(",")[:50]:
+        media, *options = part.split(";")
+        name = names.get(media.strip().lower(), "")
+        matches = filter(None, map(_QUALITY.match, options))
+        quality = next((min(float(match[1]), 1.0) for match in matches), 1.0)
+        if name and quality > best:
+            best, chosen = quality, name
+    return chosen
+
+
 def asked_format(named: str | None, accept: str) -> AnswerFormat:
     """The format that a caller wants: the one named, else the one that they like best.
 
@@ -99,16 +116,9 @@ def asked_format(named: str | None, accept: str) -> AnswerFormat:
             what, hint = f"unknown format {named[:40]!r}", nearest(named, list(ANSWER_FORMATS))
             raise ServiceError(what, "unsupported-format", "format", hint)
         return ANSWER_FORMATS[name]
-    best, found = 0.0, ""
-    for part in accept.split(",")[:50]:
-        media, *options = part.split(";")
-        name = {**_MEDIA, **_RANGES}.get(media.strip().lower(), "")
-        matches = filter(None, map(_QUALITY.match, options))
-        quality = next((min(float(match[1]), 1.0) for match in matches), 1.0)
-        if name and quality > best:
-            best, found = quality, name
-    if found or not accept.strip():
-        return ANSWER_FORMATS[found or "json-stat2"]
+    name = accepted(accept, {**_MEDIA, **_RANGES})
+    if name or not accept.strip():
+        return ANSWER_FORMATS[name or "json-stat2"]
     hint = f"formats: {', '.join(ANSWER_FORMATS)}"
     what = "no accepted format is available"
     raise ServiceError(what, "unsupported-format", "accept", hint)

@@ -4,7 +4,6 @@ the bytes that its office sealed.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -16,6 +15,7 @@ from discreet.release import SEAL, outputs
 from discreet.tables import ProtectedTable
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
+from discreet_service.queries import accepted
 from discreet_service.releases import MEDIA_TYPES, ListedTable, ServedRelease, written
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, visit_with
@@ -183,19 +183,9 @@ def chosen_format(given: str, request: Request) -> str:
             hint = nearest(given[:40], list(FORMATS))
             raise ServiceError("unknown format", "unsupported-format", "format", hint)
         return given
-    wanted = request.headers.get("accept", "*/*")
-    ranked: list[tuple[float, int, str]] = []
-    for item in wanted.split(",")[:50]:
-        kind, *more = (part.strip() for part in item.split(";"))
-        weight = next((part[2:] for part in more if part.startswith("q=")), "1")
-        number = float(weight) if re.fullmatch(r"[01](\.\d{0,3})?", weight) else 0.0
-        if number > 0:
-            ranked.append((-number, len(ranked), kind.lower()))
-    for _, _, kind in sorted(ranked):
-        if kind in ("*/*", "application/*"):
-            return "json"
-        if kind in _ACCEPTED:
-            return _ACCEPTED[kind]
+    names = {**_ACCEPTED, "*/*": "json", "application/*": "json"}
+    if form := accepted(request.headers.get("accept", "*/*"), names):
+        return form
     hint = f"known: {', '.join(_ACCEPTED)}"
     message = "no format of the header Accept is available"
     raise ServiceError(message, "unsupported-format", "accept", hint)
