@@ -61,7 +61,7 @@ class HandedColumns:
         wide = series.cast(pl.Int64, strict=False)
         values = wide.fill_null(-1).to_numpy() if wide.null_count() else wide.to_numpy()
         wrong = int(np.count_nonzero(values < 0))
-        what, hint = "a number below 0", ""
+        flaw, hint = "a number below 0", ""
         if below is not None:
             wrong += int(np.count_nonzero(values >= below))
             what, hint = (
@@ -69,7 +69,7 @@ class HandedColumns:
                 "use whole numbers of the key grid of the parameter set",
             )
         if wrong:
-            self.note(f"{wrong:,} of {len(values):,} cells have {what}", name, hint)
+            self.note(f"{wrong:,} of {len(values):,} cells have {flaw}", name, hint)
             return np.zeros(len(series), dtype=np.int64)
         return values
 
