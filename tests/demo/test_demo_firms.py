@@ -10,11 +10,11 @@ import pytest
 
 from discreet.demo import write_firms
 from discreet.demo.classifications import finest_codes
-from discreet.demo.demonstration import audited, hide
+from discreet.demo.demonstration import audited
 from discreet.demo.firms import firms_of
 from discreet.demo.geography import Geography
 from discreet.errors import PublicationError
-from discreet.release import check_release
+from discreet.release import check_release, protect
 
 TABLES = ("by_state", "by_size", "states_by_size")
 
@@ -24,7 +24,7 @@ def made(tmp_path_factory):
     place = tmp_path_factory.mktemp("firms")
     (place / "firms").mkdir()
     programme = write_firms(place / "firms")
-    return place, programme, hide(programme, place / "release")
+    return place, programme, audited(programme, protect(programme, place / "release"))
 
 
 def shown(place, name):
@@ -137,7 +137,8 @@ def test_nothing_confidential_reaches_the_release(made):
 def test_two_releases_of_one_seed_are_alike(made, tmp_path):
     place, _, firms = made
     (tmp_path / "firms").mkdir()
-    again = hide(write_firms(tmp_path / "firms"), tmp_path / "release")
+    programme = write_firms(tmp_path / "firms")
+    again = audited(programme, protect(programme, tmp_path / "release"))
     assert (again.figures, again.hidden, again.sensitive) == (
         firms.figures, firms.hidden, firms.sensitive,
     )  # fmt: skip

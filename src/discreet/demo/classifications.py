@@ -126,19 +126,14 @@ def _region(place: Geography) -> Classification:
         codes.append(Code(above, name, name))
         for district in districts:
             members = by_district[district]
-            codes.append(_district(place, district, members, above))
+            name = place.municipality_names[max(members, key=lambda at: int(place.population[at]))]
+            labels = (f"{name}, city", f"{name}, Stadt")
+            if len(members) > 1:
+                labels = (f"{name} district", f"Kreis {name}")
+            codes.append(Code(place.districts[district], *labels, above=above))
             for member in members:
                 name = place.municipality_names[member]
                 code = place.municipalities[member]
                 codes.append(Code(code, name, name, above=place.districts[district]))
     tree = _tree("region", codes)
     return tree.replace(column="municipality", level_names=("state", "district", "municipality"))
-
-
-def _district(place: Geography, district: int, members: list[int], above: str) -> Code:
-    largest = max(members, key=lambda member: int(place.population[member]))
-    name = place.municipality_names[largest]
-    labels = (f"{name}, city", f"{name}, Stadt")
-    if len(members) > 1:
-        labels = (f"{name} district", f"Kreis {name}")
-    return Code(place.districts[district], *labels, above=above)

@@ -156,15 +156,6 @@ class HiddenFirms:
         }
 
 
-def hide(
-    programme: Path, out: Path, *, progress: Callable[[int, int, str], None] | None = None
-) -> HiddenFirms:
-    """Protect the tables of the firms, and audit what stands in the folder then."""
-    from discreet.release import protect
-
-    return audited(programme, protect(programme, out, progress=progress))
-
-
 def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
     """Look for what anyone can work out; an error if a sensitive cell is not protected."""
     from discreet.release import audit_release
@@ -290,7 +281,8 @@ def run(
     release = protect(programme, place / "release", progress=progress)
     again = hand_on(census, elsewhere, release)
     survey_programme = _signed(write_firms(survey, seed), f"../{census.name}/{_OFFICE}.key")
-    firms = hide(survey_programme, place / "firms-release", progress=progress)
+    hidden = protect(survey_programme, place / "firms-release", progress=progress)
+    firms = audited(survey_programme, hidden)
     more = None
     if products:
         more = release_products(census, place / "products-release", progress=progress)
