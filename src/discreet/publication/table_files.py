@@ -72,7 +72,18 @@ def write(
     arrange(table, chosen.rows, chosen.columns)
     check_values(table)
     _check_columns(table, row.columns, labels=chosen.labels)
-    raise_all(PublicationError, _type_problems(chosen), code="options")
+    # Texts for lists, words for yes and no: what would be taken for something else.
+    stated: Any = chosen
+    wrong = []
+    if not isinstance(stated.complete, bool | None):
+        wrong.append(Problem("complete must be True, False or None", "complete"))
+    if not isinstance(stated.labels, bool):
+        wrong.append(Problem("labels must be True or False", "labels"))
+    if isinstance(stated.geo, str) or not isinstance(stated.geo, Sequence):
+        wrong.append(Problem("expected a list of names", "geo", 'such as ["region"]'))
+    if not isinstance(stated.structure, str):
+        wrong.append(Problem("structure must be a text", "structure", "write it as AGENCY:ID(1.0)"))
+    raise_all(PublicationError, wrong, code="options")
     problems = [*_option_problems(table, row, chosen), *_map_problems(row, chosen)]
     raise_all(PublicationError, problems, code="options")
     check_place(target)
@@ -105,18 +116,6 @@ def _check_columns(table: ProtectedTable, columns: CellColumns | None, *, labels
         if every.count(name) > 1
     ]
     raise_all(PublicationError, problems, code="column-names", where=table.name)
-
-
-def _type_problems(options: Any) -> Iterator[Problem]:
-    """Texts for lists, words for yes and no: what would be taken for something else."""
-    if not isinstance(options.complete, bool | None):
-        yield Problem("complete must be True, False or None", "complete")
-    if not isinstance(options.labels, bool):
-        yield Problem("labels must be True or False", "labels")
-    if isinstance(options.geo, str) or not isinstance(options.geo, Sequence):
-        yield Problem("expected a list of names", "geo", 'such as ["region"]')
-    if not isinstance(options.structure, str):
-        yield Problem("structure must be a text", "structure", "write it as AGENCY:ID(1.0)")
 
 
 def _option_problems(

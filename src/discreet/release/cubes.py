@@ -28,7 +28,7 @@ from discreet.release.run.data_checks import checked_inputs
 from discreet.store import Store
 
 if TYPE_CHECKING:
-    from discreet.release.packages.keys import PackageKey, WorkingKeys
+    from discreet.release.packages.keys import PackageKey
 
 ENCRYPTED = b"DCCUBESX"
 _LENGTH, _BLOCK, _TAG, _LARGEST_HEADER = 8, 2**26, 16, 2**16
@@ -69,6 +69,9 @@ def make_cubes(
         ...
     discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    from discreet.release.packages.container import new_encryption
     from discreet.tabulation import add_up
 
     inputs = checked_inputs(programme, show_values=show_values, data=data)
@@ -81,7 +84,19 @@ def make_cubes(
         key_grid=inputs.grid,
         allow_unsuitable_keys=inputs.programme.sources[name].keys.allow_unsuitable,
     )
-    return write_cube_bytes(out, _locked(_signed(content, sign), key))
+    content = _signed(content, sign)
+    if key is None:
+        return write_cube_bytes(out, content)
+    encryption = new_encryption(key)
+    header = encryption.model_dump_json().encode()
+    start = ENCRYPTED + len(header).to_bytes(_LENGTH, "big") + header
+    blocks = [content[at : at + _BLOCK] for at in range(0, len(content), _BLOCK)]
+    cipher, nonce = AESGCM(encryption.working_keys(key).cipher), bytes.fromhex(encryption.nonce)
+    locked = (
+        cipher.encrypt(*_block(nonce, at, block, at == len(blocks) - 1, start))
+        for at, block in enumerate(blocks)
+    )
+    return write_cube_bytes(out, start + b"".join(locked))
 
 
 @without_values
@@ -196,28 +211,6 @@ def _refused(path: Path, code: str, what: str, hint: str) -> PackageError:
 # -- encryption -------------------------------------------------------------------------
 
 
-def _locked(content: bytes, key: PackageKey | None) -> bytes:
-    from discreet.release.packages.container import new_encryption
-
-    if key is None:
-        return content
-    encryption = new_encryption(key)
-    header = encryption.model_dump_json().encode()
-    start = ENCRYPTED + len(header).to_bytes(_LENGTH, "big") + header
-    blocks = [content[at : at + _BLOCK] for at in range(0, len(content), _BLOCK)]
-    keys, nonce = encryption.working_keys(key), bytes.fromhex(encryption.nonce)
-    return start + b"".join(
-        _cipher(keys).encrypt(*_block(nonce, at, block, at == len(blocks) - 1, start))
-        for at, block in enumerate(blocks)
-    )
-
-
-def _cipher(keys: WorkingKeys) -> Any:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    return AESGCM(keys.cipher)
-
-
 def _block(
     nonce: bytes, at: int, block: bytes, last: bool, start: bytes
 ) -> tuple[bytes, bytes, bytes]:
@@ -229,6 +222,7 @@ def _block(
 def _opened(path: Path, temporary: Path, key: PackageKey | None) -> Path:
     """The file itself; or, of one that is encrypted, its content in a temporary one."""
     from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from pydantic import ValidationError
 
     from discreet.release.packages.container import Encryption
@@ -251,10 +245,10 @@ def _opened(path: Path, temporary: Path, key: PackageKey | None) -> Path:
         header = json.loads(content[at : at + size])
         encryption = Encryption.model_validate(header)
         start, left = content[: at + size], content[at + size :]
-        cipher, nonce = _cipher(encryption.working_keys(key)), bytes.fromhex(encryption.nonce)
+        keys, nonce = encryption.working_keys(key), bytes.fromhex(encryption.nonce)
         blocks = [left[n : n + _BLOCK + _TAG] for n in range(0, len(left), _BLOCK + _TAG)] or [b""]
         plain = [
-            cipher.decrypt(*_block(nonce, n, block, n == len(blocks) - 1, start))
+            AESGCM(keys.cipher).decrypt(*_block(nonce, n, block, n == len(blocks) - 1, start))
             for n, block in enumerate(blocks)
         ]
     except (InvalidTag, ValidationError, ValueError):

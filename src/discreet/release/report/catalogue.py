@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import PurePosixPath
@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.publication import LANGUAGES
-from discreet.tables import Imprint, ProtectedTable
+from discreet.tables import Dimension, Imprint, ProtectedTable
 
 _TABLES = tomllib.loads(
     resources.files("discreet.release.report").joinpath("catalogue.toml").read_text("utf-8")
@@ -58,6 +58,9 @@ def catalogue_entry(
         )
         for language in languages
     }
+    spanning: dict[str, Dimension] = {}  # each spanning variable once
+    for dimension in (each for table in tables for each in table.spanning):
+        spanning.setdefault(dimension.name, dimension)
     entry: Node = {
         "@id": address,
         "@type": "dcat:Dataset",
@@ -68,8 +71,11 @@ def catalogue_entry(
         "dct:language": [{"@id": _LANGUAGE + _AUTHORITY[one]} for one in languages],
         "dct:provenance": {"@type": "dct:ProvenanceStatement", "rdfs:label": _texts(notes)},
         "stat:dimension": [
-            {"@type": "stat:DimensionProperty", "rdfs:label": _texts(labels)}
-            for labels in _variables(tables)
+            {
+                "@type": "stat:DimensionProperty",
+                "rdfs:label": _texts({one: dimension.title(one) for one in LANGUAGES}),
+            }
+            for dimension in spanning.values()
         ],
         "dcat:distribution": [
             _distribution(address, table, file, digest)
@@ -101,16 +107,6 @@ def catalogue_entry(
 
 def _texts(texts: Mapping[str, str]) -> list[Node]:
     return [{"@value": text, "@language": one} for one, text in texts.items() if text]
-
-
-def _variables(tables: Iterable[ProtectedTable]) -> Iterator[dict[str, str]]:
-    """Each spanning variable once, with its labels."""
-    seen: set[str] = set()
-    for table in tables:
-        for dimension in table.spanning:
-            if dimension.name not in seen:
-                seen.add(dimension.name)
-                yield {one: dimension.title(one) for one in LANGUAGES}
 
 
 def _distribution(address: str, table: ProtectedTable, file: str, digest: str) -> Node:
