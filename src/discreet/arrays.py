@@ -17,24 +17,6 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError, TableError
 
-__all__ = [
-    "AnyArray",
-    "BoolArray",
-    "ByteArray",
-    "CellIndex",
-    "FloatArray",
-    "IntArray",
-    "PositionArray",
-    "SmallIntArray",
-    "TextArray",
-    "UintArray",
-    "find_numbers",
-    "find_sorted",
-    "mixed",
-    "quotient",
-    "starts",
-]
-
 #: Counts, keys, numbers of cells.
 IntArray: TypeAlias = npt.NDArray[np.int64]
 #: Positions in code lists.

@@ -28,27 +28,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-__all__ = [
-    "ClassificationError",
-    "CountRoundingError",
-    "DiscreetError",
-    "DiscreetWarning",
-    "FilterError",
-    "MicrodataError",
-    "OutputCheckError",
-    "PackageError",
-    "PerturbationError",
-    "Problem",
-    "ProgrammeError",
-    "PublicationError",
-    "RecordKeyError",
-    "SuppressionError",
-    "TableError",
-    "nearest",
-    "raise_all",
-    "shortened",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:

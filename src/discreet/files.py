@@ -28,22 +28,6 @@ from typing import Any
 
 from discreet.errors import PublicationError, RecordKeyError
 
-__all__ = [
-    "TEMPORARY_SUFFIX",
-    "atomic_path",
-    "check_writable",
-    "kept_on_disk",
-    "lock_taken",
-    "make_folder",
-    "read_private",
-    "told_if_full",
-    "toml_key",
-    "toml_value",
-    "write_private",
-    "write_text",
-    "write_together",
-]
-
 TEMPORARY_SUFFIX = ".discreet-tmp"
 
 

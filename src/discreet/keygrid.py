@@ -20,22 +20,6 @@ if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
 
-__all__ = [
-    "CENSUS_GRID",
-    "DECIMALS",
-    "LIMB",
-    "ONE_PLACE",
-    "KeyGrid",
-    "check_digits",
-    "decimal_keys",
-    "grid_keys",
-    "off_grid",
-    "on_grid",
-    "too_fine",
-    "unusable_keys",
-]
-
-
 #: Keys are added in two parts, ``key // LIMB`` and ``key % LIMB``, so that no
 #: 64-bit sum of parts can overflow below nine thousand million records.
 LIMB = 10**7

@@ -35,8 +35,6 @@ from discreet.record_batches import collected
 from discreet.tables import Spanning, Table, code_texts
 from discreet.tabulation import CubeAxis, SpanningVariable, code_column, places_among, tabulate
 
-__all__ = ["Store"]
-
 #: Numbers with more different values are kept as they are.
 _MOST_CODES = 2**16
 _PLAIN = (*(pl.Int8, pl.Int16, pl.Int32, pl.Int64), *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64))

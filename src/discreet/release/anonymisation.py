@@ -50,8 +50,6 @@ from discreet.release.run.files import check_internal
 from discreet.release.run.inputs import read_records
 from discreet.settings import NameList, Text
 
-__all__ = ["AnonymisedFile", "anonymise"]
-
 Report = Callable[[int, int, str], None]
 
 _STATE = "discreet anonymisation state, version 1"

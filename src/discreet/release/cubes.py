@@ -34,8 +34,6 @@ ENCRYPTED = b"DCCUBESX"
 _LENGTH, _BLOCK, _TAG, _LARGEST_HEADER = 8, 2**26, 16, 2**16
 _PURPOSE = b"discreet cubes: signature 1|"
 
-__all__ = ["build_store", "describe_cubes", "join_cube_files", "make_cubes"]
-
 AnyPath = str | os.PathLike[str]
 
 

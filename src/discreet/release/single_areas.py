@@ -25,8 +25,6 @@ from discreet.protection.parts import (
 )
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Withheld, level_numbers
 
-__all__ = ["AreaCut", "area_tables", "area_words", "file_word"]
-
 LANGUAGES = ("en", "de")
 
 #: Notes that go where nothing is hidden any more.
