@@ -58,7 +58,10 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
                 return command(*args, **kwargs)
         except DiscreetError as error:
             spoken = _spoken(error, command)
-            _show(str(spoken), _described(spoken), as_json=as_json)
+            keys = ("what", "where", "hint")
+            one = {key: getattr(spoken, key) for key in ("code", *keys)}
+            one["problems"] = [{key: getattr(p, key) for key in keys} for p in spoken.problems]
+            _show(str(spoken), one, as_json=as_json)
             raise typer.Exit(FAILURE if error.code == "disk-full" else WRONG_INPUT) from None
         except KeyboardInterrupt:
             _show("interrupted", {"code": "interrupted", "what": "interrupted"}, as_json=as_json)
@@ -70,7 +73,17 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
         except Exception as error:
             if type(error).__module__.partition(".")[0] in ("typer", "click"):
                 raise
-            _fail(error, as_json=as_json)
+            # An internal error: its kind and place, never its text.
+            message = f"internal error, please report: {type(error).__name__}"
+            frames = traceback.extract_tb(error.__traceback__)[-_SHOWN_FRAMES:]
+            files = ["/".join(Path(frame.filename).parts[-3:]) for frame in frames]
+            places = [
+                f"{file}:{frame.lineno} in {frame.name}"
+                for file, frame in zip(files, frames, strict=True)
+            ]
+            text = "\n".join([message, *(f"  at {place}" for place in places)])
+            about = {"code": "internal", "what": message, "where": "; ".join(places)}
+            _show(text, about, as_json=as_json)
             raise typer.Exit(FAILURE) from None
 
     return run
@@ -130,49 +143,13 @@ def _warnings_shown() -> Iterator[None]:
         yield
 
 
-def show_usage_error(error: Any, command: str) -> None:
-    """The error object for wrong words of a command."""
-    place = getattr(error.ctx, "command_path", command)
-    described = {"what": error.format_message(), "where": place, "hint": f"{place} --help"}
-    _print_object({"code": "usage", **described, "problems": [described]})
-
-
-def _fail(error: Exception, *, as_json: bool) -> None:
-    """An internal error: its kind and place, never its text."""
-    message = f"internal error, please report: {type(error).__name__}"
-    frames = traceback.extract_tb(error.__traceback__)[-_SHOWN_FRAMES:]
-    places = [f"{_short(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames]
-    text = "\n".join([message, *(f"  at {place}" for place in places)])
-    _show(text, {"code": "internal", "what": message, "where": "; ".join(places)}, as_json=as_json)
-
-
-def _short(filename: str) -> str:
-    return "/".join(Path(filename).parts[-3:])
-
-
-def _described(error: DiscreetError) -> dict[str, Any]:
-    return {
-        "code": error.code,
-        "what": error.what,
-        "where": error.where,
-        "hint": error.hint,
-        "problems": [
-            {"what": problem.what, "where": problem.where, "hint": problem.hint}
-            for problem in error.problems
-        ],
-    }
-
-
-def _show(text: str, described: dict[str, Any], *, as_json: bool) -> None:
+def _show(text: str, described: Mapping[str, Any], *, as_json: bool) -> None:
+    """What went wrong: words on stderr, or an error object on stdout."""
     if as_json:
-        _print_object(described)
-        return
-    typer.echo(text if text.startswith("[") else f"discreet: {text}", err=True)
-
-
-def _print_object(described: dict[str, Any]) -> None:
-    whole = {"code": "", "what": "", "where": "", "hint": "", "problems": [], **described}
-    typer.echo(json.dumps({"error": whole}, ensure_ascii=False, indent=2))
+        whole = {"code": "", "what": "", "where": "", "hint": "", "problems": [], **described}
+        typer.echo(json.dumps({"error": whole}, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(text if text.startswith("[") else f"discreet: {text}", err=True)
 
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
@@ -422,7 +399,10 @@ class CommandGroup(_Group):
                 error.message = error.message.removeprefix("Value error, ")
             if not self._as_json:
                 raise
-            show_usage_error(error, self.name or "discreet")
+            wrong: Any = error
+            place = getattr(wrong.ctx, "command_path", self.name or "discreet")
+            about = {"what": wrong.format_message(), "where": place, "hint": f"{place} --help"}
+            _show("", {"code": "usage", **about, "problems": [about]}, as_json=True)
             raise typer.Exit(WRONG_INPUT) from None
 
 

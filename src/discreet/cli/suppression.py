@@ -86,13 +86,26 @@ def suppress(
         raise typer.BadParameter(words)
     if view is not None and picture is None:
         raise typer.BadParameter("--view needs --picture FILE")
-    if batch := plugin("batch", suffix_of(table)):
-        show(*_batch_carried_out(given, batch), as_json=as_json)
+    if batch := plugin("batch", suffix_of(table)):  # it says itself what is written
+        for name in given:
+            named = name in ("table", "as_json", "language")
+            if not named and given[name] and given[name] not in ("auto", "value"):
+                word = word_of(_WORDS.get(name, name))
+                raise typer.BadParameter(f"{word} does not apply to a batch; set it there")
+        with progress_bar("Suppressing") as report:
+            done = batch(table, language=language, progress=lambda line: report(0, 1, line))
+        show(*done, as_json=as_json)
         return
     _check_options(given, settings)
     _check_places(given)
-    suppressed = _records_suppressed if by else _file_suppressed
-    text, described = suppressed(given, settings)
+    if by:
+        text, described = _records_suppressed(given, settings)
+    else:
+        options = {name: given[name] for name in _CELLS_ONLY}
+        options |= settings.model_dump(include={"method", "time_limit"})
+        with progress_bar("Suppressing") as report:
+            options |= {"progress": lambda line: report(0, 1, line), "publish": _publisher(given)}
+            text, described = _of_plugin("suppress", table)(table, out, **options)
     if picture is not None and not check:
         text, described = f"{text}\nDrawn: {picture}", {**described, "picture": str(picture)}
     show(text, described, as_json=as_json)
@@ -151,22 +164,6 @@ def _publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path], Non
     return publish
 
 
-def _file_suppressed(
-    given: Mapping[str, Any], settings: SuppressionSettings
-) -> tuple[str, dict[str, Any]]:
-    """A problem, or a file of cells, with hidden cells."""
-    options = {name: given[name] for name in _CELLS_ONLY}
-    options |= settings.model_dump(include={"method", "time_limit"})
-    with progress_bar("Suppressing") as report:
-        return _of_plugin("suppress", given["table"])(
-            given["table"],
-            given["out"],
-            **options,
-            progress=lambda line: report(0, 1, line),
-            publish=_publisher(given),
-        )
-
-
 def _of_plugin(hook: str, table: Path) -> Callable[..., tuple[str, dict[str, Any]]]:
     """What a plugin does with a file of this kind."""
     found: Callable[..., tuple[str, dict[str, Any]]] | None
@@ -174,20 +171,6 @@ def _of_plugin(hook: str, table: Path) -> Callable[..., tuple[str, dict[str, Any
     if found is None:
         raise typer.BadParameter(f"unknown file type {table.name}; microdata need --by")
     return found
-
-
-def _batch_carried_out(given: Mapping[str, Any], batch: Any) -> tuple[str, dict[str, Any]]:
-    """A batch with all its tables; it says itself what is written."""
-    for name in given:
-        named = name in ("table", "as_json", "language")
-        if not named and given[name] and given[name] not in ("auto", "value"):
-            word = word_of(_WORDS.get(name, name))
-            raise typer.BadParameter(f"{word} does not apply to a batch; set it there")
-    with progress_bar("Suppressing") as report:
-        done: tuple[str, dict[str, Any]] = batch(
-            given["table"], language=given["language"], progress=lambda line: report(0, 1, line)
-        )
-    return done
 
 
 def _records_suppressed(

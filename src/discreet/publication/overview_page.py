@@ -82,7 +82,27 @@ def write_report(
             f'<li><a href="#table-{number}">{name}</a> '
             f'<span class="size">{escape(shape)}</span></li>\n'
         )
-        articles.append(_article(table, number, language, name, shape, links))
+        # What the page shows of it: all of it if it is small, else totals and first levels.
+        whole, own = table.grid_size <= _WHOLE, f"table-{number}-t"
+        layout = lay_out(table, complete=True) if whole else _brief(table)
+        shown = page.table_html(
+            layout,
+            language,
+            identifier=own,
+            caption=page.caption(table, language),
+            spoken=True,
+            print_parts=True,
+        )
+        across = ' class="wide"' if page.printed_width(layout, language, labels=True)[0] else ""
+        about = " · ".join([*below_title(table, language), shape])
+        own_files = f'<p class="files" aria-label="{text.files}">{links}</p>\n' if links else ""
+        part = "" if whole else f'<p class="meta">{escape(text.part)}</p>\n'
+        notes = page.notes_html(table, language, identifier=own, level=3)
+        articles.append(
+            f'<article id="table-{number}"{across} aria-labelledby="table-{number}-h">\n'
+            f'<h2 id="table-{number}-h">{name}</h2>\n<p class="meta">{escape(about)}</p>\n'
+            f"{own_files}{part}{''.join(shown)}{notes}</article>\n"
+        )
         signs.update({sign.meaning: sign for sign in legend(table, language)})
         cell_keys = cell_keys and table.provenance.method.startswith(_EXPLAINED)
         hidden = hidden and table.provenance.method == HIDING
@@ -113,29 +133,6 @@ def write_report(
     with atomic_path(target) as temporary:
         temporary.write_bytes("".join(pieces).encode())
     return target
-
-
-def _article(
-    table: ProtectedTable, number: int, language: str, name: str, shape: str, links: str
-) -> str:
-    """What the page shows of one table: all of it if it is small, else totals and first levels."""
-    text, anchor = words(language), f"table-{number}"
-    about = " · ".join([*below_title(table, language), shape])
-    files = f'<p class="files" aria-label="{text.files}">{links}</p>\n' if links else ""
-    whole = table.grid_size <= _WHOLE
-    layout = lay_out(table, complete=True) if whole else _brief(table)
-    part = "" if whole else f'<p class="meta">{escape(text.part)}</p>\n'
-    caption = page.caption(table, language)
-    own = f"{anchor}-t"
-    across = ' class="wide"' if page.printed_width(layout, language, labels=True)[0] else ""
-    shown = page.table_html(
-        layout, language, identifier=own, caption=caption, spoken=True, print_parts=True
-    )
-    return (
-        f'<article id="{anchor}"{across} aria-labelledby="{anchor}-h">\n'
-        f'<h2 id="{anchor}-h">{name}</h2>\n<p class="meta">{escape(about)}</p>\n{files}{part}'
-        f"{''.join(shown)}{page.notes_html(table, language, identifier=own, level=3)}</article>\n"
-    )
 
 
 def _brief(table: ProtectedTable) -> PageLayout:
