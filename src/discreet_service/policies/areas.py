@@ -116,8 +116,10 @@ class AreaReport:
         """The report in words. CONFIDENTIAL."""
         if not self.differences:
             return f"No two areas of different systems differ by 1 to {self.least - 1} records."
+        number = len(self.differences)
+        pairs = f"{number:,} pairs of areas differ" if number > 1 else "1 pair of areas differs"
         lines = [
-            f"{len(self.differences):,} pairs of areas differ by 1 to {self.least - 1} records.",
+            f"{pairs} by 1 to {self.least - 1} records.",
             "",
             "Pairs removed with each level:",
             *(f"  {title}: {number:,}" for title, number in self.levels.items()),

@@ -337,10 +337,9 @@ def _problems(inputs: Inputs) -> Iterator[Problem]:
             )
             both = f"{' and '.join(pair)}{f', where {where}' if where else ''}"
             if report.slivers:
-                message = (
-                    f"{len(report.slivers):,} differences of areas with fewer than "
-                    f"{stated.least} records"
-                )
+                number = len(report.slivers)
+                counted = f"{number:,} difference{'s' if number > 1 else ''} of areas"
+                message = f"{counted} with fewer than {stated.least} records"
                 hint = "to list them and merge areas, run: discreet find-slivers"
                 yield programme.problem(("slivers", "least"), f"{message} between {both}", hint)
             if not report.complete and not stated.partly:
