@@ -12,7 +12,7 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.disclosure.deviations import sure_moves
 from discreet.disclosure.elimination import independent_relations
-from discreet.disclosure.relations import Relations
+from discreet.disclosure.relations import Relations, component_labels
 from discreet.disclosure.unknowns import TOLERANCE, Unknowns
 from discreet.errors import SuppressionError
 from discreet.solver import column_values, is_optimal, loaded_solver
@@ -188,22 +188,8 @@ def is_network(relations: Relations) -> bool:
     twice = np.flatnonzero(width == 2)
     one, other = by_cell[first[twice]], by_cell[first[twice] + 1]
     # Rows on two sides: apart where a cell has one sign in both, else together.
-    near: list[list[tuple[int, int]]] = [[] for _ in range(len(relations))]
-    apart = (relations.coef[one] == relations.coef[other]).astype(int).tolist()
-    pairs = zip(relations.row[one].tolist(), relations.row[other].tolist(), apart, strict=True)
-    for a, b, differ in pairs:
-        near[a].append((b, differ))
-        near[b].append((a, differ))
-    side: dict[int, int] = {}
-    for begin in range(len(near)):
-        todo = [] if begin in side else [begin]
-        side.setdefault(begin, 0)
-        while todo:
-            row = todo.pop()
-            for next_row, differ in near[row]:
-                if next_row not in side:
-                    side[next_row] = side[row] ^ differ
-                    todo.append(next_row)
-                elif side[next_row] != side[row] ^ differ:
-                    return False
-    return True
+    size, row = len(relations), relations.row
+    turned = np.where(relations.coef[one] == relations.coef[other], size, 0)
+    sides = [[row[one], row[other] + turned], [row[one] + size, row[other] + size - turned]]
+    label = component_labels(Relations.of_pairs(2 * size, np.concatenate(sides, axis=1).T))
+    return not bool((label[:size] == label[size:]).any())

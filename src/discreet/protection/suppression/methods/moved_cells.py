@@ -3,15 +3,31 @@
 In: a draft, one of its cells, and what hiding each costs. Out: the cells of the cheapest pattern
 in a patch around the cell that moves it up and down together, in whole numbers if asked for, by
 one small integer program that ends after so many branchings.
+
+Where fractions are all that protects a cell, the cheapest whole move around it is hidden, too.
+Where published cells leave a sensitive one no room, the fewest are named that would have to be
+hidden, and the share of its levels that it can keep: neither is done, somebody has to decide it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.disclosure import Patch, make_whole
+from discreet.disclosure import Patch, make_whole, refuse_cells
+from discreet.errors import Problem, SuppressionError
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.proof.certificate import (
+    Certificate,
+    Pattern,
+    certified,
+    certify,
+)
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.local_lp import relation_distances
+from discreet.protection.suppression.proof.whole_numbers import held_in_whole_numbers
 from discreet.solver import column_values, loaded_solver
 
 #: Cells of the patches that are tried around a cell, and branchings in each.
@@ -108,3 +124,117 @@ def _cheapest(
     if (moved < low - _STILL).any() or (moved > high + _STILL).any():
         return None
     return np.logical_or.reduce(moved != 0, axis=0)  # type: ignore[no-any-return]
+
+
+# -- whole numbers -----------------------------------------------------------------------
+
+#: So often more is hidden for whole numbers.
+_ROUNDS = 5
+
+
+def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) -> Pattern:
+    """The pattern, with what it takes to protect cells in whole numbers as well."""
+    if not pattern.safe:
+        return pattern
+    hidden = pattern.hidden
+    certificate = held_in_whole_numbers(problem, hidden, pattern.certificate)
+    opened = len(certificate.unprotected)
+    for _ in range(_ROUNDS):
+        if not len(certificate.unprotected):
+            break
+        more = _with_whole_moves(problem, hidden, certificate)
+        if not (more & ~hidden).any():
+            break
+        hidden = more
+        certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
+    message = "apart from its true value only fractions are possible, and values are whole"
+    hint = "let more cells be hidden, widen the bounds said to be known, or merge categories"
+    refuse_cells(certificate.unprotected, problem.name, message, "whole-numbers", hint)
+    if not opened:
+        return replace(pattern, certificate=certificate)
+    note = f"more is hidden around {opened:,} sensitive cells that only fractions protected"
+    known = {name: getattr(pattern, name) for name in ("bound", "complete", "seconds")}
+    known |= {"certificate": certificate, "notes": (*pattern.notes, note)}
+    return certified(problem, hidden, pattern.method, **known)
+
+
+def _with_whole_moves(
+    problem: SuppressionProblem, hidden: BoolArray, certificate: Certificate
+) -> BoolArray:
+    """More cells hidden, so that each open cell moves in whole numbers as far as it must."""
+    draft = DraftPattern(problem)
+    draft.hidden = hidden[draft.unknowns.cells]
+    draft.halve()
+    step, price = relation_distances(draft), np.maximum(draft.cost, 1e-3)
+    for cell in draft.at(certificate.unprotected).tolist():
+        moved = moved_cells(draft, cell, step, price, whole=True)
+        if moved is not None:
+            draft.hidden[moved] = True
+    return draft.mask()
+
+
+# -- published cells in the way ----------------------------------------------------------
+
+#: Cells of which this is worked out, and published cells that are named for each.
+_CELLS, _NAMED = 20, 8
+#: In larger problems errors stay as they are.
+_LARGEST = 60_000
+
+
+def with_conflicts(problem: SuppressionProblem, error: SuppressionError) -> SuppressionError:
+    """The error, with what stands in the way if it says that there is no pattern."""
+    frozen = problem.state == CellState.fixed
+    if error.code != "infeasible" or not frozen.any() or len(problem) > _LARGEST:
+        return error
+    certificate = certify(problem, ~frozen)
+    number = np.flatnonzero(~certificate.protected)
+    state = np.where(frozen, CellState.free, problem.state).astype(np.int8)
+    draft = DraftPattern(replace(problem, state=state))  # as if nothing had to be published
+    draft.hidden = ~frozen[draft.unknowns.cells]
+    draft.halve()
+    problems = []
+    for at in number[:_CELLS].tolist():
+        cell = int(certificate.cells[at])
+        low, high = -float(certificate.low[at]), float(certificate.high[at])
+        reached = ((low, problem.lower), (high, problem.upper), (low + high, problem.sliding))
+        shares = [far / int(level[cell]) for far, level in reached if level[cell]]
+        share = np.floor(100 * max(min(shares, default=0.0), 0.0) + 1e-6)
+        problems.append(_conflict(problem, frozen, draft, cell, int(share)))
+    if not problems:
+        return error
+    left = len(number) - len(problems)
+    more = [Problem(f"and {left:,} more")] if left > 0 else []
+    return SuppressionError(
+        error.what,
+        code=error.code,
+        where=error.where,
+        hint=error.hint,
+        problems=[*problems, *more],
+    )
+
+
+def _conflict(
+    problem: SuppressionProblem, frozen: BoolArray, draft: DraftPattern, cell: int, share: int
+) -> Problem:
+    """What stands in the way of one cell."""
+    name, known = problem.name(cell), draft.unknowns
+    fewer = f"{share} % of its protection levels can be kept as it is"
+    if share == 0:
+        fewer = "no part of its protection levels can be kept as it is"
+    at = int(draft.at(np.array([cell]))[0])
+    if draft.up[at] < known.upper[at] or draft.down[at] < known.lower[at]:
+        message = "what an attacker is said to know about it is narrower than its protection levels"
+        return Problem(message, name, fewer)
+    moved = moved_cells(draft, at, relation_distances(draft), np.ones(len(draft)), whole=False)
+    if moved is not None:
+        cells = known.cells[moved]
+        cells = cells[frozen[cells]]
+        hidden = ~frozen
+        hidden[cells] = True
+        watched = np.arange(len(problem)) == cell
+        if cells.size and not len(certify(draft.problem, hidden, watched).unprotected):
+            names = [problem.name(int(item)) for item in cells[:_NAMED]]
+            more = f" and {len(cells) - _NAMED:,} more" if len(cells) > _NAMED else ""
+            message = "published cells leave it no room; the fewest to hide instead: "
+            return Problem(message + "; ".join(names) + more, name, f"decide that, or that {fewer}")
+    return Problem("cells that must be published leave it no room", name, fewer)
