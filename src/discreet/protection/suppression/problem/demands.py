@@ -301,8 +301,8 @@ _EMPTY: dict[str, float] = {
 }
 
 
-class FindingsWithEmptyCells(Confidential, SimpleNamespace):
-    """What was found in a table, and nothing for the empty cells at its end (confidential)."""
+class Findings(Confidential, SimpleNamespace):
+    """What is known of the cells of a table that rules did not see, by column (confidential)."""
 
 
 def with_empty_cells(table: Table, found: Any) -> tuple[Table, Any]:
@@ -337,7 +337,7 @@ def with_empty_cells(table: Table, found: Any) -> tuple[Table, Any]:
     if isinstance(found, np.ndarray):
         return grown, np.concatenate([found, np.zeros(added, dtype=found.dtype)])
     columns = {name: getattr(found, name, None) for name in _EMPTY}
-    whole = FindingsWithEmptyCells(
+    whole = Findings(
         **{
             name: np.concatenate([own, np.full(added, _EMPTY[name], np.asarray(own).dtype)])
             for name, own in columns.items()

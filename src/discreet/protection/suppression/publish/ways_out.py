@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from discreet.arrays import BoolArray, CellIndex, IntArray
+from discreet.arrays import CellIndex, IntArray
 from discreet.classifications import Classification, merged
 from discreet.disclosure import LinkedRecords, Partitions
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.microdata import parse_filter, read_microdata
+from discreet.protection.suppression.problem.demands import LEVELS, Findings
 from discreet.protection.suppression.publish.options import HOPELESS, with_hint
-from discreet.rules import SEVERAL, CellVerdict
+from discreet.rules import SEVERAL
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 if TYPE_CHECKING:
@@ -223,14 +224,10 @@ def _column(source: str) -> str:
 
 
 def _sums(part: Any, place: IntArray) -> Any:
+    """The sums of the parts of each cell; of masks, whether any part is marked."""
     whole = np.zeros(int(place.max(initial=-1)) + 1, dtype=part.dtype)
     np.add.at(whole, place, part)
     return whole
-
-
-def _any(mask: BoolArray, place: IntArray) -> BoolArray:
-    result: BoolArray = np.bincount(place[mask], minlength=int(place.max(initial=-1)) + 1) > 0
-    return result
 
 
 def _only(numbers: IntArray, count: IntArray, place: IntArray) -> IntArray:
@@ -244,7 +241,7 @@ def _only(numbers: IntArray, count: IntArray, place: IntArray) -> IntArray:
 def _judged(found: Any, table: Table, coarser: Table, place: IntArray) -> Any:
     """What was found in a table, for the merged one; None where that is not known."""
     if isinstance(found, np.ndarray):
-        return _any(found, place)
+        return _sums(found, place)
     if not hasattr(found, "at_most") or not hasattr(found, "verdict"):
         return None
     primary: Primary = found
@@ -253,48 +250,31 @@ def _judged(found: Any, table: Table, coarser: Table, place: IntArray) -> Any:
     marked = np.isfinite(primary.low) | np.isfinite(primary.high) | primary.fixed
     if (marked & joint).any() or set(primary.rule_status) - _GENTLE:
         return None
-    sensitive = _any(primary.sensitive, place)
+    summed = ("sensitive", "fixed", "secondary", "opens", "waived", "cost", *LEVELS)
+    whole: dict[str, Any] = {name: _sums(getattr(primary, name), place) for name in summed}
+    for name in ("low", "high", "at_most", "at_least", "reason"):
+        part = getattr(primary, name)
+        whole[name] = np.empty(len(several), dtype=part.dtype)
+        whole[name][place] = part
     limits = np.unique(primary.at_most[primary.sensitive])
-    at_most, at_least = (_kept(part, place) for part in (primary.at_most, primary.at_least))
     if np.isfinite(limits).any():
         if len(limits) > 1 or primary.value is not None:
             return None  # several rules, or of a part of the table: they are not known here
         few = (coarser.count > 0) & (coarser.count <= limits[0])
-        sensitive = np.where(several, few & sensitive, sensitive)
-        at_most = np.where(several, np.where(sensitive, limits[0], np.inf), at_most)
-        at_least = np.where(several, np.where(sensitive, -np.inf, limits[0] + 1), at_least)
+        whole["sensitive"] &= few | ~several
+        for name, is_few, is_not in (
+            ("at_most", limits[0], np.inf),
+            ("at_least", -np.inf, limits[0] + 1),
+        ):
+            fresh = np.where(whole["sensitive"], is_few, is_not)
+            whole[name] = np.where(several, fresh, whole[name])
     elif np.isfinite(primary.at_least[joint]).any() and primary.value is not None:
         return None
-    verdict = _kept(primary.verdict, place)
-    verdict[_any(primary.secondary, place)] = CellVerdict.secondary
-    verdict[several & ~sensitive & (verdict == CellVerdict.sensitive)] = CellVerdict.free
-    verdict[sensitive] = CellVerdict.sensitive
-    reason = np.zeros(len(coarser), dtype=np.int8)
-    reason[place[primary.sensitive]] = primary.reason[primary.sensitive]
-    levels: dict[str, Any] = {
-        name: np.where(sensitive, _sums(getattr(primary, name), place), 0.0)
-        for name in ("lower", "upper", "sliding")
-    }
-    return replace(
-        primary,
-        verdict=verdict,
-        reason=np.where(sensitive, reason, 0).astype(np.int8),
-        rules=np.array([_any(rule, place) & sensitive for rule in primary.rules], dtype=np.bool_)
-        .reshape(len(primary.rules), len(coarser)),
-        cost=_sums(primary.cost, place),
-        low=_kept(primary.low, place),
-        high=_kept(primary.high, place),
-        at_most=at_most,
-        at_least=at_least,
-        opens=_any(primary.opens, place),
-        waived=_any(primary.waived, place) & ~sensitive,
-        contributor=_only(primary.contributor, table.count, place),
-        **levels,
-    )  # fmt: skip
-
-
-def _kept(part: Any, place: IntArray) -> Any:
-    """The numbers of cells that stay as they are."""
-    whole = np.zeros(int(place.max(initial=-1)) + 1, dtype=part.dtype)
-    whole[place] = part
-    return whole
+    whole["reason"][place[primary.sensitive]] = primary.reason[primary.sensitive]
+    for name in ("reason", *LEVELS):
+        whole[name] = np.where(whole["sensitive"], whole[name], 0).astype(whole[name].dtype)
+    for name in ("secondary", "waived"):
+        whole[name] &= ~whole["sensitive"]
+    only = _only(primary.contributor, table.count, place)
+    told = {"value": primary.value, "weighted": primary.weighted}
+    return Findings(contributor=only, **told, **whole)
