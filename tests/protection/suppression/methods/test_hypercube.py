@@ -9,7 +9,7 @@ import polars as pl
 
 import discreet as dc
 from discreet.protection.suppression import Cost, Suppression
-from discreet.protection.suppression.methods.hypercube import protect_hypercube
+from discreet.protection.suppression.methods.subtables import protect_hypercube
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet_argus import read_jj
 

@@ -10,7 +10,7 @@ import polars as pl
 
 import discreet as dc
 from discreet.disclosure import Relations, relations_of
-from discreet.protection.suppression.methods.modular import (
+from discreet.protection.suppression.methods.subtables import (
     protect_modular,
     subtable_problem,
     subtables_of,

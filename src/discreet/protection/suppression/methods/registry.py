@@ -25,6 +25,8 @@ from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.settings import Method
 
 METHODS: tuple[str, ...] = get_args(Method)
+#: The modules of methods that do not search among all patterns.
+_MODULES = {"fast": "fast", "modular": "subtables", "hypercube": "subtables"}
 
 #: Takes a line of text now and then.
 Progress = Callable[[str], None]
@@ -72,7 +74,7 @@ def find_pattern(
     watch = WorkTime(time_limit, progress, begin)
     problem.check()
     searched = method in SEARCHED
-    name = "branch_and_cut" if searched else method
+    name = "branch_and_cut" if searched else _MODULES[method]
     module = importlib.import_module(f"discreet.protection.suppression.methods.{name}")
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
     try:
