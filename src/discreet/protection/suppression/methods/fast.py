@@ -212,7 +212,9 @@ def pruned(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
         return draft
     watch.tell("prune")
     least = _LEAST if draft.effort else _TRIED
-    end = draft.effort + max(least, _SHARE * draft.usual_effort)
+    # Without what larger patches took where dear ways were found in small ones.
+    usual = draft.effort - draft.patches.effort.grown
+    end = draft.effort + max(least, _SHARE * usual)
     prune(draft, lambda: watch.over() or draft.effort > end)
     watch.tell(f"prune: {int(draft.hidden.sum()):,} cells hidden")
     return draft

@@ -173,17 +173,16 @@ def _hide_more(proofs: InsiderProofs, left: list[OpenAim]) -> None:
     aims = dict.fromkeys(item.aim for item in left)
     order = sorted(aims, key=lambda which: (-abs(proofs.aims[which].distance), which))
     failed = proofs.prove(order, step, price)
-    lost = [item for item in failed if not _otherwise(proofs, item, step, price)]
+    # Cells may be protected in another way from one for whom the way asked for is impossible.
+    lost = [
+        item
+        for item in failed
+        if all(
+            proofs.prove(proofs.instead(item, *way), step, price) for way in proofs.other_ways(item)
+        )
+    ]
     if lost:
         raise _impossible(proofs, lost)
-
-
-def _otherwise(proofs: InsiderProofs, failed: OpenAim, step: FloatArray, price: FloatArray) -> bool:
-    """Protect a cell from one insider in another way, where the one asked for is impossible."""
-    return any(
-        not proofs.prove(proofs.instead(failed, *way), step, price)
-        for way in proofs.other_ways(failed)
-    )
 
 
 def _impossible(proofs: InsiderProofs, lost: list[OpenAim]) -> SuppressionError:

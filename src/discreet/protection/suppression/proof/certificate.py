@@ -184,18 +184,15 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: Reach) -
                 break
             if most not in attackers:
                 attackers[most] = Attacker(block, low, high, most)
-            _attack_cell(attackers[most], int(at), reach)
-            if not attackers[most].narrowed:
+            attacker = attackers[most]
+            # To either side, where the cell was not seen to go yet.
+            if reach.low[at] > attacker.low[at] + TOLERANCE:
+                reach.see(attacker.farthest(int(at), -1.0), whole=attacker.whole)
+            if reach.high[at] < attacker.high[at] - TOLERANCE:
+                reach.see(attacker.farthest(int(at), 1.0), whole=attacker.whole)
+            if not attacker.narrowed:
                 break
     return solved + sum(attacker.solved for attacker in attackers.values())
-
-
-def _attack_cell(attacker: Attacker, at: int, reach: Reach) -> None:
-    """Move one cell as far as it goes to either side, where it was not seen to go yet."""
-    if reach.low[at] > attacker.low[at] + TOLERANCE:
-        reach.see(attacker.farthest(at, -1.0), whole=attacker.whole)
-    if reach.high[at] < attacker.high[at] - TOLERANCE:
-        reach.see(attacker.farthest(at, 1.0), whole=attacker.whole)
 
 
 def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: Reach) -> None:

@@ -111,11 +111,6 @@ class DraftPattern(Confidential):
         """How much work linear programs were so far, those of copies included."""
         return self.patches.effort.steps
 
-    @property
-    def usual_effort(self) -> float:
-        """The same without what larger patches took where dear ways were found in small ones."""
-        return self.patches.effort.steps - self.patches.effort.grown
-
     def tasks_done(self, cells: IntArray, moved: FloatArray) -> IntArray:
         """The tasks that a solution proves."""
         enough = TOLERANCE
