@@ -19,14 +19,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
 from discreet_fire.runners.asked_statistics import HandedOver
-from discreet_fire.runners.builtin.data import DataSet, DataVariable, dta_bytes, read_data
+from discreet_fire.runners.builtin.data import DataSet, dta_bytes, read_data
 
 #: A variable that tells records of one person apart, such as a year, has at most so many values.
 _MOST_TIMES = 50
@@ -41,23 +40,15 @@ RENAMED = tuple(f"names {number}" for number in range(1, 9))
 class _ExchangedColumn:
     """A column (confidential): its values as ranks, 0 for missing ones."""
 
-    values: pl.Series | DataVariable
+    values: pl.Series
     ranks: IntArray
     is_number: bool
 
-    def taken(self, rows: IntArray) -> Any:
-        """The values of some records."""
-        values = self.values
-        return values.gather(rows) if isinstance(values, pl.Series) else values.taken(rows)
-
     def texts(self) -> list[str | None]:
         """The values as texts, numbers in one way whatever the file."""
-        values = self.values
-        if not isinstance(values, pl.Series):
-            values = pl.Series(values.values.tolist())
-        numbers = values.cast(pl.Float64, strict=False)
-        same = numbers.null_count() == values.null_count()
-        return (numbers if same else values).cast(pl.String).to_list()
+        numbers = self.values.cast(pl.Float64, strict=False)
+        same = numbers.null_count() == self.values.null_count()
+        return (numbers if same else self.values).cast(pl.String).to_list()
 
     @property
     def can_name(self) -> bool:
@@ -69,12 +60,7 @@ class _ExchangedColumn:
 
     def numbers(self) -> FloatArray:
         """The values, where they are numbers; missing ones as NaN."""
-        values = self.values
-        if isinstance(values, pl.Series):
-            numbers = values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-        else:
-            numbers = np.array(values.values, dtype=np.float64)
-        return np.where(self.ranks > 0, numbers, np.nan)
+        return self.values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
 
 
 class ExchangedData:
@@ -136,13 +122,13 @@ class ExchangedData:
                     for place, (name, column) in enumerate(columns.items())
                     if name not in fixed
                 }
-            new = {name: columns[name].taken(source) for name, source in sources.items()}
             places.append(folder / file.name)
             if isinstance(content, DataSet):
+                new = {name: content.variables[name].taken(at) for name, at in sources.items()}
                 changed = replace(content, variables={**content.variables, **new}, sorted_by=())
                 places[-1].write_bytes(dta_bytes(changed))
                 continue
-            frame = content.with_columns(*(one.alias(name) for name, one in new.items()))
+            frame = content.with_columns(content[name].gather(at) for name, at in sources.items())
             if file.suffix.lower() == ".parquet":
                 frame.write_parquet(places[-1])
             else:
@@ -256,24 +242,20 @@ def _separator(file: Path) -> str:
 
 
 def _columns(content: pl.DataFrame | DataSet) -> dict[str, _ExchangedColumn]:
+    texts = set[str]()
     if isinstance(content, DataSet):
-        return {name: _of_stata(one) for name, one in content.variables.items()}
-    return {one.name: _of_polars(one) for one in content.iter_columns()}
-
-
-def _of_stata(variable: DataVariable) -> _ExchangedColumn:
-    values = variable.values.astype(str) if variable.is_text else variable.values
-    ranks = np.unique(values, return_inverse=True)[1].astype(np.int64) + 1
-    ranks[variable.missing] = 0
-    return _ExchangedColumn(values=variable, ranks=ranks, is_number=not variable.is_text)
-
-
-def _of_polars(column: pl.Series) -> _ExchangedColumn:
-    numbers = column.cast(pl.Float64, strict=False)
-    is_number = numbers.null_count() == column.null_count()
-    ranked = (numbers if is_number else column).rank("dense")
-    ranks = ranked.cast(pl.Int64).fill_null(0).to_numpy().copy()
-    return _ExchangedColumn(values=column, ranks=ranks, is_number=is_number)
+        texts = {name for name, one in content.variables.items() if one.is_text}
+        content = content.frame([*content.variables]).with_columns(
+            pl.col(pl.String).replace("", None)
+        )
+    columns = {}
+    for column in content.iter_columns():
+        numbers = column.cast(pl.Float64, strict=False)
+        is_number = column.name not in texts and numbers.null_count() == column.null_count()
+        ranked = (numbers if is_number else column).rank("dense")
+        ranks = ranked.cast(pl.Int64).fill_null(0).to_numpy().copy()
+        columns[column.name] = _ExchangedColumn(values=column, ranks=ranks, is_number=is_number)
+    return columns
 
 
 def _height(columns: dict[str, _ExchangedColumn]) -> int:
