@@ -420,7 +420,7 @@ def ttest(
     limits = limits_of(limits)
     columns = [name, *(one for one in (other, by) if one is not None)]
     data = take(frame, columns, where=where, entity=entity).data
-    how = {"limits": limits, "level": level}
+    how: dict[str, Any] = {"limits": limits, "level": level}
     if other is None and by is None:
         descriptions = describe(take(data, [name], entity=entity), [name], None, _TESTED, limits)
         row = _Row.of(name, descriptions[0].shown[0])
