@@ -117,7 +117,6 @@ DEEP = (
     _page("design-save", "mira", "/designs", part=".tools"),
     _page("design-sets", "mira", "/designs", "button[value=save]", typed=_SAVED),
     _page("design-proposed", "mira", "/designs/sets", "button[value=activate]", typed=_REASON),
-    _page("design-draft", "carl", "/designs/sets", "form[action$=look] button"),
     _page("design-approval", "carl", "/approvals", "#proposals a"),
     _page("home-custodian", "carl", "/"),
     _page("person", "adam", "/people", "#people a:text-is('rita')"),
@@ -137,7 +136,7 @@ DEEP = (
         "review-refused",
         "vera",
         "/reviews/2",
-        "form[action$=decide] button",
+        "#bar button[form=decide]:not([formaction])",
         typed=_GIVEN_AWAY,
         part="#problem",
     ),
@@ -320,7 +319,6 @@ def programmes(service: Any) -> list[StudioPicture]:
         _page("programme-wrong", "paul", wrong),
         _page("programme", "paul", here),
         _page("draft", "paul", draft),
-        _page("draft-reports", "paul", draft, part=".reports"),
         _page("draft-table", "paul", f"{draft}/tables/homes"),
         _page("publication", "paul", draft, "form[action$='/publish'] button"),
     ]
@@ -338,7 +336,12 @@ def reviews(service: Any) -> list[StudioPicture]:
     names = ("review-approve", "review-second", "review-release")
     people = ("vera", "vera", "viktor")
     return [
-        _page(name, person, f"/reviews/{number}", part="#verdict")
+        _page(
+            name,
+            person,
+            f"/reviews/{number}",
+            part="#verdict" if name == "review-second" else "#bar",
+        )
         for name, person, number in zip(names, people, numbers, strict=True)
     ]
 

@@ -32,6 +32,7 @@ from discreet_service.policies import (
 from discreet_service.problems import ServiceError
 from discreet_service.queries import policy_effect, said_in
 from discreet_service.service import Service
+from discreet_service.studio.logged_queries import table_title
 from discreet_service.web import (
     Cell,
     KnownVisit,
@@ -412,8 +413,8 @@ def _policy_page(visit: Visit, dataset: str, version: str) -> Response:
     parts.append(PageTable(columns, history, "history-table", "history"))
     if explains:
         rows = [
-            (Cell(one.digest[:16], f"{here}/refusals/{one.digest}", look="code",
-                  about=f"{spoken['why']} {one.digest[:16]}"),
+            (Cell(table_title(visit, dataset, one.digest) or one.digest[:16],
+                  f"{here}/refusals/{one.digest}"),
              time_text(one.at), one.principal, ", ".join(one.rules))
             for one in refused
         ]  # fmt: skip

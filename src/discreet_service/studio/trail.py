@@ -61,7 +61,7 @@ _ALIKE = frozenset(("login", "logout"))
 _FORMULA = ("=", "+", "-", "@", "\t")
 
 
-class _Search(BaseModel):
+class _SearchFields(BaseModel):
     """What is looked for, as a form sends it."""
 
     person: _Text = ""
@@ -86,12 +86,12 @@ class _Search(BaseModel):
         return self.model_dump(exclude={"cursor", "format"})
 
 
-class _TrailFields(_Search):
+class _TrailFields(_SearchFields):
     kind: _Text = ""
     about: _Text = ""
 
 
-class _LogFields(_Search):
+class _LogFields(_SearchFields):
     dataset: _Text = ""
     verdict: _Text = ""
     digest: _Text = ""
@@ -253,13 +253,13 @@ def _file(
     return file_response(written.getvalue().encode("utf-8-sig"), f"{name}.csv", "text/csv")
 
 
-def _csv_link(path: str, wanted: _Search, word: str) -> Cell:
+def _csv_link(path: str, wanted: _SearchFields, word: str) -> Cell:
     pairs = [(name, value) for name, value in wanted.fields.items() if value]
     return Cell(word, address(path, [*pairs, ("format", "csv")]), look="button", download=True)
 
 
 @router.get("/overrides")
-def show_overrides(visit: _Auditor, wanted: Annotated[_Search, Query()]) -> Response:
+def show_overrides(visit: _Auditor, wanted: Annotated[_SearchFields, Query()]) -> Response:
     """Refusals that two persons set aside, by the trail: who proposed it, who agreed, and why."""
     answer = search_audit(visit, AuditSearch(
         kind=AuditKind.refusal_overridden, person=wanted.person.strip(), cursor=wanted.cursor,

@@ -23,7 +23,7 @@ _AGAINST, _NOTED = ("twins", "contradictions", "uncounted"), ("official", "share
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measure:
+class ReportNumber:
     """A number of a report."""
 
     name: str  # Its name among the words of verdicts, and in the page
@@ -48,10 +48,10 @@ class Measure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class ReportVerdict:
     """The answer of a report, as a part of a page."""
 
-    measures: Sequence[Measure]
+    measures: Sequence[ReportNumber]
     language: str
     asks: str = "publish"  # The word of its question
     examined: bool = True  # Whether anything was examined
@@ -101,13 +101,13 @@ class Verdict:
         return reasons or [spoken[f"nothing_{self.asks}"]]
 
 
-def release_verdict(preview: Mapping[str, Any], language: str) -> Verdict:
+def release_verdict(preview: Mapping[str, Any], language: str) -> ReportVerdict:
     """Whether a preview is safe to publish, by what attacks found and by its quality report."""
     attacks, quality = preview["attacks"], preview["quality"]
-    measures: list[Measure] = []
+    measures: list[ReportNumber] = []
 
     def measure(name: str, value: str, grade: Grade) -> None:
-        measures.append(Measure(name=name, value=value, grade=grade, language=language))
+        measures.append(ReportNumber(name=name, value=value, grade=grade, language=language))
 
     if attacks is not None:
         spoken = words("verdicts", language)
@@ -127,12 +127,12 @@ def release_verdict(preview: Mapping[str, Any], language: str) -> Verdict:
         measure("blocked", number_text(blocked, 0, language), "care" if blocked else "good")
     warnings = len(preview.get("warnings", ()))
     measure("warnings", number_text(warnings, 0, language), "care" if warnings else "good")
-    return Verdict(measures=measures, language=language, examined=attacks is not None)
+    return ReportVerdict(measures=measures, language=language, examined=attacks is not None)
 
 
 def answers_verdict(
     exposure: float | None, alarms: tuple[int, int] | None, language: str
-) -> Verdict:
+) -> ReportVerdict:
     """Whether a data version can answer more queries, by the highest share of a limit of averaging.
 
     `alarms` are attack patterns and callers near a limit, for those who may know of them.
@@ -143,10 +143,12 @@ def answers_verdict(
         grade = "unknown"
     elif exposure >= _NEAR:
         grade = "bad" if exposure >= 1 else "care"
-    measures = [Measure(name="used", value=text, grade=grade, language=language)]
+    measures = [ReportNumber(name="used", value=text, grade=grade, language=language)]
     for name, number in zip(("patterns", "near_limits"), alarms or (), strict=False):
         text = number_text(number, 0, language)
         measures.append(
-            Measure(name=name, value=text, grade="care" if number else "good", language=language)
+            ReportNumber(
+                name=name, value=text, grade="care" if number else "good", language=language
+            )
         )
-    return Verdict(measures=measures, language=language, asks="answer")
+    return ReportVerdict(measures=measures, language=language, asks="answer")
