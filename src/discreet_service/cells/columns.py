@@ -64,7 +64,7 @@ class HandedColumns:
         flaw, hint = "a number below 0", ""
         if below is not None:
             wrong += int(np.count_nonzero(values >= below))
-            what, hint = (
+            flaw, hint = (
                 "a key off the grid",
                 "use whole numbers of the key grid of the parameter set",
             )

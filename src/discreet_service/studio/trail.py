@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -180,7 +180,7 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
                         about=wanted.about.strip(), cursor=wanted.cursor, size=_SIZE,
                         **wanted.times)  # fmt: skip
     if wanted.format:
-        entries = _every(lambda cursor: _entries(visit, search, cursor))
+        entries = _every(search_audit, visit, search, "entries")
         visit.note(AuditKind.trail_exported, facts={"entries": len(entries)})
         columns = ("number", "when", "person", "act", "kind", "about", "facts")
         return _file(visit, "trail", columns, [
@@ -224,20 +224,20 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
     )  # fmt: skip
 
 
-def _entries(
-    visit: Visit, search: AuditSearch, cursor: int | None
-) -> tuple[list[dict[str, Any]], int | None]:
-    answer = search_audit(visit, search.model_copy(update={"cursor": cursor, "size": 1000}))
-    return answer["entries"], answer["next"]
-
-
-def _every(page_of: Any) -> list[dict[str, Any]]:
+def _every(
+    search_page: Callable[[Visit, Any], dict[str, Any]], visit: Visit, search: BaseModel, name: str
+) -> list[dict[str, Any]]:
     """All rows of a search, as far as a file has room."""
-    rows, cursor = page_of(None)
-    while cursor is not None and len(rows) < _MOST_WRITTEN:
-        more, cursor = page_of(cursor)
-        rows += more
-    return list(rows[:_MOST_WRITTEN])
+    rows: list[dict[str, Any]] = []
+    cursor: int | None = None
+    while len(rows) < _MOST_WRITTEN:
+        more = {"cursor": cursor, "size": 1000}
+        answer = search_page(visit, search.model_copy(update=more))
+        rows += answer[name]
+        cursor = answer["next"]
+        if cursor is None:
+            break
+    return rows[:_MOST_WRITTEN]
 
 
 def _file(
@@ -308,7 +308,7 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
         return _file(visit, "log", columns, [
             (one["at"], one["principal"], title(one), f"{one['dataset']} {one['version']}",
              ends[one["verdict"]], ", ".join(one["rules"]), one["cells"], one["digest"])
-            for one in _every(lambda cursor: _log_rows(visit, search, cursor))
+            for one in _every(search_log, visit, search, "rows")
         ])  # fmt: skip
     log = search_log(visit, search)
     meaning = words("dashboard", language)
@@ -332,13 +332,6 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
                      after=[Part("buttons", values=[
                          _csv_link("/administration/log", wanted, spoken["export_csv"])])],
                      )  # fmt: skip
-
-
-def _log_rows(
-    visit: Visit, search: LogSearch, cursor: int | None
-) -> tuple[list[dict[str, Any]], int | None]:
-    answer = search_log(visit, search.model_copy(update={"cursor": cursor, "size": 1000}))
-    return answer["rows"], answer["next"]
 
 
 def _when(at: str) -> str:

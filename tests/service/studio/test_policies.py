@@ -75,6 +75,28 @@ def test_a_policy_is_changed_by_two_persons(readers: Any) -> None:
     assert "abgelöst" in history
 
 
+def test_second_person_sees_which_logged_tables_a_policy_would_refuse(readers: Any) -> None:
+    """The same that the rules say of each table; what they cannot say without data is named."""
+    readers.page("/tables/census/result?unit=person&by=region:state,marital_status", "rita")
+    text = readers.browser("cora").get("/api/v1/policies/census/2022-1/document").json()["policy"]
+    now = readers.service.policies.policy("census", "2022-1")
+    bold = text.replace(f"revision = {now.revision}", f"revision = {now.revision + 1}")
+    text, signature = _signed(readers, bold.replace("most = 4", "most = 0"))
+    given = {"policy": text, "signature": signature, "reason": "geography alone"}
+    assert readers.browser("cora").submit(PAGE, f"{PAGE}/changes", **given).status_code == 303
+    path = readers.proposal("carl")
+    shown = readers.page(path, "carl")
+    effect = re.search(r"Of (\d+) different tables [^<]*?, (\d+) answered ones", shown)
+    assert effect
+    assert 1 <= int(effect[2]) <= int(effect[1])
+    assert re.search(
+        r"<tr><th[^>]*>Persons by Marital status, Region \(state\)</th><td[^>]*>P2</td>", shown
+    )
+    assert "P4, P5 and P7 need the data" in shown
+    readers.browser("cora").submit(path, path, act="withdraw")
+    assert readers.service.policies.policy("census", "2022-1").variables.most == 4
+
+
 @pytest.mark.parametrize("spoil", ["text", "signature", "nothing", "reason"])
 def test_a_policy_that_cannot_hold_is_told_and_kept_in_the_form(readers: Any, spoil: str) -> None:
     text = readers.browser("cora").get("/api/v1/policies/census/2022-1/document").json()["policy"]

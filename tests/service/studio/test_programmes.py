@@ -18,6 +18,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.releases.drafts import read_draft, shelf_of
 from discreet_service.releases.programmes import opened_inputs, parsed
 from discreet_service.studio import drafts
+from discreet_service.studio.design_wishes import changed_share, published_counts
 from discreet_service.studio.drafts import shown_changes, tally
 from discreet_service.studio.programmes import told_problems
 from discreet_service.web import programmes as api
@@ -515,6 +516,36 @@ def test_reports_are_those_of_the_draft(office: Office) -> None:
     assert ["Tables", "2", "1", "0"] in rows  # some mean rents come too near a single dwelling
     assert text_of(page, "official") == str(told["attacks"]["official"])
     assert {"rates", "universes"}.isdisjoint(told["attacks"])
+
+
+def test_second_person_sees_how_many_published_cells_another_set_would_change(
+    office: Office,
+) -> None:
+    """The share is that of both tables under the same keys, of the releases of its data sets."""
+    design = {"a_noise": "5", "a_variance": "3", "a_never": "1, 2", "a_stay": "50",
+              "a_order": "split", "statistic": "census", "version": "2"}  # fmt: skip
+    saved = office.send("/designs", name="mira", act="save", **design)
+    assert saved.status_code == 303, saved.text
+    path = "/designs/sets/census/2"
+    proposed = office.send(path, page="/designs/sets", name="mira", act="activate",
+                           reason="less noise")  # fmt: skip
+    assert proposed.status_code == 303, proposed.text
+    proposal = office.proposal("carl")
+    shown = office.page(proposal, "carl")
+    service = office.service
+    before = service.parameter_sets.parameters("census")[1].perturbation_table
+    after = service.parameter_sets.draft("census", "2")[1].perturbation_table
+    cells, changed = 0, 0.0
+    for table in service.releases.release("people").tables:
+        counts = published_counts(service.releases.release("people").read_table(table))
+        cells += sum(counts.values())
+        changed += sum(counts.values()) * changed_share(before, after, counts)
+    assert 0 < changed < cells
+    said = f"{100 * changed / cells:.0f} % of the published cells of these data sets"
+    assert said in text_of(shown, "effect")
+    assert f"about {changed:,.0f} of {cells:,}" in text_of(shown, "effect")
+    assert "in their own programme; they change when the programme does: census 2022-1." in shown
+    office.browser("mira").submit(proposal, proposal, act="withdraw")
 
 
 def test_publishing_says_first_what_changes_and_then_does_it(office: Office) -> None:
