@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, Form, Response
@@ -14,9 +16,9 @@ from fastapi import APIRouter, Depends, Form, Response
 from discreet_service.audit import LogMode, LogVerdict
 from discreet_service.datasets import CatalogueVariable, DataVersion
 from discreet_service.permissions import Permission
-from discreet_service.policies import Language
+from discreet_service.policies import Language, PolicyRefusalError
 from discreet_service.problems import ServiceError
-from discreet_service.queries import ANSWER_FORMATS, said_in, title_of
+from discreet_service.queries import ANSWER_FORMATS, Answers, said_in, title_of
 from discreet_service.studio.call_texts import quoted, r_value
 from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.shown_tables import chart_file, shown_table
@@ -29,6 +31,7 @@ from discreet_service.web import (
     back_to,
     form_visit_with,
     list_datasets,
+    nearest_to,
     note_query,
     page,
     visit_with,
@@ -61,6 +64,7 @@ def show_builder(dataset: str, visit: _Reader) -> Response:
     choices = TableChoices.of(version, pairs)
     language = visit.language
     record = visit.service.datasets.record(dataset, version.version)
+    estimate = _estimate(visit, dataset, choices, language)
     return page(
         visit,
         "builder",
@@ -71,9 +75,9 @@ def show_builder(dataset: str, visit: _Reader) -> Response:
         units=[(unit.name, said_in(unit.label, language, unit.name))
                for unit in version.units.values()],
         choices=choices,
-        variables=variable_choices(choices, language),
+        variables=variable_choices(choices, language, estimate["barred"]),
         measures=measure_choices(choices, language),
-        estimate=_estimate(visit, dataset, choices, language),
+        estimate=estimate,
         examples=_examples(version, language),
         may_run=visit.principal.may(Permission.query_run, dataset),
         back=address(f"/tables/{dataset}", choices.parameters()),
@@ -99,6 +103,7 @@ def show_result(dataset: str, visit: _Asker) -> Response:
         "dataset": dataset,
         "builder": address(f"/tables/{dataset}", asked),
         "permalink": f"{visit.service.settings.base_url}{tidy}",
+        "tidy": tidy,
     }
     try:
         prepared = visit.service.answers.prepared(dataset, choices.query())
@@ -207,9 +212,17 @@ def _refused(visit: Visit, error: ServiceError, facts: Mapping[str, Any]) -> Res
     )
 
 
-def variable_choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
-    """The variables of a unit with their levels and what is chosen of them, as forms show them."""
+def variable_choices(
+    choices: TableChoices, language: str, barred: Mapping[str, str] = MappingProxyType({})
+) -> list[dict[str, Any]]:
+    """The variables of a unit with their levels and what is chosen of them, as forms show them.
+
+    Of those that cannot be added, the first reason.
+    """
     found = [_choice(variable, choices, language) for variable in choices.unit.variables.values()]
+    for item in found:
+        values = [f"{item['name']}:{level['name']}" for level in item["levels"]]
+        item["reason"] = next((barred[value] for value in values if value in barred), "")
     titles = [entry["title"] for entry in found]
     for item in found:
         if titles.count(item["title"]) > 1:
@@ -306,7 +319,8 @@ def _estimate(
 
     That this was looked at is noted as it is there.
     """
-    empty: dict[str, Any] = {"plan": None, "verdict": None, "error": None, "preview": []}
+    empty: dict[str, Any] = {"plan": None, "verdict": None, "error": None, "preview": [],
+                             "nearest": [], "barred": {}}  # fmt: skip
     if not choices.complete or not visit.principal.may(Permission.query_check, dataset):
         return empty
     start = time.perf_counter()
@@ -336,7 +350,45 @@ def _estimate(
         if visit.principal.may(Permission.refusals_explain, dataset)
         else [],
         "preview": found,
-    }
+        "nearest": [
+            (one["title"], one["cells"], address(visit.url.path, address_of(one["query"])))
+            for one in nearest_to(visit, prepared, verdict.names, language) or ()
+        ],
+        "barred": _barred(visit, dataset, choices) if verdict.allowed else {},
+    }  # fmt: skip
+
+
+def _barred(visit: Visit, dataset: str, choices: TableChoices) -> dict[str, str]:
+    """Levels that cannot be added to the table, as the form names them, and why.
+
+    As of each refusal before anything is counted, no record is looked at for it.
+    """
+    answers, found = visit.service.answers, dict[str, str]()
+    free = [variable for name, variable in choices.unit.variables.items()
+            if name not in choices.levels and name not in choices.picks]  # fmt: skip
+    for variable in free:
+        reason = ""
+        for level in variable.levels:
+            # What refuses a level refuses the finer ones below it, too.
+            more = {**choices.levels, variable.name: (level.name,)}
+            reason = reason or _reason(visit, dataset, replace(choices, levels=more), answers)
+            if reason:
+                found[f"{variable.name}:{level.name}"] = reason
+    return found
+
+
+def _reason(visit: Visit, dataset: str, choices: TableChoices, answers: Answers) -> str:
+    """Why a table is not answered, before anything is counted; empty if nothing refuses it."""
+    language = visit.language
+    try:
+        prepared = answers.prepared(dataset, choices.query())
+        prepared.plan.require()
+        answers.verdict(prepared, visit.principal).require(language)
+    except PolicyRefusalError as refusal:
+        return refusal.what
+    except ServiceError as error:  # its words are English
+        return error.what if language == "en" else str(getattr(error.kind, language))
+    return ""
 
 
 def _examples(version: DataVersion, language: str) -> list[tuple[str, str]]:

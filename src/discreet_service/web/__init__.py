@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .pages import iso_time as iso_time
     from .pages import own_place as own_place
     from .pages import page as page
+    from .pages import set_cookie as set_cookie
     from .pages import time_text as time_text
     from .pages import words as words
     from .parameter_sets import ReasonGiven as ReasonGiven
@@ -77,11 +78,13 @@ if TYPE_CHECKING:
     from .programmes import take_programme as take_programme
     from .programmes import validate_programme as validate_programme
     from .queries import admitted as admitted
+    from .queries import nearest_to as nearest_to
     from .queries import note_query as note_query
     from .releases import get_release as get_release
     from .releases import list_releases as list_releases
     from .security import add_security as add_security
     from .security import caller_address as caller_address
+    from .security import request_cookie as request_cookie
     from .status import get_config as get_config
     from .status import get_ready as get_ready
 

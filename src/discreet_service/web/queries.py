@@ -5,7 +5,7 @@ that has not changed is not sent again.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Response
@@ -38,7 +38,7 @@ router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
 _STAYS, _FRESH = "max-age=86400, immutable", "max-age=300"
 #: Rules that refuse a table for its form. Others refuse whoever asks, or for people in the data:
 #: those refusals all read alike and take alike, so that nothing is said beside them.
-_ANSWERABLE = {"P1", "P2", "P3", "P6"}
+_ANSWERABLE = {"P1", "P2", "P3", "P6", "too-many-cells"}
 #: Codes of one list that the log keeps.
 _LOGGED_CODES = 200
 
@@ -72,8 +72,9 @@ def check_query(dataset: str, query: _Query, visit: _Checker) -> dict[str, Any]:
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
     note_query(visit, prepared, LogMode.check, outcome, start)
     told = {**prepared.plan.described(), "verdict": verdict.told(language)}
-    if prepared.plan.kind == "refused" or set(verdict.names) & _ANSWERABLE:
-        told["nearest"] = _nearest(visit, prepared, language)
+    if not verdict.allowed or prepared.plan.kind == "refused":
+        nearest = nearest_to(visit, prepared, verdict.names, language)
+        told |= {} if nearest is None else {"nearest": nearest}
     return told
 
 
@@ -174,13 +175,16 @@ def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: f
     except ServiceError as error:
         rules = [error.rule or error.code]
         note_query(visit, prepared, LogMode.query, LogVerdict.refused, start, rules=rules)
-        if rules == ["too-many-cells"] or error.rule in _ANSWERABLE:
-            error.nearest = _nearest(visit, prepared, language)
+        error.nearest = nearest_to(visit, prepared, rules, language) or ()
         raise
 
 
-def _nearest(visit: Visit, prepared: PreparedQuery, language: Language) -> list[dict[str, Any]]:
-    """Tables near one that is refused, each with its address."""
+def nearest_to(
+    visit: Visit, prepared: PreparedQuery, rules: Collection[str], language: Language
+) -> list[dict[str, Any]] | None:
+    """Tables near one that rules refuse, each with its address; None if they look at people."""
+    if prepared.plan.kind != "refused" and not _ANSWERABLE.intersection(rules):
+        return None
     path = f"/api/v1/datasets/{prepared.query.dataset}/data"
     found = [
         one.document(language)

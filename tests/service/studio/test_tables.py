@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 import time
+import zipfile
 from typing import Any
 
 from discreet.publication.layout import lay_out
@@ -318,3 +320,60 @@ def test_a_chart_of_a_release_tells_what_its_table_tells(readers: Any) -> None:
     assert written
     assert written <= cells
     assert readers.browser().get(f"{path}?image=svg", headers=HTML).status_code == 404
+
+
+@for_all_rows(
+    "query", ["by=region:municipality&by=sex&by=education:1", "by=region:district", "by=age5"]
+)
+def test_levels_that_cannot_be_added_are_greyed_with_the_reason(readers: Any, query: str) -> None:
+    """What is greyed is refused when it is asked for, and nothing else is."""
+    start = f"unit=person&{query}"
+    page = readers.page(f"/tables/census?{start}", "rita")
+    boxes = re.findall(
+        r'<input type="checkbox" name="by" value="([^"]*)"( checked| disabled|)', page
+    )
+    reasons = dict(re.findall(r'<li data-value="([^"]*)">([^<]*)</li>', page))
+    assert {value for value, state in boxes if state == " disabled"} == reasons.keys()
+    chosen = {value.partition(":")[0] for value, state in boxes if state == " checked"}
+    for value, _ in boxes:
+        if value.partition(":")[0] in chosen:
+            continue
+        check = readers.page(f"/tables/census?{start}&by={value}", "rita")
+        found = text_of(check, "estimate")
+        assert ("All checks passed" in found) == (value not in reasons), (value, found)
+        if value in reasons:
+            assert html.unescape(reasons[value]).split(";")[0] in found, (value, found)
+
+
+def test_a_refused_choice_has_near_ones_beside_it(readers: Any) -> None:
+    deep = "unit=person&by=region:municipality,sex,marital_status,education:1"
+    page = readers.page(f"/tables/census?{deep}", "rita")
+    near = re.findall(r'<a href="(/tables/census\?[^"]*)">', page)
+    assert near
+    for link in near:
+        assert "All checks passed" in readers.page(html.unescape(link), "rita")
+
+
+def test_a_basket_keeps_tables_in_the_browser(readers: Any) -> None:
+    """One archive has the files that each table has alone; refused tables are named."""
+    good = "/tables/census/result?unit=person&by=sex"
+    deep = "/tables/census/result?unit=person&by=region:municipality,sex,education:1,age5"
+    browser = readers.browser("rita")
+    assert "The basket is empty." in readers.page("/basket", "rita")
+    for place in (good, deep, good):
+        answer = browser.post("/basket", data={"csrf": readers.csrf("rita"), "table": place})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/basket")
+    page = readers.page("/basket", "rita", **GERMAN)
+    assert page.count('name="table"') == 2
+    assert "Personen nach Geschlecht" in page
+    files = browser.get("/basket/files?format=csv")
+    archive = zipfile.ZipFile(io.BytesIO(files.content))
+    [table] = [name for name in archive.namelist() if name.endswith(".csv")]
+    alone = browser.get("/api/v1/datasets/census/data?unit=person&by=sex&format=csv")
+    assert archive.read(table) == alone.content
+    assert "too many variables" in archive.read("refused.txt").decode()
+    for place in ("https://elsewhere.example/", "/tables/none/result?by=sex"):
+        wrong = browser.post("/basket", data={"csrf": readers.csrf("rita"), "table": place})
+        assert wrong.status_code == 404, place
+    browser.post("/basket", data={"csrf": readers.csrf("rita"), "table": deep, "act": "remove"})
+    assert readers.page("/basket", "rita").count('name="table"') == 1

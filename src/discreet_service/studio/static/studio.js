@@ -5,6 +5,7 @@
 // says after how many milliseconds without a change.
 // data-events="address" on a part: it is fetched anew when the server says that something happened.
 // data-copy="#id" on a button: copies that text. data-filter="#id" on a field: hides what lacks it.
+// data-barred on a list: the boxes that it names are greyed, with its reasons.
 // data-check="all|none" on a button: checks the boxes of its group. data-move: see `move`.
 
 const WAIT = 300;
@@ -137,6 +138,18 @@ function filter(field) {
   say(`${shown}`);
 }
 
+// Grey what cannot be added to a table, with the reason; what is chosen can always be taken back.
+function bar(list) {
+  const reasons = new Map([...list.children].map((entry) => [entry.dataset.value, entry.textContent]));
+  for (const line of document.querySelectorAll("[data-reason]")) line.hidden = true;
+  for (const box of document.querySelectorAll("input[name=by]")) {
+    const reason = box.checked ? undefined : reasons.get(box.value);
+    box.disabled = reason !== undefined;
+    const line = reason && document.querySelector(`[data-reason="${CSS.escape(box.value.split(":")[0])}"]`);
+    if (line?.hidden) [line.hidden, line.textContent] = [false, reason];
+  }
+}
+
 // Move an entry: drag [data-move="address"] onto [data-onto="value"]; the buttons inside do the same.
 document.addEventListener("dragstart", (event) => {
   const entry = event.target.closest?.("[data-move]");
@@ -172,5 +185,6 @@ function begin(root) {
   for (const each of root.querySelectorAll(".scripted")) each.hidden = false;
   for (const each of root.querySelectorAll(".unscripted")) each.hidden = true;
   for (const each of root.querySelectorAll("[data-move]")) each.draggable = true;
+  for (const each of root.querySelectorAll("[data-barred]")) bar(each);
 }
 begin(body);

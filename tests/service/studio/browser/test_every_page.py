@@ -23,6 +23,8 @@ FURTHER: dict[str, tuple[str, ...]] = {
         *(_TABLES, f"{_TABLES}?{_BY}", f"{_TABLES}?{_BY}&open=nationality&pick.sex=w"),
         *(f"{_TABLES}?{_TOO_MUCH}", f"{_TABLES}/result?{_TOO_MUCH}"),
         *(f"{_TABLES}/result?{_BY},sex", f"{_TABLES}/result?{_BY},sex&sort=1"),
+        *(f"{_TABLES}/result?{_BY},sex&chart={kind}" for kind in ("lines", "pyramid", "map")),
+        "/basket",
         *("/releases/census-2022", "/releases/census-2022?query=zzz"),
         "/releases/census-2022/rents",
     ),

@@ -266,3 +266,46 @@ def _run(words: list[str], settings: dict[str, str]) -> str:
     done = subprocess.run(words, env=settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_a_table_is_shown_and_kept_with_few_keys(logged_in: LoggedIn, check_page: Any) -> None:
+    """From the first page of the builder to the table: nine keys; no mouse."""
+    page = logged_in("requester")
+    page.goto("/tables/census")
+    first = page.locator("input[name=by]").first
+    keys = ["Tab", "Enter"]  # past the navigation
+    for key in keys:
+        page.keyboard.press(key)
+    page.wait_for_function("location.hash === '#content'")
+    while not first.evaluate("one => one === document.activeElement"):
+        page.keyboard.press("Tab")
+        keys.append("Tab")
+    for key in ("Space", "Enter"):
+        page.keyboard.press(key)
+        keys.append(key)
+    page.locator("table#table").wait_for()
+    assert len(keys) <= 9, keys
+    page.get_by_role("link", name="Bars").press("Enter")
+    page.locator("figure svg").wait_for()
+    check_page(page)
+    page.get_by_role("button", name="Add to basket").press("Enter")
+    page.wait_for_url("**/basket")
+    check_page(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="csv", exact=True).press("Enter")
+    assert waiting.value.suggested_filename == "tables.zip"
+    page.get_by_role("button", name="Remove").press("Enter")
+    page.get_by_text("The basket is empty.").wait_for()
+
+
+def test_what_cannot_be_added_is_greyed_while_one_chooses(logged_in: LoggedIn) -> None:
+    page = logged_in("requester")
+    page.goto("/tables/census")
+    box = page.locator("input[name=by][value='marital_status:1']")
+    for value in ("region:municipality", "sex:1", "education:1"):
+        page.locator(f"input[name=by][value='{value}']").check()
+    page.locator("[data-reason=marital_status]").wait_for()
+    assert box.is_disabled()
+    page.locator("input[name=by][value='education:1']").uncheck()
+    page.locator("[data-reason=marital_status]").wait_for(state="hidden")
+    assert box.is_enabled()
