@@ -36,7 +36,7 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
     "-narrow": {"viewport": {"width": 360, "height": 740}},
     "-de": {"locale": "de-DE"},
 }
-_BY = "unit=person&by=region:state,sex"
+_BY, _DISTRICTS = "unit=person&by=region:state,sex", "unit=person&by=region:district,sex"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,6 +84,10 @@ _GIVEN_AWAY = (
     ("#rest", "on"),
     ("#reason", "looked at each output"),
 )
+_STRICTER = (
+    ("[id='variables.depth.municipality']", "1"),
+    ("[id='small_universes.least']", "60"),
+)
 _REASON = (("input[name=reason]", "less noise where it costs readers most"),)
 #: Pages that no navigation leads to directly; those that it leads to are found.
 DEEP = (
@@ -95,6 +99,10 @@ DEEP = (
     _page("builder-empty", "rita", "/tables/census"),
     _page("builder", "rita", f"/tables/census?{_BY}"),
     _page("result", "rita", f"/tables/census/result?{_BY}"),
+    _page(
+        "result-map", "rita", "/tables/census/result?unit=person&by=region:district,sex&chart=map"
+    ),
+    _page("basket", "rita", f"/tables/census/result?{_BY}", "form[action='/basket'] button"),
     _page(
         "result-figures",
         "rita",
@@ -122,7 +130,14 @@ DEEP = (
     _page("person", "adam", "/people", "#people a:text-is('rita')"),
     _page("system-key", "adam", "/people", "#people a:text-is('demo-client')", part="main"),
     _page("policy", "cora", _POLICY),
-    _page("policy-propose", "cora", _POLICY, part="section:has(#propose)"),
+    _page(
+        "policy-propose",
+        "cora",
+        f"{_POLICY}/changes",
+        ".outcome button[value=check]",
+        typed=_STRICTER,
+        part=".outcome",
+    ),
     _page("policy-areas", "cora", f"{_POLICY}/areas/person"),
     _page("refusal", "paul", _POLICY, "a[href*='/refusals/']"),
     _page("dashboard", "cora", "/quality/census/2022-1"),
@@ -316,6 +331,7 @@ def programmes(service: Any) -> list[StudioPicture]:
     wrong = f"/programmes/new?of={hand_in(service, WRONG)}"
     return [
         _page("programme-new", "paul", "/programmes/new"),
+        _page("programme-editor", "paul", "/programmes/new", "button[value=new]"),
         _page("programme-wrong", "paul", wrong),
         _page("programme", "paul", here),
         _page("draft", "paul", draft),

@@ -233,6 +233,9 @@ def _passed(
     frame = nw.from_native(series.to_frame(), eager_only=True)
     mask = np.ones(len(values), dtype=np.bool_)
     for part in parts:
-        own = frame.select(own=part.to_narwhals(frame.schema)).to_native()["own"]
+        try:
+            own = frame.select(own=part.to_narwhals(frame.schema)).to_native()["own"]
+        except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError, TypeError):
+            raise _no_query(f"the filter does not fit the values of {column!r}") from None
         mask &= own.fill_null(value=False).to_numpy()
     return mask

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from discreet.errors import DiscreetError
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.policies import Language
-from discreet_service.problems import ServiceError
 from discreet_service.queries.presentation import said_in
 from discreet_service.queries.programme_tables import conditions_of
 
@@ -84,7 +83,7 @@ def _filter(text: str, unit: CatalogueUnit | None, version: DataVersion, languag
         return written
     try:
         conditions = conditions_of(text, unit, version)
-    except (DiscreetError, ServiceError):
+    except DiscreetError:
         return written
     said = []
     for one in conditions:

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from discreet.errors import DiscreetError
 from discreet.files import toml_key, toml_value
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.policies import Language
-from discreet_service.problems import ServiceError
 from discreet_service.queries import conditions_of, filter_text, table_sentence
 from discreet_service.studio.choices import TableChoices
 
@@ -44,7 +44,7 @@ def table_form(name: str, entry: Mapping[str, Any], version: DataVersion) -> Ope
     pairs += [("by", variable) for variable in entry.get("by") or () if isinstance(variable, str)]
     try:
         conditions = conditions_of(where, unit, version) if where else []
-    except (ServiceError, ValueError):
+    except DiscreetError:
         conditions = []
     known = {(one.variable, code) for one in conditions for code in one.codes}
     if where and _where_of(_picks(known), unit, version) == where:

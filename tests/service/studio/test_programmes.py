@@ -209,6 +209,17 @@ def test_prices_are_told_and_what_policies_refuse(office: Office) -> None:
     assert "The table has too many variables for its geographic level." in text_of(page, "check")
 
 
+@for_all_rows(
+    "filter_", ["not (occupation is nul)", "age == 'x'", "sex > 5", "sex in ['m'", "none == 1", 3]
+)
+def test_filters_that_cannot_be_read_stay_as_they_are(office: Office, filter_: Any) -> None:
+    text = PEOPLE.replace("\"marital_status == 'single'\"", json.dumps(filter_))
+    page = office.send("/programmes/new", text=text, act="edit:workers")
+    assert page.status_code == 200, page.text
+    assert written(page.text) == text
+    assert filled_form(page.text, "/programmes/new")["where"] == str(filter_)
+
+
 def test_a_programme_is_saved_and_run_at_once(office: Office) -> None:
     answer = office.send("/programmes/new", text=PEOPLE, act="run")
     assert answer.status_code == 303
