@@ -64,10 +64,8 @@ class HandedColumns:
         flaw, hint = "a number below 0", ""
         if below is not None:
             wrong += int(np.count_nonzero(values >= below))
-            flaw, hint = (
-                "a key off the grid",
-                "use whole numbers of the key grid of the parameter set",
-            )
+            flaw = "a key off the grid"
+            hint = "use whole numbers of the key grid of the parameter set"
         if wrong:
             self.note(f"{wrong:,} of {len(values):,} cells have {flaw}", name, hint)
             return np.zeros(len(series), dtype=np.int64)
