@@ -136,8 +136,8 @@ class CellIndex:
 
     def position(self, numbers: IntArray, variable: int) -> IntArray:
         """The position of the code of each cell in one variable."""
-        found: IntArray = (numbers // self.strides[variable]) % self.sizes[variable]
-        return found
+        array: IntArray = (numbers // self.strides[variable]) % self.sizes[variable]
+        return array
 
     def joined(
         self, index: Sequence[npt.NDArray[Any]], length: int | None = None

@@ -239,9 +239,9 @@ def _write_columns(
         records = check_records(pl.DataFrame(some), low, grid, column=name, allowed=allowed)
         assert records is not None
         files.add(KEY, pl.Series(numbers[order]))
-        told = {"grid": grid.size, "records": records.records, "points": records.points}
+        facts = {"grid": grid.size, "records": records.records, "points": records.points}
         fits = records.fits and records.fits.size
-        return {**told, "faults": list(records.faults), "fits": fits, "allowed": allowed}
+        return {**facts, "faults": list(records.faults), "fits": fits, "allowed": allowed}
 
     return {"records": len(codes), "columns": about, "keys": keys}
 
@@ -306,12 +306,12 @@ def _write_column(
         if series.dtype.is_float():
             series = series.fill_nan(None)
         files.add(f"{at}.values.arrow", series.clear())
-        given = series.is_not_null()
+        filled = series.is_not_null()
         numbers = series.fill_null(0).to_numpy()[order]
         files.add(f"{at}.plain.arrow", pl.Series(numbers))
-        missing = not bool(given.all())
+        missing = not bool(filled.all())
         if missing:
-            files.add(f"{at}.given.arrow", given.cast(pl.UInt8).gather(order))
+            files.add(f"{at}.given.arrow", filled.cast(pl.UInt8).gather(order))
         return {"kind": "plain", "missing": missing}
     values, codes = _coded(series)
     files.add(f"{at}.values.arrow", values)

@@ -221,7 +221,7 @@ class _RecordCounter:
         values = (asked.response, asked.shadow, asked.cost.of)
         weighted = bool(asked.setting("WGT", 0))
         known = metadata.role("holding")
-        told = bool(known) and frame[known[0].name].str.strip_chars().ne("").all()
+        stated = bool(known) and frame[known[0].name].str.strip_chars().ne("").all()
         per_holding = any(rule.per == "holding" for rule in asked.rules if any(rule.numbers))
         return cls(
             frame=frame,
@@ -230,7 +230,7 @@ class _RecordCounter:
             values=list(dict.fromkeys(str(value) for value in values if value in frame.columns)),
             weight=metadata.role("weight")[0].name if weighted else None,
             # Where all are known, the only holding of a cell is somebody who knows it.
-            holding=known[0].name if per_holding or told else None,
+            holding=known[0].name if per_holding or stated else None,
             name=name,
         )
 

@@ -73,17 +73,17 @@ def _with_all_totals(
     cells = [part[order] for part in parts]
     summed = {name: whole[name].to_numpy()[order] / unit for name, unit in units.items()}
     summed |= {name: whole[name].fill_null(0.0).to_numpy()[order] for name in tops}
-    given = CellIndex.of(dimensions).find(cells, index)
-    if lost := int((given < 0).sum()):
+    places = CellIndex.of(dimensions).find(cells, index)
+    if lost := int((places < 0).sum()):
         hint = 'add their parts, or use totals="given"'
         raise SuppressionError(f"{lost:,} totals lack interior cells", code="additivity", hint=hint)
     for level in (*metadata.role("lower"), *metadata.role("upper")):
         summed[level.name] = np.zeros(len(order))
-        summed[level.name][given] = numbers[level.name]
+        summed[level.name][places] = numbers[level.name]
     if status is None:
         return cells, summed, None
     kept = np.zeros(len(order), dtype=np.int8)
-    kept[given] = status
+    kept[places] = status
     return cells, summed, kept
 
 

@@ -233,11 +233,11 @@ def audit_file(
         asked = (cells.table, cells.primary)
         problem, _ = build_problem(asked, value=cells.value, decimals=cells.decimals)
     problem.check()
-    found: Audit = audit_problem(problem, problem.hidden, intervals=intervals)
-    described = {**found.described(), "table": place.name}
-    text = found.text()
+    audit: Audit = audit_problem(problem, problem.hidden, intervals=intervals)
+    described = {**audit.described(), "table": place.name}
+    text = audit.text()
     if intervals:
-        described["intervals"] = found.intervals().drop("value").to_dicts()
+        described["intervals"] = audit.intervals().drop("value").to_dicts()
         text = "\n".join([text, *interval_lines(described["intervals"], ["cell"])])
     return text, described
 

@@ -120,8 +120,8 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
 
 
 def _damaged(file: Path) -> ServiceError:
-    what, hint = "not a backup, or changed", "choose another one"
-    return ServiceError(what, "invalid-body", str(file), hint)
+    message, hint = "not a backup, or changed", "choose another one"
+    return ServiceError(message, "invalid-body", str(file), hint)
 
 
 def _documents(settings: ServiceSettings) -> dict[str, Path]:
@@ -145,8 +145,8 @@ def _copy_database(url: sa.URL, target: Path) -> None:
         return
     program = shutil.which("pg_dump")
     if program is None:
-        what, hint = "pg_dump not found", "install the client programs of PostgreSQL"
-        raise ServiceError(what, "data-not-ready", "database", hint)
+        message, hint = "pg_dump not found", "install the client programs of PostgreSQL"
+        raise ServiceError(message, "data-not-ready", "database", hint)
     # The URL may have a password: it goes by the environment, not by the words of a command.
     plain = url.set(drivername="postgresql")
     environment = {**os.environ, "PGPASSWORD": plain.password or ""}

@@ -89,8 +89,8 @@ def init(
     with _installed():
         from discreet_service.installation import new_service
 
-        made = new_service(folder, person)
-    show(made.text(), made.described(), as_json=as_json)
+        installation = new_service(folder, person)
+    show(installation.text(), installation.described(), as_json=as_json)
 
 
 @command(app, "key", example="discreet service key SERVICE.toml --person tool --role service")

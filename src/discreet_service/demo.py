@@ -124,8 +124,11 @@ def make_demonstration(
     kept = folder / _PRINTED
     if not kept.exists():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            what, hint = "the demonstration needs a separate folder", "choose another with --folder"
-            raise ServiceError(what, "conflict", str(folder), hint)
+            message, hint = (
+                "the demonstration needs a separate folder",
+                "choose another with --folder",
+            )
+            raise ServiceError(message, "conflict", str(folder), hint)
         make_folder(folder.absolute().parent)
         with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=".demo-") as name:
             _make(Path(name) / "demo", persons, progress)
@@ -143,9 +146,11 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
     from discreet.release import write_key_pair
 
     progress(0, len(steps), steps[0])
-    made = new_service(folder, _ADMINISTRATOR, name="Statistical office of Nowhere")
+    installation = new_service(folder, _ADMINISTRATOR, name="Statistical office of Nowhere")
     write_key_pair(folder / "studio")
-    write_text(made.settings, made.settings.read_text("utf-8") + _SETTINGS, private=True)
+    write_text(
+        installation.settings, installation.settings.read_text("utf-8") + _SETTINGS, private=True
+    )
     progress(1, len(steps), steps[1])
     # The data set of the census, with stores; its programme.
     from discreet.demo import write_census, write_programme
@@ -168,8 +173,8 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
     sign_policy(place / "POLICY.toml", folder / "office.key")
     progress(2, len(steps), steps[2])
     with _release(programme, folder / "releases" / "census-2022"):
-        with opened(made.settings) as service:
-            passwords = _people(service, made.password)
+        with opened(installation.settings) as service:
+            passwords = _people(service, installation.password)
             progress(3, len(steps), steps[3])
             # What two persons agree on in an office: parameters, policy; the data set published.
             from discreet.release import read_parameters
@@ -215,7 +220,10 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
                 found = desk.act(who, number, "approve", reason=why, version=found.version)
             desk.act(second, number, "release", reason=why, version=found.version)
             _hand_in(reviews, "wages.do", _WAITING_PROGRAM)
-        keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
+        keys = {
+            name: new_key(installation.settings, name, roles, 30)[0]
+            for name, roles in _KEYS.items()
+        }
         progress(5, len(steps), steps[5])
     printed = {"passwords": passwords, "keys": keys}
     write_text(folder / _PRINTED, json.dumps(printed, indent=1), private=True)
@@ -265,15 +273,15 @@ def _release(programme: Path, out: Path) -> Iterator[None]:
     """The tables of the census, signed: made meanwhile by a process of its own."""
     command = [sys.executable, "-m", "discreet", "protect", str(programme), "--out", str(out)]
     quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as made:  # noqa: S603
+    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as process:  # noqa: S603
         try:
             yield
         except BaseException:
-            made.kill()
+            process.kill()
             raise
-    if made.returncode:
-        what, hint = "the release of the demonstration failed", "check the free disk space"
-        raise ServiceError(what, "internal", str(out), hint)
+    if process.returncode:
+        message, hint = "the release of the demonstration failed", "check the free disk space"
+        raise ServiceError(message, "internal", str(out), hint)
 
 
 def _hand_in(reviews: ReviewSettings, name: str, program: str) -> int:

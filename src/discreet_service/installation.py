@@ -112,11 +112,11 @@ def new_key(
             service.users.add(LOCAL, person, "system")
         for grant in grants:
             service.users.grant(LOCAL, person, grant)
-        made = service.api_keys.create(
+        key = service.api_keys.create(
             LOCAL, name="created by command", grants=grants, owner=person, days=days
         )
     held = list(map(str, grants))
-    return made.token, {"id": made.key.id, "owner": person, "grants": held, "days": days}
+    return key.token, {"id": key.key.id, "owner": person, "grants": held, "days": days}
 
 
 def verified_trail(settings: Path, heads: Sequence[Path]) -> tuple[str, dict[str, Any]]:

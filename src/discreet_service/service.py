@@ -103,9 +103,9 @@ class Service:
     @cached_property
     def approvals(self) -> Approvals:
         """What two persons must agree on."""
-        found = Approvals(self.database, self.trail, self.clock)
-        register_decisions(found, self.parameter_sets)
-        return found
+        approvals = Approvals(self.database, self.trail, self.clock)
+        register_decisions(approvals, self.parameter_sets)
+        return approvals
 
     @cached_property
     def parameter_sets(self) -> ParameterSets:

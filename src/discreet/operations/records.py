@@ -195,8 +195,8 @@ def _effect(before: pl.DataFrame, after: pl.DataFrame, by: Sequence[str], at: in
         few = plain.n_unique() <= _MOST_CELLS
         cells = tabulate(plain, names).to_polars().select(*names, "count") if few else plain
         if not few or cells.height > _MOST_CELLS:  # totals counted
-            what, hint = f"the table has more than {_MOST_CELLS} cells", "name fewer variables"
-            raise MicrodataError(what, code="too-many-cells", where=f"tables[{at}]", hint=hint)
+            message, hint = f"the table has more than {_MOST_CELLS} cells", "name fewer variables"
+            raise MicrodataError(message, code="too-many-cells", where=f"tables[{at}]", hint=hint)
         counts.append({tuple(row[:-1]): int(row[-1]) for row in cells.iter_rows()})
     every = sorted({*counts[0], *counts[1]}, key=lambda codes: [_first(code) for code in codes])
     return TableEffect(

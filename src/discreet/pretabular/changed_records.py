@@ -173,9 +173,9 @@ class HeldRecords:
         if self._opened.implementation.is_polars() and isinstance(self._opened, nw.LazyFrame):
             native = native.lazy()
         elif isinstance(self._opened, nw.LazyFrame):
-            given = ArrowStream(native)  # DuckDB looks for this name
+            stream = ArrowStream(native)  # DuckDB looks for this name
             relation = self._opened.to_native()
-            named = hand_over(relation, given) or "given"
+            named = hand_over(relation, stream) or "given"
             native = relation.query("discreet_records", f"select * from {named}")  # noqa: S608
         return like(nw.from_native(native), self.original)
 

@@ -274,21 +274,21 @@ def _carried_out(
         with suppress(OSError, ValueError, KeyError, TypeError):  # none, or half of one
             kept = json.loads(state.read_text("utf-8"))
             if resume and (kept["digest"], kept["records"]) == (digest, file_digest(after)):
-                told = {key: kept[key] for key in ("statement", "provenance")}
-                return pl.read_parquet(after), told
+                values = {key: kept[key] for key in ("statement", "provenance")}
+                return pl.read_parquet(after), values
     changed, warned = plan.chain.carried_out(step, records)
     for message, category in warned:
         warnings.warn(message, category, stacklevel=3)
-    told = {"statement": dict(changed.statement), "provenance": dict(changed.provenance)}
+    values = {"statement": dict(changed.statement), "provenance": dict(changed.provenance)}
     if folder is not None:
         state.unlink(missing_ok=True)
         write_confidential(changed.records, after)
         write_confidential(changed.changes, folder / f"{name}-changes.parquet")
-        kept = {"digest": digest, "records": file_digest(after), **told,
+        kept = {"digest": digest, "records": file_digest(after), **values,
                 "measures": changed.measures}  # fmt: skip
         text = json.dumps(kept, ensure_ascii=False, indent=1, default=_plain)
         write_text(state, text + "\n", private=True)
-    return changed.records, told
+    return changed.records, values
 
 
 def _plain(value: Any) -> Any:

@@ -103,8 +103,8 @@ class Savings:
 
 
 def _described(amount: HiddenAmount, *, shares: bool) -> dict[str, Any]:
-    told = {**vars(amount), "published": amount.published}
-    return told if shares else {key: each for key, each in told.items() if key != "share"}
+    values = {**vars(amount), "published": amount.published}
+    return values if shares else {key: each for key, each in values.items() if key != "share"}
 
 
 def _in_words(change: str, amount: HiddenAmount, *, shares: bool) -> str:

@@ -284,8 +284,8 @@ def build_store(
     }
     first = sort or max(sizes or list(spanning), key=lambda each: sizes.get(each, 0))
     if first not in spanning:
-        what, hint = f"{first!r} is not used in tables", f"variables: {', '.join(spanning)}"
-        raise ProgrammeError(what, code="variable", where=str(programme), hint=hint)
+        message, hint = f"{first!r} is not used in tables", f"variables: {', '.join(spanning)}"
+        raise ProgrammeError(message, code="variable", where=str(programme), hint=hint)
     columns = dict.fromkeys(column for query in queries for column in query.columns)
     return Store.create(
         out,

@@ -79,13 +79,13 @@ def protect_line(
         inputs = _inputs(line, target, Path(folder), show_values=show_values)
         if not single:
             return carry_out(inputs, target, progress=progress)
-        made = carry_out(inputs, Path(folder) / "release", progress=progress)
-        (table,) = made.tables
+        summary = carry_out(inputs, Path(folder) / "release", progress=progress)
+        (table,) = summary.tables
         ((file, digest),) = table.files.items()
         with atomic_path(target) as temporary:
-            (made.out / file).replace(temporary)
+            (summary.out / file).replace(temporary)
     return replace(
-        made,
+        summary,
         out=target.parent,
         report=target,
         tables=(replace(table, files={target.name: digest}),),
@@ -111,8 +111,11 @@ def check_saved(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     check_writable(target.parent)
     if target.exists():
-        what, hint = "the file exists already; programmes are never replaced", "choose another name"
-        raise PublicationError(what, code="exists", where=str(target), hint=hint)
+        message, hint = (
+            "the file exists already; programmes are never replaced",
+            "choose another name",
+        )
+        raise PublicationError(message, code="exists", where=str(target), hint=hint)
 
 
 # -- the programme ----------------------------------------------------------------

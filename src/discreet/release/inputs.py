@@ -309,9 +309,9 @@ class Inputs:
         try:
             Secret.generate().write(self._secret_place)
         except RecordKeyError as error:
-            what, hint = f"the secret of this release: {error.what}", _STATE_IT
+            message, hint = f"the secret of this release: {error.what}", _STATE_IT
             where = str(self._secret_place)
-            raise PublicationError(what, code="release-secret", where=where, hint=hint) from None
+            raise PublicationError(message, code="release-secret", where=where, hint=hint) from None
         try:
             yield
         except (DiscreetError, OSError):

@@ -47,8 +47,8 @@ def checked_table(
     """How many cells the rules find sensitive; no table is written."""
     cells, found = table.judged()
     named = _by_value(table, [_sensitive(item) for item in found])
-    told: dict[str, Any] = {"table": table.name, "valid": True, "cells": len(cells)}
-    told["values"] = named
+    facts: dict[str, Any] = {"table": table.name, "valid": True, "cells": len(cells)}
+    facts["values"] = named
     lines = [f"{table.name} is valid: {len(cells):,} cells."]
     for value, each in named.items():
         reasons = ", ".join(f"{code} {number:,}" for code, number in each["reasons"].items())
@@ -57,13 +57,13 @@ def checked_table(
         )
     if savings:
         less = _savings(table, **options)
-        told["hide_less"] = less.described()
+        facts["hide_less"] = less.described()
         lines.append(less.text())
         if internal is not None:
             _write_internal(table, None, less, Path(internal))
-            told["internal"] = str(internal)
+            facts["internal"] = str(internal)
             lines.append(f"CONFIDENTIAL report: {internal}")
-    return RecordResult("\n".join(lines), told)
+    return RecordResult("\n".join(lines), facts)
 
 
 def _savings(table: JudgedTable, **options: Any) -> Savings:
@@ -101,20 +101,20 @@ def suppress_table(
     else:
         write(done.tables[0], target)
     named = _by_value(table, [_hidden(*item) for item in zip(judged[1], systems, strict=True)])
-    told: dict[str, Any] = {"table": table.name, "method": systems[0].pattern.method}
-    told["values"] = named
+    facts: dict[str, Any] = {"table": table.name, "method": systems[0].pattern.method}
+    facts["values"] = named
     lines = [_in_words(value, each) for value, each in named.items()]
     notes = [f"{table.computed:,} {_COMPUTED}"] if table.computed else []
     notes += [note for each in systems for note in each.notes]
-    told["notes"] = list(dict.fromkeys(notes))
-    lines += [f"Note: {note}." for note in told["notes"]]
+    facts["notes"] = list(dict.fromkeys(notes))
+    lines += [f"Note: {note}." for note in facts["notes"]]
     if less is not None:
-        told["hide_less"] = less.described()
+        facts["hide_less"] = less.described()
         lines.append(less.text())
     if internal is not None:
-        told["internal"] = str(internal)
+        facts["internal"] = str(internal)
         lines.append(f"CONFIDENTIAL report: {internal}")
-    return RecordResult("\n".join([*lines, f"Written: {out}"]), {**told, "out": str(out)})
+    return RecordResult("\n".join([*lines, f"Written: {out}"]), {**facts, "out": str(out)})
 
 
 def _by_value(table: JudgedTable, found: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -131,9 +131,9 @@ def _hidden(found: Primary, done: Suppression) -> dict[str, Any]:
     from discreet.protection.suppression import described_pattern
 
     pattern = done.pattern
-    told = {key: each for key, each in described_pattern(pattern).items() if key in _TOLD}
+    facts = {key: each for key, each in described_pattern(pattern).items() if key in _TOLD}
     hidden = int(done.members.hidden(pattern.hidden[: len(done.reason)], 0).sum())
-    return {"cells": len(found), "hidden": hidden, **_sensitive(found), **told}
+    return {"cells": len(found), "hidden": hidden, **_sensitive(found), **facts}
 
 
 _COMPUTED = "missing totals were computed; they are in the table and protected"

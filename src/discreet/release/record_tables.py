@@ -155,11 +155,11 @@ def spanning_of_cells(
     hint = f"spanning variables: {', '.join(names)}; a hierarchy has its own total"
     problems = [Problem("the option does not apply to this variable", name, hint) for name in wrong]
     raise_all(SuppressionError, problems, code="by")
-    made = {}
+    columns = {}
     for name, codes in _found_codes(cells, list(totals)).items():
         others = [code for code in codes if code != totals[name]]
-        made[name] = Classification.flat(name, others, total=totals[name]).replace(found="all")
-    return [({**trees, **made}).get(name, name) for name in names]
+        columns[name] = Classification.flat(name, others, total=totals[name]).replace(found="all")
+    return [({**trees, **columns}).get(name, name) for name in names]
 
 
 def spanning_of(
@@ -466,7 +466,7 @@ def with_missing_totals(
         pl.col(name).replace_strict(_levels(own), default=None, return_dtype=pl.Int64)
         for name, own in above.items()
     ]
-    given = cells.select(level).unique()
+    values = cells.select(level).unique()
     every, start = cells.sort(names), cells.height
     pooled = pl.concat_list(largest).list.explode().drop_nulls() if largest else None
     for name, own in above.items():
@@ -496,7 +496,7 @@ def with_missing_totals(
                 .with_columns(pl.lit(value).alias(key) for key, value in (filled or {}).items())
             )
             fresh = added.select(level)
-            new = fresh.join(given.with_columns(there=True), on=names, how="left")["there"]
+            new = fresh.join(values.with_columns(there=True), on=names, how="left")["there"]
             every = pl.concat([every, added.filter(new.is_null())], how="diagonal_relaxed")
     return pl.concat([cells, every[start:]], how="diagonal_relaxed")
 

@@ -46,7 +46,7 @@ def near_relations(
     ['euro = 1000 * thousands within 500']
     """
     names = [name for name, column in columns.items() if name != COUNT and np.any(column)]
-    found: list[ValueRelation] = []
+    relations: list[ValueRelation] = []
     for name, other in combinations(names, 2):
         one, two = columns[name], columns[other]
         pair = _rounded(one, two) if rounded else None
@@ -55,8 +55,8 @@ def near_relations(
         if pair is not None:
             coefs, each, near = pair
             terms = [(n, c) for n, c in zip((name, other, COUNT), coefs, strict=True) if c]
-            found.append(ValueRelation.of(terms, each=each, share=near))
-    return found
+            relations.append(ValueRelation.of(terms, each=each, share=near))
+    return relations
 
 
 _Pair = tuple[tuple[int, int, int], float, float]

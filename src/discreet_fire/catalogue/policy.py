@@ -277,11 +277,11 @@ def extended_by_list(known_rules: Policy, text: str, place: str) -> Policy:
         name = canonical(word) or canonical(word.lower()) or word
         old, safe = known_rules.commands.get(name), f"{SAFE}{name}"
         if _COMMAND.fullmatch(word) is None:
-            what = "this is not the name of a command"
-            reader.wrong(what, f"line {number}", "one name of a command in each line")
+            message = "this is not the name of a command"
+            reader.wrong(message, f"line {number}", "one name of a command in each line")
         elif _COMMAND.fullmatch(safe) is None:
-            what = f"no command can be called {SAFE} and this name: it is too long"
-            reader.wrong(what, f"line {number}")
+            message = f"no command can be called {SAFE} and this name: it is too long"
+            reader.wrong(message, f"line {number}")
         elif old is None or old.action not in (Action.REFUSED, Action.WRAPPED):
             rule = CommandRule(action=Action.ALLOWED, name=safe, reason=f"named in {place}")
             new.commands[name] = replace(rule, action=Action.WRAPPED, name=name, safe=safe)

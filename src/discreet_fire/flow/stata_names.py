@@ -69,7 +69,7 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
     is not among them, nor one that may be meant where a macro stands in the name; in a file that
     includes another none is.
     """
-    held: dict[str, set[str]] = {}
+    taint: dict[str, set[str]] = {}
     begun: list[tuple[str, str]] = []
     through: list[tuple[str, str]] = []
     others: set[str] = set()
@@ -78,23 +78,23 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
             others.update(_OPTION.findall(part.code))
         if part.name in _TEMPORARY:
             for name in part.code.split():
-                held.setdefault(name, set())
+                taint.setdefault(name, set())
         elif part.name in _GIVE_ALL or (part.name == "macro" and "`" in part.code):
             return {}
         elif part.name == "local" and _MACRO_IN_NAME.match(part.code):
             begun.append(_ends(part.code))
         elif part.name == "local" and (plain := _PLAIN.fullmatch(part.code)) is not None:
-            held.setdefault(plain[1], set()).update((plain[2] or "").split())
+            taint.setdefault(plain[1], set()).update((plain[2] or "").split())
         elif part.name == "foreach" and (listed := _LISTED.fullmatch(part.code)) is not None:
-            held.setdefault(listed[1], set()).update(listed[2].split())
+            taint.setdefault(listed[1], set()).update(listed[2].split())
         elif part.name == "foreach" and (of_local := _OF_LOCAL.fullmatch(part.code)) is not None:
             through.append((of_local[1], of_local[2]))
         elif part.name in _GIVE_TEXTS or part.by_macro:
             words = _WORD.findall(_MACRO.sub(" ", part.code))
             others |= set(words) | {word.lower() for word in words}
             others |= _BY_SYNTAX if part.name == "syntax" else set()
-    others |= {name for name in held if _may_be_meant(name, begun)}
-    return _through_lists(held, through, others)
+    others |= {name for name in taint if _may_be_meant(name, begun)}
+    return _through_lists(taint, through, others)
 
 
 def _ends(text: str) -> tuple[str, str]:
@@ -317,12 +317,12 @@ class FigureFlow:
             self.taints.columns["values"] = MADE_OF_VALUES
         if (give := _GIVERS.get(part.name)) is not None:
             give(self, part)
-        held = GIVEN_BY_OPTION.get(part.name, CLEAN)
-        for kind, name in _GIVING_OPTION.findall(part.outside) if held.rank else ():
+        taint = GIVEN_BY_OPTION.get(part.name, CLEAN)
+        for kind, name in _GIVING_OPTION.findall(part.outside) if taint.rank else ():
             if kind[0] in "lL":
-                self.taints.local.give(name, held)
+                self.taints.local.give(name, taint)
             else:
-                self._note(name, held, "matrices", self.taints.known_matrices)
+                self._note(name, taint, "matrices", self.taints.known_matrices)
         for prefix in part.statement.prefixes:
             if prefix.canonical in _GATHERING and prefix.arguments:
                 text = part.statement.source[slice(*prefix.arguments)]
@@ -339,29 +339,29 @@ class FigureFlow:
             return CLEAN
         if not _REPEATS.search(part.outside):
             conditions = tuple(one for one in conditions if one.kind != "loop")
-        held = max((decided(one, self.taints) for one in conditions), default=CLEAN)
-        if held.rank == 0 and any_record(around.all):
-            held = Held(BAD, "whether there is any record")
-        return Held(DOUBT, f"whether a condition on {held.what} holds") if held.rank else CLEAN
+        taint = max((decided(one, self.taints) for one in conditions), default=CLEAN)
+        if taint.rank == 0 and any_record(around.all):
+            taint = Held(BAD, "whether there is any record")
+        return Held(DOUBT, f"whether a condition on {taint.what} holds") if taint.rank else CLEAN
 
     def _counted(self, part: StatementParts, around: Surroundings) -> Held:
         """What a macro tells that a condition itself counts up: ``while x[1] > `++i' {``."""
-        held = max((decided(one, self.taints) for one in around.all), default=CLEAN)
+        taint = max((decided(one, self.taints) for one in around.all), default=CLEAN)
         if part.name in ("if", "while"):
-            held = max(held, self.taints.held(part.outside, part.inside))
-        return held.at_most(DOUBT) if held.rank >= BAD else CLEAN
+            taint = max(taint, self.taints.held(part.outside, part.inside))
+        return taint.at_most(DOUBT) if taint.rank >= BAD else CLEAN
 
     def _give_return_code(self, part: StatementParts, around: Surroundings) -> None:
         """``capture assert x[1] > 5`` makes ``_rc`` tell of a record."""
-        held = self.taints.held(part.outside, part.inside)
-        if held.rank < BAD and self._decided.rank:
-            held = Held(BAD, self._decided.what)
+        taint = self.taints.held(part.outside, part.inside)
+        if taint.rank < BAD and self._decided.rank:
+            taint = Held(BAD, self._decided.what)
         # What fails in a do-file, or in a command that is not known, may be anything.
         tests = part.by_macro or part.name in _TESTING or part.name not in known_commands()
-        if held.rank < BAD and (tests or part.name in _CALLS):
-            held = Held(BAD, "the records")
-        if held.rank >= BAD:
-            message = f"whether {part.name} failed, which discloses {held.what}"
+        if taint.rank < BAD and (tests or part.name in _CALLS):
+            taint = Held(BAD, "the records")
+        if taint.rank >= BAD:
+            message = f"whether {part.name} failed, which discloses {taint.what}"
             note(self.taints.results, ("c", "rc"), Held(DOUBT, message))
 
     # ------------------------------------------------------------ what names are given
@@ -391,23 +391,23 @@ class FigureFlow:
                 name, Held(DOUBT, f"the length of {length.what}") if length.rank >= BAD else CLEAN
             )
             return
-        held = max(self._held(rest, part.inside), self._in_texts(part))
+        taint = max(self._held(rest, part.inside), self._in_texts(part))
         if rest.lstrip().startswith(":"):
-            held = max(held, self.taints.named(rest.lstrip()[1:]))
+            taint = max(taint, self.taints.named(rest.lstrip()[1:]))
         expression = _EXPRESSION.match(rest)
         if expression is not None:
-            if held.rank < DOUBT and self._may_be_first(rest[expression.end() :]):
-                held = Held(DOUBT, "a name that may be a variable's first value")
+            if taint.rank < DOUBT and self._may_be_first(rest[expression.end() :]):
+                taint = Held(DOUBT, "a name that may be a variable's first value")
         elif may_name(part, len(part.outside) - len(rest), self.names):
             self.names.add(name if kind == "local" else f"${name}")
-        table.give(name, held)
+        table.give(name, taint)
 
     def _in_texts(self, part: StatementParts) -> Held:
         """The value of a record in a text that may be used as code: ``local c "x[1] > 5"``."""
         if "[" not in part.code:
             return CLEAN
-        held = self.taints.within(part.code, words=False)
-        return held if held.rank >= RECORD else CLEAN
+        taint = self.taints.within(part.code, words=False)
+        return taint if taint.rank >= RECORD else CLEAN
 
     def _unknown_words(self, code: str) -> list[tuple[int, str]]:
         known = self.taints.known_scalars | self.taints.known_matrices
@@ -432,21 +432,21 @@ class FigureFlow:
         words = [word for word in left.split() if not "define".startswith(word)]
         if not equals or len(words) != 1:
             return
-        held = self._held(right, part.inside)
-        if held.rank < DOUBT and self._may_be_first(right):
-            held = Held(DOUBT, "a name that may be a variable's first value")
-        self._note(words[0], held, "scalars", self.taints.known_scalars)
+        taint = self._held(right, part.inside)
+        if taint.rank < DOUBT and self._may_be_first(right):
+            taint = Held(DOUBT, "a name that may be a variable's first value")
+        self._note(words[0], taint, "scalars", self.taints.known_scalars)
 
     def _give_matrix(self, part: StatementParts) -> None:
         left, equals, right = part.outside.partition("=")
         words = left.split()
         if equals and words:
             name = re.split(r"[\[(]", left.strip())[0].split()[-1]
-            held = max(
+            taint = max(
                 self._held(right, part.inside),
                 _OF_RECORDS.get(words[0][:3], CLEAN) if words[1:] else CLEAN,
             )
-            self._note(name, held, "matrices", self.taints.known_matrices)
+            self._note(name, taint, "matrices", self.taints.known_matrices)
         elif words and words[0].startswith(("row", "col")) and len(words) > 1:
             self.taints.matrices.give(words[1], self._held(part.outside, part.inside))
         elif len(words) > 2 and words[0] in ("svd", "symeigen"):
@@ -490,13 +490,13 @@ class FigureFlow:
             self.taints.columns["values"] = MADE_OF_VALUES
         if equals and words and part.name.endswith("egen"):
             if _ONE_OF_MANY.match(right):
-                held = Held(DOUBT, "the smallest or largest values of groups")
-                self._note_variable(part, words[-1], held)
+                taint = Held(DOUBT, "the smallest or largest values of groups")
+                self._note_variable(part, words[-1], taint)
             elif _OVERALL.match(right) and not (
                 part.by_groups() or _BY_OPTION.search(right.partition(",")[2])
             ):
-                held = Held(DOUBT, "one figure for all, which may be that of one record")
-                self._note_variable(part, words[-1], held)
+                taint = Held(DOUBT, "one figure for all, which may be that of one record")
+                self._note_variable(part, words[-1], taint)
             return
         if condition is not None and part.name == "replace":
             carried = _CARRIED.fullmatch(part.outside)
@@ -517,34 +517,34 @@ class FigureFlow:
             self.since[word] = min(start, self.since.get(word, start))
 
     def _give_collapsed(self, part: StatementParts) -> None:
-        held = Held(DOUBT, "the smallest or largest values of groups")
+        taint = Held(DOUBT, "the smallest or largest values of groups")
         for statistic, targets in _EXTREMES.findall(part.outside):
             for word in re.findall(r"(\w+)(?:\s*=\s*\w+)?", targets.partition(",")[0]):
                 for name in (word, f"{word}_{statistic}", f"{statistic}_{word}"):
-                    self._note_variable(part, name, held)
+                    self._note_variable(part, name, taint)
 
     def _give_foreach(self, part: StatementParts) -> None:
         match = _FIRST.match(part.outside)
         if match is None:
             return
         rest = part.outside[match.end() :]
-        held = max(self._held(rest, part.inside), self.taints.named(rest), self._in_texts(part))
+        taint = max(self._held(rest, part.inside), self.taints.named(rest), self._in_texts(part))
         if part.name == "forvalues":
-            held = held.at_most(DOUBT)
+            taint = taint.at_most(DOUBT)
         elif not all_numbers(part, match.end(), self.known.get(match.group(1))):
             self.names.add(match.group(1))
-        self.taints.local.give(match.group(1), held)
+        self.taints.local.give(match.group(1), taint)
 
     def _give_tokens(self, part: StatementParts) -> None:
-        held = self._held(part.outside, part.inside)
+        taint = self._held(part.outside, part.inside)
         for number in range(1, 10):
-            self.taints.local.give(str(number), held)
+            self.taints.local.give(str(number), taint)
 
     def _give_first_token(self, part: StatementParts) -> None:
         left, _, right = part.outside.partition(":")
-        held = self.taints.named(f"list {right.partition(',')[0]}")
+        taint = self.taints.named(f"list {right.partition(',')[0]}")
         for name in re.findall(r"\w+", left):
-            self.taints.local.give(name, held)
+            self.taints.local.give(name, taint)
 
     def _give_result(self, part: StatementParts) -> None:
         """``return scalar x = …`` makes ``r(x)`` hold it, ``ereturn post B V`` makes ``e(b)``."""
@@ -553,8 +553,8 @@ class FigureFlow:
             for name in ("b", "V"):
                 note(self.taints.results, ("e", name), self._held(part.outside, ""))
         elif match is not None:
-            held = self._held(match[2], part.inside)
-            note(self.taints.results, (part.name[0], match[1]), held)
+            taint = self._held(match[2], part.inside)
+            note(self.taints.results, (part.name[0], match[1]), taint)
             self.taints.returned.add((part.name[0], match[1]))
 
     def _give_numbers(self, part: StatementParts) -> None:
@@ -564,10 +564,10 @@ class FigureFlow:
         """Whether all that a statement names is known, and holds no figure of single records."""
         handle = _FIRST.match(part.outside)
         code = part.outside[handle.end() if handle else 0 :]
-        held = self.taints.held(code, part.inside)
+        taint = self.taints.held(code, part.inside)
         scalars = {name for item in _NAMED_SCALAR.findall(code) for name in item.split()}
         known = scalars <= self.taints.known_scalars
-        return held.rank == 0 and known and not self._may_be_first(code) and "$" not in code
+        return taint.rank == 0 and known and not self._may_be_first(code) and "$" not in code
 
 
 _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {

@@ -227,7 +227,7 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     echoed = " ".join(lines[at].text for at in block.echo)
     macros = "`" in echoed or "$" in echoed
     numbered = frozenset() if macros else frozenset(_FORM.numbered_word.findall(echoed))
-    held: list[LogCut] = []
+    cuts: list[LogCut] = []
     # No reader looks at very long lines.
     long = [at for at in range(block.start, block.end) if len(lines[at].text) > LONGEST]
     long.append(block.end)
@@ -246,10 +246,10 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
             at += 1
             continue
         judgement.cuts += [cut._replace(line=cut.line + at) for cut in claim.cuts]
-        held += [cut._replace(line=cut.line + at) for cut in claim.held]
+        cuts += [cut._replace(line=cut.line + at) for cut in claim.held]
         if claim.kind in ("model", "coefficients"):
-            judgement.cuts += held if claim.gone else []
-            held = []
+            judgement.cuts += cuts if claim.gone else []
+            cuts = []
         judgement.counted += [at] if claim.kind == "count" else []
         judgement.cases += [one for one in claim.cases if one is not None]
         places = range(at, at + claim.count if claim.kind else at)

@@ -313,8 +313,8 @@ class AskedStatistics:
             except BrokenRequestError:
                 raise
             except DiscreetError as error:
-                told = {"code": error.code, "what": error.what, "where": error.where}
-                found = {"error": {**told, "hint": error.hint}}
+                problem = {"code": error.code, "what": error.what, "where": error.where}
+                found = {"error": {**problem, "hint": error.hint}}
             with suppress(BrokenPipeError):  # nobody waits for it any more
                 replies.write(json.dumps(found).encode() + b"\n")
 
@@ -362,8 +362,8 @@ class AskedStatistics:
             return
         row = statistic_row(asked.command)
         universes = "model" if row is None else row.universes
-        given = [*asked.arguments, *asked.options.values()]
-        words = [word for one in given for word in (one if isinstance(one, list) else [one])]
+        values = [*asked.arguments, *asked.options.values()]
+        words = [word for one in values for word in (one if isinstance(one, list) else [one])]
         terms = [part for word in words for part in str(word).replace("#", " ").split()]
         by = str(asked.options.get("by"))
         groups = asked.frame.columns if universes == "cells" else [by]

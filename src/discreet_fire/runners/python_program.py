@@ -63,14 +63,14 @@ class _Asking:
             table = table.with_columns(pl.Series(PLACES, places, dtype=pl.Int64))
         payload = io.BytesIO()
         table.write_ipc(payload)
-        told: dict[str, Any] = {
+        message: dict[str, Any] = {
             "command": command,
             "arguments": arguments,
             "options": options,
             "format": "arrow",
         }
-        told |= {"bytes": payload.tell(), "line": self._line()}
-        self._asks.write(json.dumps(told, default=list).encode() + b"\n" + payload.getvalue())
+        message |= {"bytes": payload.tell(), "line": self._line()}
+        self._asks.write(json.dumps(message, default=list).encode() + b"\n" + payload.getvalue())
         self._asks.flush()
         return _result(json.loads(self._answers.readline()))
 

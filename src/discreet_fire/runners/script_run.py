@@ -246,8 +246,8 @@ class ScriptRun:
     ) -> tuple[ProcessEnd, list[AskedStatistic]]:
         """Run it on files; what it asked for."""
         entity, limits = self.given["entity"], self.given["limits"]
-        asked = AskedStatistics(DataRecords(files, entity), limits, entity, witness)
-        return run_closed(replace(plan, data=files), asked.serve), asked.answered
+        statistics = AskedStatistics(DataRecords(files, entity), limits, entity, witness)
+        return run_closed(replace(plan, data=files), statistics.serve), statistics.answered
 
     def _without_few_sources(
         self, plan: ProcessPlan, answered: list[AskedStatistic]

@@ -442,7 +442,7 @@ def _add_variable(
     hidden_values = sums.hidden(own)
     value, count = hidden_values.ravel(), own.ravel()
     spread = _hidden_spreads(sums, present, hidden_values, spreads(wanted), limits)
-    found: list[Found] = []
+    results: list[Found] = []
     for at, place in enumerate(places_of(axes)):
         rules = sums.rules[at]
         numbers, more = statistics(
@@ -457,9 +457,9 @@ def _add_variable(
         )
         secondary = {"secondary"} if (value[at] or count[at]) and not rules else set()
         broken = (*leading(rules | secondary), *sorted(more))
-        found += [Found(rule, name, place, sums.facts[at]) for rule in broken]
+        results += [Found(rule, name, place, sums.facts[at]) for rule in broken]
         cells[at].update({f"{word} {name}": x for word, x in numbers.items()})
-    return found
+    return results
 
 
 def _hidden_spreads(

@@ -107,16 +107,16 @@ def facts_text(kind: AuditKind, facts: Mapping[str, FactValue] | None) -> str:
         ...
     ValueError: an entry of the kind login needs: method
     """
-    told = dict(facts or {})
-    missing = [name for name in kind.needs if told.get(name) is None]
+    values = dict(facts or {})
+    missing = [name for name in kind.needs if values.get(name) is None]
     if missing:
         # A mistake of the program, not of whoever asks.
         raise ValueError(f"an entry of the kind {kind.value} needs: {', '.join(missing)}")
-    for name, value in told.items():
+    for name, value in values.items():
         if not _NAME.fullmatch(name):
             raise ValueError("names of facts must be short and in lower case")
-        told[name] = _fact(value, name)
-    text = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        values[name] = _fact(value, name)
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     if len(text) > _LONGEST_FACTS:
         raise ServiceError("too many facts", "invalid-input", "facts")
     return text
@@ -146,6 +146,6 @@ def shown_text(text: str, where: str, longest: int = _LONGEST_TEXT) -> str:
     if len(plain) > longest:
         raise ServiceError(f"longer than {longest:,} characters", "invalid-input", where)
     if not plain.isprintable() or _UNSEEN.search(plain):
-        what, hint = "contains invisible or misleading characters", "write it on one line"
-        raise ServiceError(what, "invalid-input", where, hint)
+        message, hint = "contains invisible or misleading characters", "write it on one line"
+        raise ServiceError(message, "invalid-input", where, hint)
     return plain

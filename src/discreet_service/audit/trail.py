@@ -65,8 +65,10 @@ class SignedHead:
             if key_id(key) != self.key_id:
                 continue
             try:
-                told = _signed(self.seq, self.digest, self.at, self.key_id)
-                Ed25519PublicKey.from_public_bytes(key).verify(bytes.fromhex(self.signature), told)
+                message = _signed(self.seq, self.digest, self.at, self.key_id)
+                Ed25519PublicKey.from_public_bytes(key).verify(
+                    bytes.fromhex(self.signature), message
+                )
             except (InvalidSignature, ValueError):
                 return False
             return True
@@ -75,8 +77,8 @@ class SignedHead:
     def write(self, folder: Path) -> Path:
         """Write it to a folder; its file has the number of the entry in its name."""
         place = folder / f"head-{self.seq:012d}-{self.at}.json"
-        told = {name: getattr(self, name) for name in self.__slots__}
-        write_text(place, json.dumps(told, indent=1) + "\n")
+        values = {name: getattr(self, name) for name in self.__slots__}
+        write_text(place, json.dumps(values, indent=1) + "\n")
         return place
 
     @classmethod

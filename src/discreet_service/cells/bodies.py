@@ -157,8 +157,8 @@ def _json(file: IO[bytes], limit: RowLimit) -> HandedIn:
                 _check_width(len(names))
         columns = {name: [row.get(name) for row in cells] for name in names}
     _check_width(len(columns))
-    made = {name: _series(name, values) for name, values in columns.items()}
-    return HandedIn(pl.DataFrame(made), document)
+    series = {name: _series(name, values) for name, values in columns.items()}
+    return HandedIn(pl.DataFrame(series), document)
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -244,8 +244,8 @@ def _arrow(file: IO[bytes], limit: RowLimit) -> HandedIn:
     for pieces, (kind, length, compressed) in enumerate(_messages(source)):
         _check_pieces(pieces)
         if compressed:
-            what, hint = "the stream is compressed", "send it uncompressed"
-            raise ServiceError(what, "invalid-body", "body", hint)
+            message, hint = "the stream is compressed", "send it uncompressed"
+            raise ServiceError(message, "invalid-body", "body", hint)
         rows += length if kind == "record batch" else 0
         check_number(rows, limit)
     source.seek(0)
@@ -271,12 +271,12 @@ def _frame(table: Any) -> pl.DataFrame:
 
 def _written_out(column: Any) -> pl.Series:
     """The texts of a column that are numbered in its file; not as categories, which stay."""
-    made = [pl.Series([], dtype=pl.String)]
+    columns = [pl.Series([], dtype=pl.String)]
     for chunk in column.chunks:
         texts = pl.Series(chunk.dictionary).cast(pl.String)
         _check_texts(texts.str.len_bytes().max(), 0)
-        made.append(texts.gather(pl.Series(chunk.indices)))
-    return pl.concat(made)
+        columns.append(texts.gather(pl.Series(chunk.indices)))
+    return pl.concat(columns)
 
 
 def _messages(source: Any) -> Iterator[tuple[str, int, bool]]:
@@ -350,8 +350,8 @@ def _check_width(columns: int) -> None:
 
 def _check_pieces(pieces: int) -> None:
     if pieces > _MOST_PIECES:
-        what, hint = "too many record batches", "write larger batches"
-        raise ServiceError(what, "invalid-body", "body", hint)
+        message, hint = "too many record batches", "write larger batches"
+        raise ServiceError(message, "invalid-body", "body", hint)
 
 
 def _bomb() -> ServiceError:

@@ -155,19 +155,19 @@ class KeyedLayout(CellLayout):
             ]
         refuse(problems)
         columns = HandedColumns(frame)
-        made = self.codes(columns)
-        made[self.count] = pl.Series(self.count, columns.whole(self.count))
+        trees = self.codes(columns)
+        trees[self.count] = pl.Series(self.count, columns.whole(self.count))
         if weight is not None:
-            made[weight] = pl.Series(weight, columns.decimal(weight))
+            trees[weight] = pl.Series(weight, columns.decimal(weight))
         if self.cell_key is not None:
-            made[self.cell_key] = pl.Series(self.cell_key, columns.whole(self.cell_key, grid.size))
-        made |= {
+            trees[self.cell_key] = pl.Series(self.cell_key, columns.whole(self.cell_key, grid.size))
+        trees |= {
             name: as_numbers(frame[name])
             for name in further.values()
-            if name is not None and name not in made
+            if name is not None and name not in trees
         }
         columns.refuse()
-        cells = pl.DataFrame(made)
+        cells = pl.DataFrame(trees)
         return Table.from_cells(cells, by=self.spanning(cells), count=self.count, weight=weight,
                                 cell_key=self.cell_key, key_grid=self.key_grid,
                                 values=self._values(), name=self.name)  # fmt: skip
@@ -402,16 +402,16 @@ class SensitiveLayout(CellLayout):
                 problems.append(Problem(problem.what, where, problem.hint))
             return None
         if rules.filters or rules.withheld:
-            what, hint = "the option needs records, not cells", "use a programme"
-            problems.append(Problem(what, "rules", hint))
+            message, hint = "the option needs records, not cells", "use a programme"
+            problems.append(Problem(message, "rules", hint))
         if rules.holdings:
             problems.append(Problem("cells have no holdings", "rules"))
         if not rules.judges(counts=self.value is None):
             hint = "add a value column, or a rule such as minimum_frequency"
             problems.append(Problem("none of these rules applies to counts", "rules", hint))
         if self.value is not None and rules.contributions > len(self.largest) > 0:
-            what = "the rules need more columns of largest contributions"
-            problems.append(Problem(what, "largest"))
+            message = "the rules need more columns of largest contributions"
+            problems.append(Problem(message, "largest"))
         return rules
 
     def _table(self, cells: pl.DataFrame, contributions: int) -> Table:

@@ -149,8 +149,8 @@ def _protected_values(
     value, rules, grid = request.value, parameters.rules, parameters.grid
     magnitude = parameters.magnitudes.get(value)
     if magnitude is None:
-        what, hint = "value not found in the parameter set", "ask its author"
-        raise ServiceError(what, "invalid-input", "value", hint)
+        message, hint = "value not found in the parameter set", "ask its author"
+        raise ServiceError(message, "invalid-input", "value", hint)
     columns = HandedColumns(frame)
     largest = [f"largest_{rank}" for rank in range(1, magnitude.contributions + 1)]
     needed = ["total", *largest, "count", "key"]
@@ -236,8 +236,8 @@ def _protected_table(
         weight = {"weight": "weight"} if "weight" in frame.columns else {}
         layout = {"by": list(request.by), "count": "n", "cell_key": "key", **weight}
     if not _TABLE_NAME.fullmatch(request.name):
-        what, hint = "a name can have up to 64 letters, digits, - and _", 'such as "T1"'
-        raise ServiceError(what, "invalid-input", "name", hint)
+        message, hint = "a name can have up to 64 letters, digits, - and _", 'such as "T1"'
+        raise ServiceError(message, "invalid-input", "name", hint)
     trees = {name: tree.classification(name) for name, tree in request.classifications.items()}
     stated = {"key_grid": str(parameters.grid.size), **layout}
     plan = CellProgramme.of(stated, parameters, name=request.name, trees=trees)
@@ -286,9 +286,9 @@ def _protected_table(
         if error.code != "official":
             raise
         # What it says of the filter is a parameter.
-        what = "these variables do not identify the exempt cells of the statistic"
+        message = "these variables do not identify the exempt cells of the statistic"
         hint = "send the variables and codes of the statistic, and the totals of the others"
-        raise ServiceError(what, "invalid-cells", "layout.by", hint) from None
+        raise ServiceError(message, "invalid-cells", "layout.by", hint) from None
 
 
 def _watched(columns: HandedColumns, parameters: Parameters, n: str, cell_key: str) -> WatchedCells:

@@ -122,19 +122,19 @@ class KeyWatch:
         return mixed(mixed(key.astype(np.uint64) ^ self._salt[0]) ^ self._salt[1])
 
     def _odd(self, day: _Day, grid: KeyGrid) -> list[AlarmKind]:
-        found: list[AlarmKind] = []
+        kinds: list[AlarmKind] = []
         if day.contradictions > _CORRECTED:
-            found.append("contradicting-cells")
+            kinds.append("contradicting-cells")
         classes = np.minimum(day.counts, _TOGETHER)
         per_count = np.bincount(classes, minlength=_TOGETHER + 1)
         share = 1.0
         if len(day.hashes) >= SAMPLE:
             share = (float(day.hashes[-1]) + 1) / 2.0**64
         if (per_count[:_TOGETHER] / share).max(initial=0) > self._most:
-            found.append("many-keys")
+            kinds.append("many-keys")
         if _is_uneven(day, grid):
-            found.append("uneven-keys")
-        return found
+            kinds.append("uneven-keys")
+        return kinds
 
 
 def _take(day: _Day, hashes: UintArray, count: IntArray, place: Places, grid: KeyGrid) -> None:

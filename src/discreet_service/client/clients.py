@@ -30,15 +30,15 @@ def _address(url: str) -> str:
     except httpx.InvalidURL:
         found = httpx.URL("")
     if found.scheme not in ("http", "https") or not found.host or found.userinfo:
-        what, hint = "not an address of a service", "such as https://protect.example.org"
-        raise ServiceError(what, "invalid-input", "url", hint)
+        message, hint = "not an address of a service", "such as https://protect.example.org"
+        raise ServiceError(message, "invalid-input", "url", hint)
     try:
         local = ipaddress.ip_address(found.host).is_loopback
     except ValueError:
         local = found.host in ("localhost", "testserver")
     if found.scheme == "http" and not local:
-        what, hint = "unencrypted: use https", "https://…"
-        raise ServiceError(what, "invalid-input", "url", hint)
+        message, hint = "unencrypted: use https", "https://…"
+        raise ServiceError(message, "invalid-input", "url", hint)
     return str(found).rstrip("/")
 
 

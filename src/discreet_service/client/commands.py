@@ -66,7 +66,7 @@ def _numbers(cells: Any, codes: list[str]) -> Any:
     """Columns as numbers where all are, whole ones as such: R and spreadsheets have but floats."""
     import polars as pl
 
-    made = []
+    columns = []
     for series in cells.get_columns():
         whole = pl.Int64 if series.dtype.is_float() or series.dtype == pl.String else None
         for dtype in (whole, pl.Float64) if whole and series.name not in codes else ():
@@ -75,8 +75,8 @@ def _numbers(cells: Any, codes: list[str]) -> Any:
             if found.null_count() == series.null_count() and same:
                 series = found
                 break
-        made.append(series)
-    return pl.DataFrame(made)
+        columns.append(series)
+    return pl.DataFrame(columns)
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -124,10 +124,10 @@ def ask_counts(
         elif format_of(out) == "csv":
             protect_counts.write_csv(temporary, line_terminator="\r\n")
         else:
-            what, hint = "lists of cells must be CSV or Parquet", "use the suffix .csv"
-            raise PublicationError(what, code="format", where=str(out), hint=hint)
-    told = {"cells": protect_counts.height, "file": str(out)}
-    show(f"{protect_counts.height:,} protected cells are in {out}", told, as_json=as_json)
+            message, hint = "lists of cells must be CSV or Parquet", "use the suffix .csv"
+            raise PublicationError(message, code="format", where=str(out), hint=hint)
+    facts = {"cells": protect_counts.height, "file": str(out)}
+    show(f"{protect_counts.height:,} protected cells are in {out}", facts, as_json=as_json)
 
 
 @command(app, "table", example="discreet ask table c.csv l.json --parameter-set census --out t.csv")
@@ -224,8 +224,8 @@ def ask_datasets(
 ) -> None:
     """The data sets there are, or what there is to know of one, as JSON."""
     with _client(Client, url, key_file) as client:
-        told = client.dataset(dataset) if dataset else {"datasets": client.datasets()}
-    show("", told, as_json=True)
+        document = client.dataset(dataset) if dataset else {"datasets": client.datasets()}
+    show("", document, as_json=True)
 
 
 @command(app, "job", example="discreet ask job 0f3e… --wait --out table.csv")

@@ -422,10 +422,10 @@ def operation(
     """
     described = yield from document("openapi.json")
     found = {
-        told["operationId"]: (method.upper(), path)
+        operation["operationId"]: (method.upper(), path)
         for path, item in described["paths"].items()
-        for method, told in item.items()
-        if isinstance(told, dict) and "operationId" in told
+        for method, operation in item.items()
+        if isinstance(operation, dict) and "operationId" in operation
     }
     if name not in found:
         hint = nearest(name[:60], list(found))

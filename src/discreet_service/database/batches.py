@@ -42,8 +42,8 @@ class Statement:
 
     def rows(self, connection: sa.Connection, /, **values: Any) -> list[tuple[Any, ...]]:
         """The rows that it gives."""
-        found: list[tuple[Any, ...]] = self._run(connection, values).fetchall()
-        return found
+        rows: list[tuple[Any, ...]] = self._run(connection, values).fetchall()
+        return rows
 
     def change(self, connection: sa.Connection, /, **values: Any) -> int:
         """Change rows; how many were."""

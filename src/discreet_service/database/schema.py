@@ -279,7 +279,7 @@ def triggers(dialect: str) -> Mapping[str, str]:
     >>> sorted(triggers("sqlite"))[0]
     'api_keys_delete_counted'
     """
-    made = {}
+    triggers = {}
     conditions = [
         (table, change, allowed)
         for table, changes in APPEND_ONLY.items()
@@ -296,18 +296,18 @@ def triggers(dialect: str) -> Mapping[str, str]:
         name = f"{table}_{change.lower()}"
         if dialect == "sqlite":
             when = f"WHEN NOT ({allowed}) " if allowed else ""
-            made[name] = (
+            triggers[name] = (
                 f"CREATE TRIGGER {name} BEFORE {change} ON {table} {when}"
                 f"BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
             )
         else:
             back = "OLD" if change == "DELETE" else "NEW"
-            made[f"{name}_check"] = (
+            triggers[f"{name}_check"] = (
                 f"CREATE OR REPLACE FUNCTION {name}_check() RETURNS trigger LANGUAGE plpgsql AS "
                 f"$$ BEGIN IF NOT ({allowed or 'FALSE'}) THEN RAISE EXCEPTION '{REFUSAL}'; END IF; "
                 f"RETURN {back}; END $$"
             )
-            made[name] = (
+            triggers[name] = (
                 f"CREATE TRIGGER {name} BEFORE {change} ON {table} "
                 f"FOR EACH ROW EXECUTE FUNCTION {name}_check()"
             )
@@ -317,23 +317,23 @@ def triggers(dialect: str) -> Mapping[str, str]:
             name = f"{table}_{change.lower()}_counted"
             head = f"CREATE TRIGGER {name} AFTER {change}{of} ON {table}"
             if dialect == "sqlite":
-                made[name] = f"{head} BEGIN {_COUNTED_UP}; END"
+                triggers[name] = f"{head} BEGIN {_COUNTED_UP}; END"
             else:
-                made[name] = f"{head} FOR EACH STATEMENT EXECUTE FUNCTION count_change()"
+                triggers[name] = f"{head} FOR EACH STATEMENT EXECUTE FUNCTION count_change()"
     if dialect == "postgresql":
         counting = "CREATE OR REPLACE FUNCTION count_change() RETURNS trigger LANGUAGE plpgsql"
         counting += f" AS $$ BEGIN {_COUNTED_UP}; RETURN NULL; END $$"
-        made = {"count_change": counting, **made}
-        made["append_only_truncate"] = (
+        triggers = {"count_change": counting, **triggers}
+        triggers["append_only_truncate"] = (
             "CREATE OR REPLACE FUNCTION append_only_truncate() RETURNS trigger LANGUAGE plpgsql "
             f"AS $$ BEGIN RAISE EXCEPTION '{REFUSAL}'; END $$"
         )
-        made |= {
+        triggers |= {
             f"{table}_truncate": f"CREATE TRIGGER {table}_truncate BEFORE TRUNCATE ON {table} "
             "FOR EACH STATEMENT EXECUTE FUNCTION append_only_truncate()"
             for table in APPEND_ONLY
         }
-    return made
+    return triggers
 
 
 def grants_sql(role: str) -> tuple[str, ...]:

@@ -103,18 +103,18 @@ class DatasetCatalogue:
         """A version that is or was published; the latest published one if none is named."""
         known = self.records(dataset)
         if not known:
-            what = f"data set {dataset[:60]!r} not found"
-            raise ServiceError(what, "unknown-dataset", "dataset")
+            message = f"data set {dataset[:60]!r} not found"
+            raise ServiceError(message, "unknown-dataset", "dataset")
         if version is None:
             found = next((item for item in known if item.state == "published"), None)
             if found is None:
-                what = "no version of this data set is published"
-                raise ServiceError(what, "version-retired", "version")
+                message = "no version of this data set is published"
+                raise ServiceError(message, "version-retired", "version")
             return found
         named = {item.version: item for item in known}
         if version not in named:
-            what, hint = f"version {version[:60]!r} not found", nearest(version, list(named))
-            raise ServiceError(what, "unknown-dataset", "version", hint)
+            message, hint = f"version {version[:60]!r} not found", nearest(version, list(named))
+            raise ServiceError(message, "unknown-dataset", "version", hint)
         return named[version]
 
     def version(self, dataset: str, version: str | None = None) -> DataVersion:
@@ -164,9 +164,9 @@ class DatasetCatalogue:
         """Open a version, find it fit, and let everybody ask it. An error says what is wrong."""
         folder = self.drafts().get((dataset, version))
         if folder is None:
-            what = f"no folder holds version {version[:60]!r} of the data set {dataset[:60]!r}"
+            message = f"no folder holds version {version[:60]!r} of the data set {dataset[:60]!r}"
             raise ServiceError(
-                what, "unknown-dataset", "version", f"both are named in {DESCRIPTION}"
+                message, "unknown-dataset", "version", f"both are named in {DESCRIPTION}"
             )
         opened = open_version(folder, self._key, self._parameters_of)
         facts = {"folder": folder.relative_to(self.folder).as_posix(), **public_facts(opened)}
@@ -175,8 +175,8 @@ class DatasetCatalogue:
         act = {"state": "published", "published_at": self.clock(), "published_by": person}
         with self.database.writing() as connection:
             if row_of(connection, DATA_VERSIONS, dataset=dataset, version=version) is not None:
-                what, hint = "the version is published already", "use a new version"
-                raise ServiceError(what, "conflict", "version", hint)
+                message, hint = "the version is published already", "use a new version"
+                raise ServiceError(message, "conflict", "version", hint)
             # Remember that there is such a data set.
             if row_of(connection, DATA_SETS, id=dataset) is None:
                 entry = {"id": dataset, "facts": "{}", "created_at": self.clock()}

@@ -133,24 +133,24 @@ def _tree(
 ) -> Classification | None:
     """The classification of a variable; None, and a problem, where it would tell of the data."""
     entry = columns.inputs.programme.variables.get(name)
-    what = hint = ""
+    message = hint = ""
     if name in _TAKEN:
-        what = f"a variable cannot be called {name!r}"
+        message = f"a variable cannot be called {name!r}"
     elif entry is not None and entry.alternatives:
-        what, hint = f"{name!r} has several classifications", "name each classification"
+        message, hint = f"{name!r} has several classifications", "name each classification"
     elif not columns.has(name):
-        what = f"the records have no column for {name!r}"
+        message = f"the records have no column for {name!r}"
         hint = nearest(name, list(columns.inputs.programme.variables))
     elif columns.stated_tree(name) is None and name not in public:
-        what = f"the list of codes of {name!r} would disclose that they occur"
+        message = f"the list of codes of {name!r} would disclose that they occur"
         hint = "add them to the programme, or declare them public: public_codes"
-    if what:
-        problems.append(Problem(what, where, hint))
+    if message:
+        problems.append(Problem(message, where, hint))
         return None
     tree = columns.stated_tree(name) or columns.found_tree(name)
     if tree.level_columns and tree.column is None:
-        what = f"no single column has the codes of {name!r}"
-        problems.append(Problem(what, where, "add such a column, and declare it with column ="))
+        message = f"no single column has the codes of {name!r}"
+        problems.append(Problem(message, where, "add such a column, and declare it with column ="))
         return None
     return _complete(columns, name, tree, public, where, problems)
 

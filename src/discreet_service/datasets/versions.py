@@ -161,8 +161,8 @@ class FoldedRecords(StoredRecords):
                 cut, code_of = levels_folded(tree, number)
                 coarser[name] = (tree.source, code_of, tree.missing)
                 classifications[tree.name, number] = cut.replace(column=name)
-        given = {item.name: getattr(stored, item.name) for item in fields(StoredRecords)}
-        return cls(**given, coarser=coarser), classifications
+        facts = {item.name: getattr(stored, item.name) for item in fields(StoredRecords)}
+        return cls(**facts, coarser=coarser), classifications
 
     @cached_property
     def _columns(self) -> Mapping[str, Mapping[str, Any]]:

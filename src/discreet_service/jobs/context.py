@@ -132,8 +132,8 @@ class JobInputs:
             content = self._place(name).read_bytes()
             return AESGCM(self._key).decrypt(content[:_NONCE], content[_NONCE:], name.encode())
         except (OSError, ValueError, InvalidTag):
-            what, hint = "the input of this job is no longer available", "submit the job again"
-            raise ServiceError(what, "data-not-ready", hint=hint) from None
+            message, hint = "the input of this job is no longer available", "submit the job again"
+            raise ServiceError(message, "data-not-ready", hint=hint) from None
 
     def drop(self, name: str) -> None:
         """Delete an input, if it is there."""

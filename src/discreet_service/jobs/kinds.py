@@ -82,11 +82,11 @@ def function_of(kind: JobKind) -> JobFunction:
 def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]:
     """A request that is as its kind wants it; one error for all that is wrong with it."""
     if kind.schema is None:
-        what, hint = (
+        message, hint = (
             "jobs of this kind have their own endpoint",
             "use that endpoint; it returns the job",
         )
-        raise ServiceError(what, "invalid-input", "kind", hint)
+        raise ServiceError(message, "invalid-input", "kind", hint)
     schema: type[BaseModel] = _named(kind.schema)
     try:
         return schema.model_validate(dict(request)).model_dump(mode="json")

@@ -91,11 +91,11 @@ class JobQueue:
         """Hand in a job."""
         text = json.dumps(request, sort_keys=True, separators=(",", ":"), allow_nan=False)
         if len(text) > _LONGEST_REQUEST:
-            what = "too much data for a job"
-            raise ServiceError(what, "too-large", limit=_LONGEST_REQUEST, actual=len(text))
+            message = "too much data for a job"
+            raise ServiceError(message, "too-large", limit=_LONGEST_REQUEST, actual=len(text))
         if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
-            what, hint = "not a key", "use up to 200 ASCII characters"
-            raise ServiceError(what, "invalid-input", "Idempotency-Key", hint)
+            message, hint = "not a key", "use up to 200 ASCII characters"
+            raise ServiceError(message, "invalid-input", "Idempotency-Key", hint)
         owner = plain_name(shown_text(owner, "owner"))
         digest = hashlib.sha256(f"{kind}\n{text}".encode()).hexdigest()
         with self._database.writing() as connection:
@@ -104,17 +104,17 @@ class JobQueue:
                 connection.execute(sa.delete(IDEMPOTENCY_KEYS).where(old))
                 known = row_of(connection, IDEMPOTENCY_KEYS, owner=owner, key=idempotency_key)
                 if known is not None and known.request_digest != digest:
-                    what = "the key belongs to another request"
+                    message = "the key belongs to another request"
                     hint = "use a new key for each request"
-                    raise ServiceError(what, "conflict", "Idempotency-Key", hint)
+                    raise ServiceError(message, "conflict", "Idempotency-Key", hint)
                 row = None if known is None else row_of(connection, JOBS, id=known.job)
                 if row is not None:
                     return Job.of(row)
             counted = sa.select(sa.func.count()).where(JOBS.c.owner == owner, _is_open())
             if (connection.scalar(counted) or 0) >= _MOST_OPEN:
-                what, hint = "too many jobs are waiting", "wait for some of them, or cancel some"
+                message, hint = "too many jobs are waiting", "wait for some of them, or cancel some"
                 most, wait = _MOST_OPEN, 60
-                raise ServiceError(what, "rate-limited", "", hint, limit=most, retry_after=wait)
+                raise ServiceError(message, "rate-limited", "", hint, limit=most, retry_after=wait)
             values = {"id": secrets.token_hex(16), "kind": kind, "owner": owner, "request": text}
             values |= {"state": JobState.queued.value, "worker": "", "step": "waiting"}
             numbers = {"priority": priority, "attempt": 0, "progress": 0}
@@ -228,8 +228,8 @@ class JobQueue:
                 asked = sa.update(JOBS).where(*dead, condition).values(**ended).returning(JOBS.c.id)
                 for number in connection.scalars(asked).all():
                     if ended["state"] == JobState.failed.value:
-                        told = json.dumps(problem_document(error, number))
-                        change_rows(connection, JOBS, {"id": number}, problem=told)
+                        document = json.dumps(problem_document(error, number))
+                        change_rows(connection, JOBS, {"id": number}, problem=document)
                     self._tell(connection, number, ended["state"])
             conditions = [_is_due(now), *([columns.kind.in_(kinds)] if kinds is not None else [])]
             first = (

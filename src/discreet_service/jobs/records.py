@@ -72,8 +72,8 @@ class Job:
 
     def asked(self) -> dict[str, Any]:
         """What was asked for."""
-        found: dict[str, Any] = json.loads(self.request)
-        return found
+        document: dict[str, Any] = json.loads(self.request)
+        return document
 
     def told(self) -> dict[str, Any]:
         """What its owner is told."""

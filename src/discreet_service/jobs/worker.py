@@ -254,10 +254,10 @@ class _Child:
         try:
             if not self._pipe.poll(seconds):
                 return None
-            found: Report = self._pipe.recv()
+            report: Report = self._pipe.recv()
         except OSError:
             raise EOFError from None
-        return found
+        return report
 
     def held(self) -> int:
         try:

@@ -57,12 +57,12 @@ def parameter_signers(trusted: Sequence[Path], studio_key: Path | None) -> tuple
     public = studio_key.with_suffix(".pub")
     own = public_bytes(read_signing_key(studio_key))
     if read_verify_key(public) != own:
-        what, hint = "its .pub file belongs to another key", "discreet params keys studio"
-        raise SettingsError(what, code="settings", where=where, hint=hint)
+        message, hint = "its .pub file belongs to another key", "discreet params keys studio"
+        raise SettingsError(message, code="settings", where=where, hint=hint)
     if key_id(own) in {key_id(read_verify_key(item)) for item in trusted}:
-        what = "the studio needs a separate key, not the key of policies or releases"
+        message = "the studio needs a separate key, not the key of policies or releases"
         hint = "run discreet params keys studio, and keep the key of the office off this machine"
-        raise SettingsError(what, code="settings", where=where, hint=hint)
+        raise SettingsError(message, code="settings", where=where, hint=hint)
     return (*trusted, public)
 
 
@@ -177,8 +177,8 @@ class ParameterSets:
         found = max(active, key=lambda each: each.activated or 0, default=None)
         if version is not None and (found is None or found.version != version):
             if any(item.version == version and item.activated is not None for item in every or ()):
-                what, hint = "this version is retired", "use the version in use"
-                raise ServiceError(what, "version-retired", "version", hint)
+                message, hint = "this version is retired", "use the version in use"
+                raise ServiceError(message, "version-retired", "version", hint)
             found = None
         if found is None:
             raise _unknown()
@@ -215,11 +215,11 @@ class ParameterSets:
         """Open a package that is to the byte the one that was agreed on."""
         path, key = self._path(found.file), self._package_key
         if key is None:
-            what, hint = (
+            message, hint = (
                 "the service has no key for packages",
                 "add package_key_file to its settings",
             )
-            raise ServiceError(what, "data-not-ready", "parameter_set", hint)
+            raise ServiceError(message, "data-not-ready", "parameter_set", hint)
         try:
             self._check_file(found)
             opened = open_parameters(path, key=key, verify_key=self._signers[found.signer],
@@ -228,12 +228,12 @@ class ParameterSets:
             self._check_file(found)
         except (DiscreetError, OSError, KeyError):
             # What is wrong with it is for staff, who ask by `discreet params verify`.
-            what = "the package of this parameter set cannot be used"
+            message = "the package of this parameter set cannot be used"
             hint = (
                 "the package is missing or changed, or its signer is no longer trusted: "
                 "contact staff"
             )
-            raise ServiceError(what, "data-not-ready", "parameter_set", hint) from None
+            raise ServiceError(message, "data-not-ready", "parameter_set", hint) from None
         return opened
 
     def _check_file(self, found: ParameterSet) -> None:
@@ -268,17 +268,17 @@ class ParameterSets:
             try:
                 header = describe_package(path).header
             except DiscreetError:
-                what, hint = "not a package with a valid signature", "discreet params pack"
-                raise ServiceError(what, "invalid-body", "body", hint) from None
+                message, hint = "not a package with a valid signature", "discreet params pack"
+                raise ServiceError(message, "invalid-body", "body", hint) from None
             signer = header.signer_id or ""
             if signer not in self._signers:
-                what = "the signer of the package is not trusted by this service"
+                message = "the signer of the package is not trusted by this service"
                 hint = "add the signer to trusted_signers in its settings"
-                raise ServiceError(what, "invalid-body", "signer", hint)
+                raise ServiceError(message, "invalid-body", "signer", hint)
             for where, word in (("statistic", header.statistic), ("version", header.version)):
                 if not _WORD.fullmatch(word):
-                    what = "use up to 80 letters, digits, dots, - and _"
-                    raise ServiceError(what, "invalid-body", where)
+                    message = "use up to 80 letters, digits, dots, - and _"
+                    raise ServiceError(message, "invalid-body", where)
             about: dict[str, Any] = {"name": header.statistic, "version": header.version}
             about |= {"digest": header.digest, "file": file, "signer": signer}
             times: dict[str, Any] = {"imported": self._clock(), "activated": None, "retired": None}
@@ -312,8 +312,8 @@ class ParameterSets:
         """Bring a proposed set into use; the set that was in use ends by the same act."""
         found = self._found(connection, agreed.name, agreed.version)
         if found.state is not SetState.proposed:
-            what, hint = f"this set is already {found.state.value}", "import a new version"
-            raise ServiceError(what, "conflict", "version", hint)
+            message, hint = f"this set is already {found.state.value}", "import a new version"
+            raise ServiceError(message, "conflict", "version", hint)
         if any(_was_newer(row, found.version) for row in self._rows(connection, found.name)):
             raise ServiceError("a newer version has been in use since", "conflict", "version")
         self._open(found)
@@ -374,5 +374,5 @@ def _was_newer(row: sa.Row[Any], version: str) -> bool:
 
 
 def _unknown() -> ServiceError:
-    what, hint = "unknown parameter set in use", "GET /api/v1/parameter-sets lists them"
-    return ServiceError(what, "unknown-parameter-set", "parameter_set", hint)
+    message, hint = "unknown parameter set in use", "GET /api/v1/parameter-sets lists them"
+    return ServiceError(message, "unknown-parameter-set", "parameter_set", hint)

@@ -148,8 +148,8 @@ class ApiKeys:
                 f"the validity of a key must be 1 to {_LONGEST_DAYS} days", "invalid-input", "days"
             )
         if principal.key or principal.kind not in ("session", "local"):
-            what, hint = "a key cannot create other keys", "log in, or rotate this one"
-            raise ServiceError(what, "not-allowed", hint=hint)
+            message, hint = "a key cannot create other keys", "log in, or rotate this one"
+            raise ServiceError(message, "not-allowed", hint=hint)
         with self._database.writing() as connection:
             look = look_of(plain_name(owner or principal.name))
             user = row_of(connection, USERS, look=look, disabled=False)
@@ -161,13 +161,13 @@ class ApiKeys:
                 owners = "their owners, and by administrators for systems"
                 raise ServiceError(f"keys are created by {owners}", "not-allowed", "owner")
             if not 0 < len(grants) <= _MOST_GRANTS:
-                what = f"a key needs 1 to {_MOST_GRANTS} roles"
-                raise ServiceError(what, "invalid-input", "grants")
+                message = f"a key needs 1 to {_MOST_GRANTS} roles"
+                raise ServiceError(message, "invalid-input", "grants")
             held = grants_held(connection, user.id)
             for at, grant in enumerate(grants):
                 if grant not in held and Grant(grant.role) not in held:
-                    what = "the owner of the key does not have this role"
-                    raise ServiceError(what, "not-allowed", f"grants[{at}]")
+                    message = "the owner of the key does not have this role"
+                    raise ServiceError(message, "not-allowed", f"grants[{at}]")
             self._check_number(connection, user.id)
             own, until = tuple(dict.fromkeys(grants)), self._clock() + days * _DAY
             family, by = secrets.token_hex(16), principal.name
@@ -265,8 +265,8 @@ class ApiKeys:
         usable = API_KEYS.c.revoked_at.is_(None) & (API_KEYS.c.expires_at > self._clock())
         counted = sa.select(sa.func.count()).where(API_KEYS.c.user_id == user, usable)
         if (connection.scalar(counted) or 0) >= _MOST_KEYS:
-            what, hint = "the user has the maximum number of keys", "revoke a key first"
-            raise ServiceError(what, "conflict", hint=hint, limit=_MOST_KEYS)
+            message, hint = "the user has the maximum number of keys", "revoke a key first"
+            raise ServiceError(message, "conflict", hint=hint, limit=_MOST_KEYS)
 
 
 def _digest(token: str) -> bytes:

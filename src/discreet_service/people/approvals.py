@@ -174,8 +174,11 @@ class Approvals:
         self.expire(connection)
         same = {"kind": kind.value, "subject": subject, "state": ProposalState.open.value}
         if row_of(connection, PROPOSALS, **same) is not None:
-            what, hint = "already proposed", "approve, reject or withdraw the open proposal first"
-            raise ServiceError(what, "conflict", "subject", hint)
+            message, hint = (
+                "already proposed",
+                "approve, reject or withdraw the open proposal first",
+            )
+            raise ServiceError(message, "conflict", "subject", hint)
         number, now = secrets.token_hex(16), self._clock()
         texts = {"dataset": dataset, "digest": digest, "reason": why, "proposer": principal.name}
         times = {"proposed_at": now, "expires_at": now + KINDS[kind].days * _DAY}
@@ -193,18 +196,18 @@ class Approvals:
         found = self._for_second_person(connection, number, principal, *own)
         proposer = row_of(connection, USERS, look=look_of(found.proposer))
         if proposer is not None and proposer.disabled:
-            what, hint = "the proposer is disabled", "propose it again"
-            raise ServiceError(what, "conflict", hint=hint)
+            message, hint = "the proposer is disabled", "propose it again"
+            raise ServiceError(message, "conflict", hint=hint)
         if not hmac.compare_digest(found.digest.encode(), digest.encode("utf-8", "replace")):
-            what, hint = "the content changed since your last view", "check it again"
-            raise ServiceError(what, "changed-meanwhile", "digest", hint)
+            message, hint = "the content changed since your last view", "check it again"
+            raise ServiceError(message, "changed-meanwhile", "digest", hint)
         execution = self._executions.get(found.kind)
         if execution is None:
             raise ServiceError("the action is not available", "data-not-ready", "kind")
         self._decide(connection, found, ProposalState.approved, principal.name, "")
         if execution(connection, found) != found.digest:
-            what, hint = "the content changed since the proposal", "propose it again"
-            raise ServiceError(what, "changed-meanwhile", "digest", hint)
+            message, hint = "the content changed since the proposal", "propose it again"
+            raise ServiceError(message, "changed-meanwhile", "digest", hint)
         self._write_down(connection, AuditKind.approved, principal.name, found)
         return self.proposal(connection, number)
 
@@ -326,22 +329,22 @@ def may_see(principal: Principal, proposal: Proposal) -> bool:
 def _check_may(principal: Principal, permission: Permission, dataset: str) -> None:
     _check_in_person(principal)
     if not principal.may(permission, dataset or ALL):
-        what, hint = f"this needs {permission.value}", "ask the administrators for the role"
-        raise ServiceError(what, "not-allowed", hint=hint)
+        message, hint = f"this needs {permission.value}", "ask the administrators for the role"
+        raise ServiceError(message, "not-allowed", hint=hint)
 
 
 def _check_in_person(principal: Principal) -> None:
     """Persons agree: the command line and callers without a name are nobody."""
     if principal.kind not in ("session", "key"):
-        what, hint = "a login is required", "log in, or use your own key"
-        raise ServiceError(what, "not-allowed", hint=hint)
+        message, hint = "a login is required", "log in, or use your own key"
+        raise ServiceError(message, "not-allowed", hint=hint)
 
 
 def _checked_reason(reason: str) -> str:
     text = plain_text(reason, "reason")
     if len(text) < _SHORTEST_REASON:
-        what, hint = "a reason is required", "add a reason for the audit trail"
-        raise ServiceError(what, "invalid-input", "reason", hint)
+        message, hint = "a reason is required", "add a reason for the audit trail"
+        raise ServiceError(message, "invalid-input", "reason", hint)
     return text
 
 

@@ -136,8 +136,8 @@ class Sessions:
         if cookie is None or not hmac.compare_digest(
             self.csrf_token(cookie).encode(), token.encode("utf-8", "replace")
         ):
-            what, hint = "the form has expired, or belongs to another site", "reload the page"
-            raise ServiceError(what, "not-allowed", "csrf", hint)
+            message, hint = "the form has expired, or belongs to another site", "reload the page"
+            raise ServiceError(message, "not-allowed", "csrf", hint)
 
     @without_values
     def log_out(self, cookie: str, trail: AuditTrail, *, everywhere: bool = False) -> int:

@@ -123,8 +123,8 @@ class Users:
         kept = kept_password(password, self._cost)
         with self._database.writing() as connection:
             if row_of(connection, USER_GRANTS, role="admin") is not None:
-                what, hint = "an administrator exists already", "administrators add other users"
-                raise ServiceError(what, "conflict", hint=hint)
+                message, hint = "an administrator exists already", "administrators add other users"
+                raise ServiceError(message, "conflict", hint=hint)
             number = self._insert(connection, name, PERSON, by="local", password=kept)
             self._add_grant(connection, number, Grant("admin"), _HERE, by="local")
             facts: dict[str, FactValue] = {**Grant("admin").facts, "first": True}
@@ -135,8 +135,8 @@ class Users:
         """Make a user known, without any role."""
         _check_manager(principal)
         if kind not in (PERSON, SYSTEM):
-            what, hint = "unknown kind of user", f"{PERSON} or {SYSTEM}"
-            raise ServiceError(what, "invalid-input", "kind", hint)
+            message, hint = "unknown kind of user", f"{PERSON} or {SYSTEM}"
+            raise ServiceError(message, "invalid-input", "kind", hint)
         with self._database.writing() as connection:
             self._insert(connection, name, kind, by=principal.name)
             facts = {"kind": kind}
@@ -219,8 +219,8 @@ class Users:
             or not fits
             or (user.password_until is not None and self._clock() >= user.password_until)
         ):
-            what, hint = "name or password is wrong", "ask the administrators for a new password"
-            raise ServiceError(what, "not-authenticated", hint=hint)
+            message, hint = "name or password is wrong", "ask the administrators for a new password"
+            raise ServiceError(message, "not-authenticated", hint=hint)
         weak = cost_of(user.password) != self._cost
         kept = kept_password(password, self._cost) if weak else None
         with self._database.writing() as connection:
@@ -435,11 +435,11 @@ def _check_manager(principal: Principal, name: str = "") -> None:
     if not principal.may(Permission.people_manage, ALL):
         raise ServiceError(f"this needs {Permission.people_manage}", "not-allowed")
     if principal.key or principal.kind not in ("session", "local"):
-        what, hint = "log in to manage users; keys cannot do it", "log in"
-        raise ServiceError(what, "not-allowed", hint=hint)
+        message, hint = "log in to manage users; keys cannot do it", "log in"
+        raise ServiceError(message, "not-allowed", hint=hint)
     if name and principal.kind != "local" and _typed_look(name) == look_of(principal.name):
-        what, hint = "you cannot change your own rights", "ask another administrator"
-        raise ServiceError(what, "second-person", hint=hint)
+        message, hint = "you cannot change your own rights", "ask another administrator"
+        raise ServiceError(message, "second-person", hint=hint)
 
 
 def _check_apart(grants: Sequence[Grant]) -> None:

@@ -176,19 +176,19 @@ def area_differences(levels: Sequence[AreaLevel], *, least: int) -> AreaReport:
     sizes = [
         _counts(own, records, len(level.labels)) for own, level in zip(codes, levels, strict=True)
     ]
-    found: list[AreaDifference] = []
+    differences: list[AreaDifference] = []
     for one, other in itertools.combinations(range(len(levels)), 2):
         if levels[one].system != levels[other].system:
             pair = (levels[one], levels[other])
             parts = (codes[one], codes[other]), (sizes[one], sizes[other])
-            found += _near_pairs(pair, *parts, records, least)
+            differences += _near_pairs(pair, *parts, records, least)
     small = [
         (level.title, level.labels[at])
         for level, own in zip(levels, sizes, strict=True)
         for at in np.flatnonzero((own > 0) & (own < least)).tolist()
     ]
     return AreaReport(
-        least=least, atoms=len(records), differences=tuple(sorted(found)), small=tuple(small)
+        least=least, atoms=len(records), differences=tuple(sorted(differences)), small=tuple(small)
     )
 
 

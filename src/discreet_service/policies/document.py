@@ -246,8 +246,8 @@ class PolicyDocument(_Section):
     @property
     def digest(self) -> str:
         """Digest of what is said, however it is laid out."""
-        said = self.model_dump(mode="json", exclude_defaults=True)
-        text = json.dumps(said, sort_keys=True, ensure_ascii=False)
+        values = self.model_dump(mode="json", exclude_defaults=True)
+        text = json.dumps(values, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(b"policy 1\n" + text.encode()).hexdigest()
 
     def changed(self, limits: Mapping[str, Any], revision: int) -> str:

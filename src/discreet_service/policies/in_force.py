@@ -252,5 +252,5 @@ def _columns(policy: SignedPolicy) -> dict[str, str]:
 
 
 def _none() -> ServiceError:
-    what, hint = "no policy is in force for this data set", "queries need a policy"
-    return ServiceError(what, "data-not-ready", "policy", hint)
+    message, hint = "no policy is in force for this data set", "queries need a policy"
+    return ServiceError(message, "data-not-ready", "policy", hint)

@@ -161,8 +161,8 @@ def forget_patterns(connection: sa.Connection, before: int) -> int:
 
 
 def _limits(policy: PolicyDocument, kind: str) -> PatternLimits:
-    found: PatternLimits = getattr(policy.patterns, kind)
-    return found
+    limits: PatternLimits = getattr(policy.patterns, kind)
+    return limits
 
 
 def _within(policy: PolicyDocument, now: int) -> list[sa.ColumnElement[bool]]:

@@ -27,12 +27,14 @@ def rate_rule(case: RuleCase) -> RuleVerdict:
     used = _amount(case, CELLS_PER_DAY)
     if cells and used + cells > rates.cells_per_day:
         rest = math.ceil((day + _DAY - case.now) / 1000)
-        said = f"{used:,} new cells today and {cells:,} more"
-        return refused("P8", said, retry_after=rest, actual=used + cells, limit=rates.cells_per_day)
+        sentence = f"{used:,} new cells today and {cells:,} more"
+        return refused(
+            "P8", sentence, retry_after=rest, actual=used + cells, limit=rates.cells_per_day
+        )
     together = _amount(case, _ALL_CELLS)
     if cells and together + cells > rates.dataset_alarm:
-        said = f"{together + cells:,} new cells of all today"
-        return RuleVerdict(rule="P8", outcome=Outcome.alerted, explanation=said)
+        sentence = f"{together + cells:,} new cells of all today"
+        return RuleVerdict(rule="P8", outcome=Outcome.alerted, explanation=sentence)
     return passed("P8", f"{cells:,} new cells")
 
 

@@ -84,14 +84,14 @@ def policy_differences(
         {one.place: one for one in policy_sentences(document, language)}
         for document in (before, after)
     )
-    found = []
+    differences = []
     for place in dict.fromkeys([*old, *new]):
         was, becomes = old.get(place), new.get(place)
         if was and becomes and was.value == becomes.value:
             continue
         some = becomes or was
         assert some is not None
-        found.append(
+        differences.append(
             PolicyDifference(
                 place=place,
                 rule=some.rule,
@@ -101,7 +101,7 @@ def policy_differences(
                 direction=_direction(place, was, becomes),
             )
         )
-    return found
+    return differences
 
 
 def limits_of(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -141,7 +141,7 @@ def _gap(place: str, language: Language) -> str:
 
 
 def _options(entry: Mapping[str, Any], language: Language) -> Mapping[str, str]:
-    return {name: said[language] for name, said in entry.items() if isinstance(said, Mapping)}
+    return {name: texts[language] for name, texts in entry.items() if isinstance(texts, Mapping)}
 
 
 def _sentence(place: str, value: Any, language: Language) -> str:
@@ -154,8 +154,8 @@ def _sentence(place: str, value: Any, language: Language) -> str:
     elif name.isdecimal():
         name = names["level"][language].format(name=name)
     if isinstance(value, list):
-        said = [one["name"] if isinstance(one, Mapping) else str(one) for one in value]
-        shown = ", ".join(said) or names["none"][language]
+        texts = [one["name"] if isinstance(one, Mapping) else str(one) for one in value]
+        shown = ", ".join(texts) or names["none"][language]
     elif isinstance(value, str):
         shown = value
     else:

@@ -131,12 +131,12 @@ def size_rule(case: RuleCase) -> RuleVerdict:
     """P1: cells with totals, and codes of each variable."""
     size, cells = case.policy.size, cells_of(case.asked)
     if cells > size.cells_job:
-        said = f"{cells:,} cells of {size.cells_job:,}"
-        return refused("P1", said, actual=cells, limit=size.cells_job)
+        reason = f"{cells:,} cells of {size.cells_job:,}"
+        return refused("P1", reason, actual=cells, limit=size.cells_job)
     for one in case.asked.by:
         if one.shown > size.categories:
-            said = f"{one.name} has {one.shown:,} codes of {size.categories:,}"
-            return refused("P1", said, actual=one.shown, limit=size.categories)
+            reason = f"{one.name} has {one.shown:,} codes of {size.categories:,}"
+            return refused("P1", reason, actual=one.shown, limit=size.categories)
     return passed("P1", f"{cells:,} cells")
 
 
@@ -155,8 +155,8 @@ def variables_rule(case: RuleCase) -> RuleVerdict:
         return refused("P2", f"no depth for the level {', '.join(unknown)}")
     most = min([limits.most, *(limits.depth[level] for level in geography)])
     if len(names) > most:
-        said = f"{len(names)} variables of {most}"
-        return refused("P2", said, actual=len(names), limit=most)
+        reason = f"{len(names)} variables of {most}"
+        return refused("P2", reason, actual=len(names), limit=most)
     return passed("P2", f"{len(names)} variables of {most}")
 
 
@@ -176,10 +176,10 @@ def exposure_rule(case: RuleCase) -> RuleVerdict:
         if measured is None and limits.unexamined == "refuse":
             return refused("P3", "all answers together have too many cells to be examined")
         found = measured or found
-    said = f"exposure {found.exposure:.2f} by {' x '.join(found.target) or 'the total'}"
+    reason = f"exposure {found.exposure:.2f} by {' x '.join(found.target) or 'the total'}"
     if found.share > 1:
-        return refused("P3", f"{said} of {found.limit:.2f}")
-    return passed("P3", said)
+        return refused("P3", f"{reason} of {found.limit:.2f}")
+    return passed("P3", reason)
 
 
 def reviewed(condition: AskedFilter, groups: CustomGroupPolicy) -> bool:
@@ -292,12 +292,12 @@ class Verdict:
             outcome = "refused" if one.outcome in REFUSING else "passed"
             if one.outcome is Outcome.later:
                 outcome = "later"
-            told: dict[str, Any] = {"rule": _public_name(one), "outcome": outcome}
+            entry: dict[str, Any] = {"rule": _public_name(one), "outcome": outcome}
             if one.text:
-                told["text"] = one.text[language]
+                entry["text"] = one.text[language]
             if one.limit is not None and one.actual is not None:
-                told |= {"limit": one.limit, "actual": one.actual}
-            found.setdefault(told["rule"], told)
+                entry |= {"limit": one.limit, "actual": one.actual}
+            found.setdefault(entry["rule"], entry)
         rules = [found[name] for name in sorted(found)]
         return {"allowed": self.allowed, "instant": self.instant, "rules": rules}
 
@@ -500,8 +500,8 @@ class Policies:
                     continue
                 one = judged(name, case)
                 if overridden and name in _OVERRIDABLE and one.outcome in REFUSING:
-                    said = one.explanation
-                    one = RuleVerdict(rule=name, outcome=Outcome.overridden, explanation=said)
+                    reason = one.explanation
+                    one = RuleVerdict(rule=name, outcome=Outcome.overridden, explanation=reason)
                 found.append(one)
         return Verdict(
             allowed=not any(one.outcome in REFUSING for one in found),
@@ -533,14 +533,14 @@ class Policies:
             if released.figures.every != every:
                 released.figures = ShownFigures(every=every)
             figures = released.figures
-        known: dict[tuple[int, str], MeasuredExposure] = {}
+        exposures: dict[tuple[int, str], MeasuredExposure] = {}
 
         def measured(limits: ExposurePolicy) -> MeasuredExposure:
             now = len(released.layers.shapes), limits.model_dump_json()
-            if now not in known:
-                known[now] = figures.measured(asked, released.layers, evidence,
+            if now not in exposures:
+                exposures[now] = figures.measured(asked, released.layers, evidence,
                                               limits.everywhere, limits.levels)  # fmt: skip
-            return known[now]
+            return exposures[now]
 
         return measured
 

@@ -71,9 +71,9 @@ class QueryPlan:
     def require(self) -> None:
         """Raise an error if so many cells are not answered at all."""
         if self.kind == "refused":
-            what = f"the table has {self.cells:,} cells; the limit is {self.limit:,}"
+            message = f"the table has {self.cells:,} cells; the limit is {self.limit:,}"
             hint, most = "choose coarser levels, fewer codes or fewer variables", self.limit
-            raise ServiceError(what, "too-many-cells", "by", hint, limit=most, actual=self.cells)
+            raise ServiceError(message, "too-many-cells", "by", hint, limit=most, actual=self.cells)
 
     def described(self) -> dict[str, Any]:
         """The same as JSON takes it."""
@@ -259,8 +259,8 @@ class Answers:
             cells = plan.cells * programme_query.figures
             # An answer lacks sparse parts, a release shows them: neither admits the other.
             digest = hmac.new(self._key, f"programme 1\n{plan.asked.digest}".encode(), "sha256")
-            asked = replace(plan.asked, cells=cells, programme=True, digest=digest.hexdigest())
-            plan = replace(plan, cells=cells, asked=asked)
+            requested = replace(plan.asked, cells=cells, programme=True, digest=digest.hexdigest())
+            plan = replace(plan, cells=cells, asked=requested)
             prepared = PreparedQuery(version=version, plan=plan, order=order)
             found.append((programme_query, prepared))
         return found
@@ -276,9 +276,9 @@ class Answers:
         )
         verdicts = []
         for one, each in tables:
-            asked = each.plan.asked
+            requested = each.plan.asked
             verdicts.append(
-                (one.where, self.policies.decide(asked, principal, self.evidence(each)))
+                (one.where, self.policies.decide(requested, principal, self.evidence(each)))
             )
         self._require_all(verdicts, language)
 
@@ -310,13 +310,13 @@ class Answers:
 
     def require_instant(self, prepared: PreparedQuery) -> None:
         """Raise an error if a query needs a job: for those who can have none."""
-        asked = prepared.plan.asked
-        size = self.policies.policy(asked.dataset, asked.version).size
+        requested = prepared.plan.asked
+        size = self.policies.policy(requested.dataset, requested.version).size
         most = min(size.cells_instant, self.limits.cells_instant)
         if prepared.plan.cells > most:
-            what = f"a table of more than {most:,} cells is made by a job"
+            message = f"a table of more than {most:,} cells is made by a job"
             hint = "ask for fewer cells, or with a key"
-            raise ServiceError(what, "too-many-cells", "by", hint, limit=most)
+            raise ServiceError(message, "too-many-cells", "by", hint, limit=most)
 
     def evidence(self, prepared: PreparedQuery) -> QueryEvidence:
         """What records tell of a query; worked out when a policy asks for it."""

@@ -87,11 +87,13 @@ def unit_of(query: TableQuery, version: DataVersion) -> CatalogueUnit:
     if query.unit is None and len(version.units) == 1:
         return next(iter(version.units.values()))
     if query.unit is None:
-        what, hint = "unit is missing", f"units: {', '.join(version.units)}"
-        raise ServiceError(what, "invalid-query", "unit", hint)
+        message, hint = "unit is missing", f"units: {', '.join(version.units)}"
+        raise ServiceError(message, "invalid-query", "unit", hint)
     if query.unit not in version.units:
-        what = f"unit {query.unit[:60]!r} not found"
-        raise ServiceError(what, "invalid-query", "unit", nearest(query.unit, list(version.units)))
+        message = f"unit {query.unit[:60]!r} not found"
+        raise ServiceError(
+            message, "invalid-query", "unit", nearest(query.unit, list(version.units))
+        )
     return version.units[query.unit]
 
 

@@ -62,10 +62,10 @@ def policy_effect(
     dataset, version = proposed.dataset, proposed.version
     opened = answers.datasets.version(dataset, version)
     now = answers.policies.policy(dataset, version)
-    asked: Counter[str] = Counter()
+    tally: Counter[str] = Counter()
     first: dict[str, sa.Row[Any]] = {}
     for row in _questions(log, dataset, version):
-        asked[row.digest] += 1
+        tally[row.digest] += 1
         first.setdefault(row.digest, row)
     by_rule: dict[str, list[int]] = {}
     more, fewer = list[AffectedTable](), list[AffectedTable]()
@@ -76,22 +76,22 @@ def policy_effect(
                 query = CanonicalQuery.of_document(shown_query(row)["query"])
                 plan = answers.plan(query, opened)
             except (ServiceError, LookupError, TypeError):  # of another catalogue, or too long
-                asked.pop(digest)
+                tally.pop(digest)
                 continue
             refusing = [answers.policies.refusing(plan.asked, policy, connection)
                         for policy in (now, proposed)]  # fmt: skip
             for at, rules in enumerate(refusing):
-                numbers[at] += asked[digest] * bool(rules)
+                numbers[at] += tally[digest] * bool(rules)
                 for rule in rules:
-                    by_rule.setdefault(rule, [0, 0])[at] += asked[digest]
+                    by_rule.setdefault(rule, [0, 0])[at] += tally[digest]
             if bool(refusing[0]) != bool(refusing[1]):
-                affected = AffectedTable(digest=digest, questions=asked[digest],
+                affected = AffectedTable(digest=digest, questions=tally[digest],
                                          title=title_of(query, opened.units[query.unit]),
                                          rules=refusing[0] or refusing[1])  # fmt: skip
                 (fewer if refusing[0] else more).append(affected)
     return PolicyEffect(
-        questions=asked.total(),
-        tables=len(asked),
+        questions=tally.total(),
+        tables=len(tally),
         refused_now=numbers[0],
         refused_then=numbers[1],
         by_rule={rule: (at[0], at[1]) for rule, at in sorted(by_rule.items())},

@@ -113,15 +113,15 @@ def asked_format(named: str | None, accept: str) -> AnswerFormat:
     if named is not None:
         name = _OTHER_NAMES.get(named, named)
         if name not in ANSWER_FORMATS:
-            what, hint = f"unknown format {named[:40]!r}", nearest(named, list(ANSWER_FORMATS))
-            raise ServiceError(what, "unsupported-format", "format", hint)
+            message, hint = f"unknown format {named[:40]!r}", nearest(named, list(ANSWER_FORMATS))
+            raise ServiceError(message, "unsupported-format", "format", hint)
         return ANSWER_FORMATS[name]
     name = accepted(accept, {**_MEDIA, **_RANGES})
     if name or not accept.strip():
         return ANSWER_FORMATS[name or "json-stat2"]
     hint = f"formats: {', '.join(ANSWER_FORMATS)}"
-    what = "no accepted format is available"
-    raise ServiceError(what, "unsupported-format", "accept", hint)
+    message = "no accepted format is available"
+    raise ServiceError(message, "unsupported-format", "accept", hint)
 
 
 def write_answer(
@@ -141,8 +141,8 @@ def write_answer(
     except DiscreetError as error:
         if error.code != "too-large":
             raise
-        what, hint = f"{form.name} cannot store this many cells", "request csv or parquet"
-        raise ServiceError(what, "too-many-cells", "format", hint) from None
+        message, hint = f"{form.name} cannot store this many cells", "request csv or parquet"
+        raise ServiceError(message, "too-many-cells", "format", hint) from None
 
 
 def written_answer(

@@ -47,7 +47,7 @@ def read_measures(
     entries: Sequence[MeasureEntry], unit: CatalogueUnit, problems: list[Problem]
 ) -> tuple[Measure, ...]:
     """The measures in the order asked, each once; what is wrong is added to the problems."""
-    found: dict[Measure, None] = {}
+    nones: dict[Measure, None] = {}
     for at, entry in enumerate(entries):
         where = f"measures[{at}]"
         kinds: tuple[MeasureKind, ...] = ("share", "sum", "mean")
@@ -58,8 +58,8 @@ def read_measures(
         wrong = next(_wrong(measure, unit, where), None)
         if wrong is not None:
             problems.append(wrong)
-        found[measure] = None
-    return tuple(found)
+        nones[measure] = None
+    return tuple(nones)
 
 
 def _wrong(measure: Measure, unit: CatalogueUnit, where: str) -> Iterator[Problem]:

@@ -43,8 +43,8 @@ def programme_queries(inputs: Inputs, version: DataVersion) -> list[ProgrammeQue
         source = programme.source_of(name).name
         unit = next((item for item in version.units.values() if item.source == source), None)
         if unit is None:
-            what, hint = f"the data set has no unit of the source {source!r}", "another source"
-            problems.append(programme.problem(("tables", name, "from"), what, hint))
+            message, hint = f"the data set has no unit of the source {source!r}", "another source"
+            problems.append(programme.problem(("tables", name, "from"), message, hint))
             continue
         queries += _queries_of(programme, name, unit, version, problems)
     if problems:

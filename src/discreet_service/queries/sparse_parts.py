@@ -220,9 +220,9 @@ class SparseParts:
             for judge in self._judges(query, version)
         )
         if size > self._most:
-            what = f"the check of this table needs {size:,} cells; the limit is {self._most:,}"
+            message = f"the check of this table needs {size:,} cells; the limit is {self._most:,}"
             hint, most = "choose coarser levels, fewer variables or fewer filters", self._most
-            raise ServiceError(what, "too-many-cells", "where", hint, limit=most, actual=size)
+            raise ServiceError(message, "too-many-cells", "where", hint, limit=most, actual=size)
 
     def mark(self, query: CanonicalQuery) -> str:
         """What determines which parts are hidden, for tags of answers; empty if none are."""

@@ -49,8 +49,8 @@ def run_programme(context: JobContext) -> JobOutput:
         {each.plan.asked.digest for _, each in service.answers.programme(inputs, version)}
     )
     if not service.policies.released(version.dataset, version.version, judged):
-        what, hint = "the policies do not allow these tables", "run the programme again"
-        raise ServiceError(what, "refused-by-policy", hint=hint)
+        message, hint = "the policies do not allow these tables", "run the programme again"
+        raise ServiceError(message, "refused-by-policy", hint=hint)
     folder = shelf.draft(record.id, context.job.id)
     make_folder(folder, 0o700)
 

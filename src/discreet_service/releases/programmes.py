@@ -196,13 +196,13 @@ def parsed(text: bytes) -> dict[str, Any]:
     {'dataset': 'census'}
     """
     if len(text) > LARGEST:
-        what = "the programme is too long"
-        raise ServiceError(what, "too-large", limit=LARGEST, actual=len(text))
+        message = "the programme is too long"
+        raise ServiceError(message, "too-large", limit=LARGEST, actual=len(text))
     try:
         return tomllib.loads(text.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError:
-        what, hint = "not UTF-8 text", "use a TOML file"
-        raise ServiceError(what, "invalid-body", hint=hint) from None
+        message, hint = "not UTF-8 text", "use a TOML file"
+        raise ServiceError(message, "invalid-body", hint=hint) from None
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"at line (\d+), column (\d+)", str(error))
         where = f"line {match[1]}, column {match[2]}" if match else ""

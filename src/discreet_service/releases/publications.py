@@ -166,8 +166,8 @@ class Publications:
         there, served = _identity(self._catalogue.shelf / new.id), self._served(new.id)
         last = row_of(connection, PUBLICATIONS, release=new.id)
         if (last is not None and last.begun) or (served and there != served):
-            what, hint = "the release has been replaced since", "check the changes again"
-            raise ServiceError(what, "changed-meanwhile", "release", hint)
+            message, hint = "the release has been replaced since", "check the changes again"
+            raise ServiceError(message, "changed-meanwhile", "release", hint)
         origin = {"dataset": programme.dataset, "programme": programme.digest}
         facts: dict[str, FactValue] = {**origin}
         facts |= {"version": str(summary.get("version", "")), "proposal": proposal}

@@ -236,8 +236,8 @@ def _sources(files: SealedFiles, name: str) -> tuple[str, str] | None:
 
 
 def _described(data: bytes) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(pl.read_parquet_metadata(io.BytesIO(data))[_METADATA])
-    return found
+    document: Mapping[str, Any] = json.loads(pl.read_parquet_metadata(io.BytesIO(data))[_METADATA])
+    return document
 
 
 def _outline(files: SealedFiles, name: str) -> Mapping[str, Any]:

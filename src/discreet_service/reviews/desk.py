@@ -204,8 +204,8 @@ class ReviewDesk:
         """Seal an upload, and let a worker run it."""
         settings = self.settings
         if data and data not in settings.data:
-            what, hint = "data not found", f"data: {', '.join(settings.data)}"
-            raise ServiceError(what, "invalid-input", "data", hint)
+            message, hint = "data not found", f"data: {', '.join(settings.data)}"
+            raise ServiceError(message, "invalid-input", "data", hint)
         if replaces is not None:
             self.own_one(principal, replaces)
         try:
@@ -216,8 +216,8 @@ class ReviewDesk:
         program = unpacked(content, file, main, log, **bounds)
         main = "" if program.session is not None else program.main
         if program.session is None and bool(data) == bool(log):
-            what = "give either the data of the run, or the log of a run elsewhere"
-            raise ServiceError(what, "invalid-input", "data")
+            message = "give either the data of the run, or the log of a run elsewhere"
+            raise ServiceError(message, "invalid-input", "data")
         name = self._inputs.put(content, owner=f"{KIND} {principal.name}")
         asked = {"input": name, "file": file, "main": main, "project": project, "data": data,
                  "log": log, "replaces": replaces}  # fmt: skip

@@ -52,26 +52,26 @@ class Visit(Request):
 
         A key that is not known is an error, not nobody: callers should hear of it.
         """
-        known: Principal | None = getattr(self.state, "principal", None)
-        if known is not None:
-            return known
-        header, known = self.headers.get("authorization"), None
+        principal: Principal | None = getattr(self.state, "principal", None)
+        if principal is not None:
+            return principal
+        header, principal = self.headers.get("authorization"), None
         if header is not None:
             scheme, _, token = header.partition(" ")
             if scheme.lower() == "bearer":
                 self.note_changes()
-                known = self.service.api_keys.principal(token.strip())
-            if known is None:
-                what, hint = "the key is unknown or expired", "Authorization: Bearer dsc_…"
-                raise ServiceError(what, "not-authenticated", "authorization", hint)
+                principal = self.service.api_keys.principal(token.strip())
+            if principal is None:
+                message, hint = "the key is unknown or expired", "Authorization: Bearer dsc_…"
+                raise ServiceError(message, "not-authenticated", "authorization", hint)
         elif cookie := session_cookie(self):
-            known = self.service.sessions.principal(cookie)
-            if known is not None:
+            principal = self.service.sessions.principal(cookie)
+            if principal is not None:
                 check_same_origin(self)
-        if known is None:
-            known = self.service.somebody(address_key(caller_address(self)))
-        self.state.principal = known
-        return known
+        if principal is None:
+            principal = self.service.somebody(address_key(caller_address(self)))
+        self.state.principal = principal
+        return principal
 
     @property
     def language(self) -> Language:

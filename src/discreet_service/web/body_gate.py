@@ -73,11 +73,11 @@ class BodyGate:
     @classmethod
     def of(cls, request: Request, service: Service) -> BodyGate:
         """The gate of an application."""
-        found: BodyGate | None = getattr(request.app.state, "body_gate", None)
-        if found is None:
+        gate: BodyGate | None = getattr(request.app.state, "body_gate", None)
+        if gate is None:
             made = cls(_LARGEST_AT_ONCE * service.settings.limits.arrow_bytes)
-            found = request.app.state.body_gate = made
-        return found
+            gate = request.app.state.body_gate = made
+        return gate
 
     @asynccontextmanager
     async def body(self, request: Request, service: Service) -> AsyncIterator[IO[bytes]]:

@@ -256,5 +256,5 @@ def _asked_variable(version: DataVersion, name: str, unit: str | None) -> Catalo
         if name in item.variables:
             return item.variables[name]
     known = list(dict.fromkeys(variable for each in units for variable in each.variables))
-    what, hint = f"variable {name[:60]!r} not found", nearest(name, known)
-    raise ServiceError(what, "unknown-variable", "variable", hint)
+    message, hint = f"variable {name[:60]!r} not found", nearest(name, known)
+    raise ServiceError(message, "unknown-variable", "variable", hint)

@@ -167,8 +167,8 @@ async def stream_job_events(
     # Each stream holds a connection.
     for count, most in ((_STREAMS[owner], _MOST_OF_ONE), (_STREAMS.total(), _MOST_STREAMS)):
         if count >= most:
-            what, hint = "too many streams are open", "poll the job instead"
-            raise ServiceError(what, "rate-limited", hint=hint, limit=most, retry_after=10)
+            message, hint = "too many streams are open", "poll the job instead"
+            raise ServiceError(message, "rate-limited", hint=hint, limit=most, retry_after=10)
     content = _event_lines(visit.service.jobs, found.id, owner, after)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(content, media_type=_STREAM, headers=headers)

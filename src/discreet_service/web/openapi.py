@@ -74,17 +74,17 @@ def value_of(text: str | None, media: str) -> Any:
 @cache
 def operation_examples() -> Mapping[str, OperationExamples]:
     """The examples of all operations, by operation."""
-    found: dict[str, OperationExamples] = {}
+    examples: dict[str, OperationExamples] = {}
     for name, text in _texts():
         for operation, told in {} if name == _SCHEMAS else tomllib.loads(text).items():
             calls = told.get("calls", {}).items()
-            if operation in found:
+            if operation in examples:
                 raise AssertionError(f"{name}: {operation} has examples already")
-            found[operation] = OperationExamples(
+            examples[operation] = OperationExamples(
                 answers=told["answers"],
                 calls=tuple(CallExample(name=each, **said) for each, said in calls),
             )
-    return found
+    return examples
 
 
 def example_body(operation: str, name: str = "usual") -> Any:
@@ -100,8 +100,8 @@ def example_body(operation: str, name: str = "usual") -> Any:
 @cache
 def answer_schemas() -> Mapping[str, Mapping[str, Any]]:
     """The schemas of answers, by name."""
-    told: Mapping[str, Mapping[str, str]] = tomllib.loads(dict(_texts())[_SCHEMAS])
-    return {name: _object(name, told) for name in told}
+    document: Mapping[str, Mapping[str, str]] = tomllib.loads(dict(_texts())[_SCHEMAS])
+    return {name: _object(name, document) for name in document}
 
 
 def _texts() -> Iterator[tuple[str, str]]:

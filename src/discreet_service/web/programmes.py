@@ -95,8 +95,8 @@ async def upload_programme(visit: Producer) -> JSONResponse:
 
 async def _text_of(request: Request) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _TYPES:
-        what, hint = "a programme must be TOML", "Content-Type: application/toml"
-        raise ServiceError(what, "unsupported-media-type", "content-type", hint)
+        message, hint = "a programme must be TOML", "Content-Type: application/toml"
+        raise ServiceError(message, "unsupported-media-type", "content-type", hint)
     return await read_small(request, LARGEST, "the programme is too long")
 
 
@@ -328,15 +328,15 @@ def publish_programme(
             "warnings": draft.summary.get("warnings", [])
         }
     if not hmac.compare_digest(asked.confirm.encode(), word.encode()):
-        what = "preview or release changed since the last view"
+        message = "preview or release changed since the last view"
         hint = "request again without confirm, and check the changes"
-        raise ServiceError(what, "changed-meanwhile", "confirm", hint)
+        raise ServiceError(message, "changed-meanwhile", "confirm", hint)
     visit.service.check_publishable(draft)
     about = draft.summary
     judged = about.get("judged") or ["a preview of an earlier version of the service"]
     if not visit.service.policies.released(about["dataset"], about["version"], judged):
-        what, hint = "the policies do not allow the tables of this preview", "run it again"
-        raise ServiceError(what, "refused-by-policy", "draft", hint)
+        message, hint = "the policies do not allow the tables of this preview", "run it again"
+        raise ServiceError(message, "refused-by-policy", "draft", hint)
     origin = "" if before is None else _origin(visit.service, before)
     both = record.dataset if before is None or origin == record.dataset else ""
     who, why = visit.principal, asked.reason
@@ -358,8 +358,8 @@ def check_changeable(visit: Visit, release: ServedRelease) -> None:
     if not (
         visit.principal.may(needed, origin) if origin else ALL in visit.principal.datasets(needed)
     ):
-        what, hint = "the release belongs to other data", "choose another name"
-        raise ServiceError(what, "not-allowed", "release", hint)
+        message, hint = "the release belongs to other data", "choose another name"
+        raise ServiceError(message, "not-allowed", "release", hint)
 
 
 def _origin(service: Service, release: ServedRelease) -> str:

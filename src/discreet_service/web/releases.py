@@ -162,11 +162,11 @@ def get_release_table(
     # Pages, sheets and whole grids have an end; files of cells that are stored have none.
     most = visit.service.settings.limits.cells_job
     if (FORMATS[form].page is not None or complete) and listed.cells > most:
-        what = (
+        message = (
             f"a file of this format can have at most {most:,} cells; the table has {listed.cells:,}"
         )
         hint = "request parquet, with complete=false"
-        raise ServiceError(what, "too-many-cells", hint=hint, limit=most, actual=listed.cells)
+        raise ServiceError(message, "too-many-cells", hint=hint, limit=most, actual=listed.cells)
     options = {"complete": complete, **({"labels": labels} if form in ("csv", "html") else {})}
     etag = etag_of(found.identity, listed.name, form, spoken, labels, complete)
 

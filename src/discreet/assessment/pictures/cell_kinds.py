@@ -295,9 +295,9 @@ class CellKinds:
         hidden = kind == _SUPPRESSED
         if withheld is not None and hidden.any():
             reason = withheld.beside(self.table.dimensions, index, ~hidden)["reason"]
-            known = reason.is_not_null().to_numpy()
+            values = reason.is_not_null().to_numpy()
             second = (reason == "secondary").fill_null(False).to_numpy()
-            kind[hidden & known] = _PRIMARY
+            kind[hidden & values] = _PRIMARY
             kind[hidden & second] = _SECONDARY
         return kind
 

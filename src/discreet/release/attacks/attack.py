@@ -143,8 +143,11 @@ def attack_periods(
         if isinstance(release, str | os.PathLike):
             kept, _ = _attacked_tables(release, ())
             if not kept or protection(kept[0].protect).attacked != "table":
-                what, hint = "no table of the release is protected by noise", "name other releases"
-                raise PublicationError(what, code="attack", where=str(release), hint=hint)
+                message, hint = (
+                    "no table of the release is protected by noise",
+                    "name other releases",
+                )
+                raise PublicationError(message, code="attack", where=str(release), hint=hint)
             for item in kept:
                 found.setdefault(_universe(item), []).append(item.kept.table)
         else:

@@ -248,8 +248,8 @@ class PackageKey:
         passphrase_file: str | os.PathLike[str] | None = None,
     ) -> PackageKey | None:
         """The one that is named; None if none is."""
-        given = (key_file, passphrase_env, passphrase_file)
-        if sum(name is not None for name in given) > 1:
+        stated = (key_file, passphrase_env, passphrase_file)
+        if sum(name is not None for name in stated) > 1:
             message = "a package needs exactly one key"
             raise _wrong(message, "key", "give a key file, or one place of a passphrase")
         if key_file is not None:

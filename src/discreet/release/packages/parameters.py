@@ -91,18 +91,18 @@ class Magnitude(Unpicklable):
             raise PackageError(message, code="sensitive", where="mu_c", hint=hint)
         if stated is None:
             return []
-        found: list[Rule] = []
+        rules: list[Rule] = []
         if stated.minimum_frequency is not None:
-            found.append(MinimumFrequency(stated.minimum_frequency, of="values"))
+            rules.append(MinimumFrequency(stated.minimum_frequency, of="values"))
         if stated.dominance is not None:
-            found.append(Dominance(*stated.dominance))
+            rules.append(Dominance(*stated.dominance))
         if stated.p_percent is not None:
-            found.append(PPercent(stated.p_percent))
+            rules.append(PPercent(stated.p_percent))
         if stated.pq is not None:
-            found.append(PQ(*stated.pq))
-        if not found:
+            rules.append(PQ(*stated.pq))
+        if not rules:
             raise PackageError("no rule given", code="sensitive", where="sensitive")
-        return found
+        return rules
 
     def sensitive(self, table: Table, column: str) -> npt.NDArray[np.bool_] | None:
         """The cells of a table that get more noise; None if there are no rules. CONFIDENTIAL."""
@@ -242,8 +242,8 @@ class Parameters(Unpicklable):
         for column, magnitude in sorted(self.magnitudes.items()):
             section = _stated("magnitudes", magnitude.entry)
             # Said in any case: figures made with keys of another kind are other figures.
-            made = [magnitude.table.digest(key), section, magnitude.entry.keys]
-            entries[f"magnitudes.{column}"] = made
+            parts = [magnitude.table.digest(key), section, magnitude.entry.keys]
+            entries[f"magnitudes.{column}"] = parts
         return {name: _digest(key, name, entry) for name, entry in entries.items()}
 
     def digest(self, key: bytes) -> str:
@@ -449,10 +449,10 @@ def is_older(version: str, last: str) -> bool:
     """
     if version == last:
         return False
-    found, before = _NUMBERED.fullmatch(version), _NUMBERED.fullmatch(last)
-    if found is None or before is None or found[1] != before[1]:
+    match, before = _NUMBERED.fullmatch(version), _NUMBERED.fullmatch(last)
+    if match is None or before is None or match[1] != before[1]:
         return True
-    digits = [re.findall(r"[0-9]+", item[2]) for item in (found, before)]
+    digits = [re.findall(r"[0-9]+", item[2]) for item in (match, before)]
     for one, other in zip_longest(*digits, fillvalue="0"):
         if int(one) != int(other):
             return int(one) < int(other)

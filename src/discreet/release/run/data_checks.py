@@ -219,12 +219,12 @@ class _SourceChecks:
         number = int(found["n"].filter(pl.Series(missed)).sum())
         below = "" if np.isinf(bounds[0]) else f"{bounds[0]:g} ≤ "
         above = "" if np.isinf(bounds[-1]) else f" < {bounds[-1]:g}"
-        what = f"{_records(number)} outside all intervals, {below}{column}{above}"
+        message = f"{_records(number)} outside all intervals, {below}{column}{above}"
         if self.show_values:
             outside = sorted(values.filter(pl.Series(missed)).to_list())
-            what += f": {_examples(outside)}"
+            message += f": {_examples(outside)}"
         hint = "widen the first or last interval, or declare missing values with null_values"
-        return [Problem(what, "", hint)]
+        return [Problem(message, "", hint)]
 
     def numbers(self) -> None:
         """Keys, weights and values that cannot be added up."""

@@ -155,9 +155,9 @@ def open_programme(
             for each, digest in store.manifest["classifications"].items():
                 tree = trees.get(each)
                 if tree is not None and tree.bounds is None and tree_digest(tree) != digest:
-                    what = f"the store was built with another classification {each!r}"
+                    message = f"the store was built with another classification {each!r}"
                     hint = "build it again with this programme: discreet store build"
-                    problems.append(programme.problem(source.place, what, hint))
+                    problems.append(programme.problem(source.place, message, hint))
     signing = None
     with opener.placed("release", "sign"):
         if (file := present(programme, programme.document.release.sign)) is not None:
@@ -183,11 +183,11 @@ def open_programme(
     for name, frame in records.items():
         if frame is not None:
             schemas[name] = frame.collect_schema()
-            made = distant_records(frame)
-            if isinstance(made, KeyedBefore) and programme.sources[name].keys.column is None:
+            distant = distant_records(frame)
+            if isinstance(distant, KeyedBefore) and programme.sources[name].keys.column is None:
                 # Without keys that were made before it was added up.
                 kinds = schemas[name].items()
-                schemas[name] = {column: k for column, k in kinds if column != made.record_key}
+                schemas[name] = {column: k for column, k in kinds if column != distant.record_key}
     problems += check_period_keys(programme, schemas.get(programme.main.name, ()))
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, (parameters or programme.keys).grid)
@@ -390,12 +390,12 @@ def with_found_relations(
             passing = [n for n in own if not where or (programme.tables[n].where or "") == where]
             past = [item for item in earlier if not where or item.about["where"] == where]
             past = [item for item in past if item.is_related(programme, own[0])]
-            told = dict.fromkeys(value for name in passing for value in programme.tells(name))
+            values = dict.fromkeys(value for name in passing for value in programme.tells(name))
             known = records[source].collect_schema().names() if past else ()
-            told |= {v: None for each in past for v in each.values if v in known or v == COUNT}
-            if len(told) > 1:
-                columns = [value for value in told if value != COUNT]
-                counted = COUNT if COUNT in told else None
+            values |= {v: None for each in past for v in each.values if v in known or v == COUNT}
+            if len(values) > 1:
+                columns = [value for value in values if value != COUNT]
+                counted = COUNT if COUNT in values else None
                 relations = column_relations(
                     records[source],
                     columns,

@@ -356,5 +356,5 @@ def _too_large(
 def _raise(problems: Sequence[Problem]) -> None:
     if not problems:
         return
-    what, hint = f"{len(problems)} files are too small for their tables", problems[0].hint
-    raise PublicationError(what, code="too-large", where="formats", hint=hint, problems=problems)
+    message, hint = f"{len(problems)} files are too small for their tables", problems[0].hint
+    raise PublicationError(message, code="too-large", where="formats", hint=hint, problems=problems)

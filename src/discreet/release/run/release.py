@@ -399,16 +399,16 @@ class _Release:
                 waiting[name] = outcome
                 together = self.programme.additive_with(name)
                 if set(together) <= set(waiting):
-                    made = {item: waiting.pop(item) for item in together or (name,)}
+                    tables = {item: waiting.pop(item) for item in together or (name,)}
                     if together:
                         from discreet.protection.rounding import make_additive_linked
 
-                        added = make_additive_linked([outcome.table for outcome in made.values()])
-                        made = {
-                            item: dataclasses.replace(made[item], table=table)
-                            for item, table in zip(made, added, strict=True)
+                        added = make_additive_linked([outcome.table for outcome in tables.values()])
+                        tables = {
+                            item: dataclasses.replace(tables[item], table=table)
+                            for item, table in zip(tables, added, strict=True)
                         }
-                    for each, done in made.items():
+                    for each, done in tables.items():
                         parts = described_decisions(decided[each], joint[each])
                         self._keep(method, done, parts, joint[each], context.printed[each])
                         self.step(each)

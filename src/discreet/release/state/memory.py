@@ -212,22 +212,22 @@ class ReleaseState:
             yield
 
     def _read(self) -> dict[str, Memory]:
-        found: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         for path in sorted(self.folder.glob("*.json")):
             try:
                 memory = json.loads(path.read_text("utf-8"))
             except (ValueError, RecursionError):
                 memory = None  # damaged: the table is made again, unless it was sealed
             if _is_memory(memory):
-                found[path.stem] = memory
+                memories[path.stem] = memory
             elif self.seals is not None:
                 self.accepted.append(Problem("the state was changed", f"{FOLDER}/{path.name}"))
-        others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
+        others = {str(memory["programme"]) for memory in memories.values()} - {self.programme}
         if others:
             message = f"the folder contains the release of another programme ({min(others)})"
             hint = "choose another folder for this one"
             raise PublicationError(message, code="output-folder", where=str(self.out), hint=hint)
-        return found
+        return memories
 
     # -- seals -------------------------------------------------------------------
 
@@ -567,8 +567,8 @@ def remembered_tables(out: Path) -> dict[str, RememberedTable]:
         if not cells.is_file() or file_digest(cells) != memory["cells"]:
             raise refused("the state of this release is damaged", cells)
         table = with_cells(rebuilt(memory["table"]), pl.read_parquet(cells))
-        made = (table, memory["extras"], memory["files"], memory["digest"])
-        tables[table.name] = RememberedTable(*made)
+        facts = (table, memory["extras"], memory["files"], memory["digest"])
+        tables[table.name] = RememberedTable(*facts)
     return tables
 
 
@@ -631,8 +631,8 @@ class EarlierTable:
 def table_statement(programme: Programme, table: str) -> dict[str, Any]:
     """What a release remembers of a table, for those that come later."""
     entry = programme.tables[table]
-    told = programme.tells(table)
-    if not told:
+    values = programme.tells(table)
+    if not values:
         message = f"the method does not declare the content of {table!r}"
         raise PublicationError(message, code="protection", where="protect")
     period = programme.document.period
@@ -640,7 +640,7 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
     return {
         **stated,
         "protect": programme.method(table).name,
-        "tells": list(told),
+        "tells": list(values),
         "where": entry.where or "",
         "weight": entry.weight or "",
         "from": programme.source_of(table).name,

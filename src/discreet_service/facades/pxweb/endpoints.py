@@ -192,12 +192,12 @@ def get_px_metadata(visit: Reader, table: str) -> Response:
     lower = {name.lower(): value for name, value in visit.query_params.items()}
     form = lower.get("outputformat", PX_FORMATS[0]).lower()
     if form not in ("json-stat2", "json-px"):
-        what, hint = "metadata formats: json-stat2, json-px", "outputFormat=json-stat2"
-        raise ServiceError(what, "invalid-selection", "outputFormat", hint)
+        message, hint = "metadata formats: json-stat2, json-px", "outputFormat=json-stat2"
+        raise ServiceError(message, "invalid-selection", "outputFormat", hint)
     saved = opened_query(lower["savedquery"]) if lower.get("savedquery") else None
     if saved is not None and saved["tableId"] != table:
-        what = "the saved query belongs to another table"
-        raise ServiceError(what, "invalid-selection", "savedQuery")
+        message = "the saved query belongs to another table"
+        raise ServiceError(message, "invalid-selection", "savedQuery")
     parameters = visit.query_params.multi_items()
     named = [item for item in parameters if item[0].lower().startswith("codelist")]
     lists = PxQuery.of_parameters(named, language)

@@ -136,11 +136,11 @@ def _read_body(body: Any, found: dict[str, Any], problems: list[Problem]) -> Non
             found["codelists"][name] = named
     placement = body.get("placement") or {}
     for key in ("heading", "stub"):
-        given = placement.get(key) or [] if isinstance(placement, dict) else None
-        if not _is_texts(given):
+        codes = placement.get(key) or [] if isinstance(placement, dict) else None
+        if not _is_texts(codes):
             problems.append(Problem("expected names of variables", f"placement.{key}"))
         else:
-            found[key] = given
+            found[key] = codes
 
 
 def _is_texts(value: Any) -> bool:
@@ -319,16 +319,16 @@ def _means(
     call = _CALL.fullmatch(text)
     if call is not None:
         # The codes that a function means: of the first or last, or between two.
-        name, given = call[1].lower(), split_values(call[2])
+        name, values = call[1].lower(), split_values(call[2])
         if name in ("top", "bottom"):
-            if len(given) not in (1, 2) or not all(_WHOLE.fullmatch(item) for item in given):
-                return wrong(f"{name}({','.join(given)})")
-            number, start = int(given[0]), int(given[1]) if given[1:] else 0
+            if len(values) not in (1, 2) or not all(_WHOLE.fullmatch(item) for item in values):
+                return wrong(f"{name}({','.join(values)})")
+            number, start = int(values[0]), int(values[1]) if values[1:] else 0
             line = order if name == "top" else order[::-1]
             return line[start : start + number]
-        ends = [item[1:-1] if item.startswith("[") else item for item in given]
+        ends = [item[1:-1] if item.startswith("[") else item for item in values]
         if len(ends) != (2 if name == "range" else 1):
-            return wrong(f"{name}({','.join(given)})")
+            return wrong(f"{name}({','.join(values)})")
         for end in ends:
             if end not in codes:
                 return wrong(end)
@@ -360,36 +360,38 @@ def saved_query(body: Any, language: str) -> tuple[str, dict[str, Any]]:
     ('de', True)
     """
     problems: list[Problem] = []
-    given: Mapping[str, Any] = body if isinstance(body, dict) else {}
-    table, spoken = given.get("tableId"), given.get("language") or language
-    params = given.get("outputFormatParams") or []
+    members: Mapping[str, Any] = body if isinstance(body, dict) else {}
+    table, spoken = members.get("tableId"), members.get("language") or language
+    params = members.get("outputFormatParams") or []
     if not isinstance(table, str) or not table:
         problems.append(Problem("expected a table", "tableId"))
     if not isinstance(spoken, str):
         problems.append(Problem("not a language", "language"))
-    if not isinstance(given.get("outputFormat") or "", str):
+    if not isinstance(members.get("outputFormat") or "", str):
         problems.append(Problem("not a format", "outputFormat"))
     if not _is_texts(params):
         problems.append(Problem("expected names of parameters", "outputFormatParams"))
-    problems += [Problem("unknown member", str(item)[:60]) for item in given if item not in _KNOWN]
+    problems += [
+        Problem("unknown member", str(item)[:60]) for item in members if item not in _KNOWN
+    ]
     refuse(problems, "selection", "invalid-selection", _MOST_TOLD)
     query = {
         "tableId": table,
         "language": spoken,
-        "selection": given.get("selection") or {"selection": []},
-        "outputFormat": given.get("outputFormat") or PX_FORMATS[0],
+        "selection": members.get("selection") or {"selection": []},
+        "outputFormat": members.get("outputFormat") or PX_FORMATS[0],
         "outputFormatParams": params,
     }
     try:
         how: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False, "sort_keys": True}
         text = json.dumps(query, separators=(",", ":"), **how).encode()
     except (ValueError, RecursionError):  # half a character, no number, or nested too deeply
-        what = "the query cannot be written as JSON in UTF-8"
-        raise ServiceError(what, "invalid-selection", "selection") from None
+        message = "the query cannot be written as JSON in UTF-8"
+        raise ServiceError(message, "invalid-selection", "selection") from None
     number = base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
     if len(number) > _LONGEST or len(text) > _LARGEST:
-        what, hint = "the query is too long to save", "use * or range(a,b) for many codes"
-        raise ServiceError(what, "invalid-selection", "selection", hint)
+        message, hint = "the query is too long to save", "use * or range(a,b) for many codes"
+        raise ServiceError(message, "invalid-selection", "selection", hint)
     return number, query
 
 
@@ -407,8 +409,8 @@ def opened_query(number: str) -> dict[str, Any]:
         if made != number:
             raise ValueError(number)
     except (ValueError, zlib.error, binascii.Error, RecursionError, ServiceError):
-        what, hint = "saved query not found", "save the query, and use the returned number"
-        raise ServiceError(what, "not-found", "savedqueries", hint) from None
+        message, hint = "saved query not found", "save the query, and use the returned number"
+        raise ServiceError(message, "not-found", "savedqueries", hint) from None
     return query
 
 

@@ -207,8 +207,8 @@ def wanted_columns(
     if query.measures == "none":
         dropped.add("OBS_VALUE")
     elif query.measures not in ("all", "OBS_VALUE"):
-        what, hint = "unknown measure", "known: all, none, OBS_VALUE"
-        raise ServiceError(what, "invalid-query", "measures", hint)
+        message, hint = "unknown measure", "known: all, none, OBS_VALUE"
+        raise ServiceError(message, "invalid-query", "measures", hint)
     return frame.select(name for name in frame.columns if name not in dropped)
 
 

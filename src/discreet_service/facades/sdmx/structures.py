@@ -108,11 +108,11 @@ class SdmxTable:
     @cached_property
     def codelists(self) -> tuple[str, ...]:
         """Identifiers of the code lists of its dimensions."""
-        found: dict[str, None] = {}
+        nones: dict[str, None] = {}
         for at, name in enumerate(self.dimensions):
             own = f"CL_{self.flow}_{identifier(name)}"
-            found[own if own not in found else f"{own}_{at}"] = None
-        return tuple(found)
+            nones[own if own not in nones else f"{own}_{at}"] = None
+        return tuple(nones)
 
     def titles(self, at: int) -> dict[str, str]:
         """The headings of a dimension, by language."""
