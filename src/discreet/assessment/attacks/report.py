@@ -566,7 +566,7 @@ def attack_listings(report: AttackReport, language: str) -> Iterator[AttackListi
             "layer", "cells", "exposure", "exact", "expected", "found", "unchanged"
         )  # fmt: skip
         drawn: dict[str, Any] = {"bars": bars, "full": 1, "identifier": f"layers-{at}"}
-        yield listed(text["by table part"] + several, columns, rows, **drawn)
+        yield listed(text["by subtable"] + several, columns, rows, **drawn)
         order = sorted(worst, key=lambda name: (-worst[name][0], name))
         drawn = {"full": 1, "identifier": f"variables-{at}"}
         yield listed(
