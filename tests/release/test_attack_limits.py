@@ -117,10 +117,10 @@ def test_pages_for_the_office_and_for_everybody(programme: Path, out: Path, lang
     assert CliRunner().invoke(app, line).exit_code == 0
     secret, public = ((folder / f"{name}.html").read_text("utf-8") for name in ("secret", "public"))
     text = attack_page_words(language)
-    for name in ("by table part", "by variable", "growth", "secret"):
+    for name in ("by subtable", "by variable", "growth", "secret"):
         assert text[name] in secret
     assert (folder / "secret.html").stat().st_mode & 0o077 == 0
-    for name in ("exposure", "variance", "found", "by table part", "secret"):
+    for name in ("exposure", "variance", "found", "by subtable", "secret"):
         assert text[name] not in public
     assert text["at most"].split("{")[0] in public
     assert "<script" not in secret + public
