@@ -222,6 +222,8 @@ _DATA_FREE = ("P1", "P2", "P3", "P6")
 _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
 #: Milliseconds by which clocks of processes may differ before everything is read anew.
 _CLOCKS_APART = 5_000
+#: So many verdicts on averaging are kept to look at the effects of policies.
+_KEPT = 10_000
 #: Who asks where it does not matter who does.
 _NOBODY = Principal(name="", kind="local", grants=())
 #: A table that was released; the number that it got.
@@ -355,6 +357,8 @@ class Policies:
         self._lock = threading.Lock()
         # Only of batches; they hold as long as nobody else writes.
         self._counters, self._counted = Counters(), (0, 0)
+        # Tables by digest, limits and number of releases → whether averaging refuses them.
+        self._averaging: dict[tuple[str, str, int], bool] = {}
 
     def check(self, asked: AskedTable, principal: Principal) -> Verdict:
         """What rules say before anything is counted; nothing is charged or noted."""
@@ -419,18 +423,33 @@ class Policies:
         return known.issuperset(digests)
 
     def refusing(
-        self, asked: AskedTable, policy: PolicyDocument, connection: sa.Connection
-    ) -> tuple[str, ...]:
-        """The rules of any policy that refuse a table by what its form and past answers tell.
+        self, asked: AskedTable, policies: Sequence[PolicyDocument], connection: sa.Connection
+    ) -> list[tuple[str, ...]]:
+        """The rules of each policy that refuse a table by what its form and past answers tell.
 
         Whether it was published does not matter; what only records tell is not asked.
         """
-        released = self._read(asked, connection)
-        held = HeldPolicy(document=policy, first=True, overrides={})
-        case = self._case(asked, _NOBODY, connection, held, Counters())
-        names = [name for name in policy.rules if name in _OVERRIDABLE]
-        with released.lock:
-            return tuple(name for name in names if judged(name, case).outcome in REFUSING)
+        released, found = self._read(asked, connection), []
+        for policy in policies:
+            held = HeldPolicy(document=policy, first=True, overrides={})
+            case = self._case(asked, _NOBODY, connection, held, Counters())
+            # Averaging takes longest, and most changes of a policy leave its limits as they are.
+            limits, shapes = policy.exposure.model_dump_json(), len(released.layers.shapes)
+            averaging = asked.digest, limits, shapes
+            with released.lock:
+                if averaging not in self._averaging:
+                    if len(self._averaging) >= _KEPT:
+                        self._averaging.clear()
+                    self._averaging[averaging] = judged("P3", case).outcome in REFUSING
+                refused = {
+                    name: self._averaging[averaging]
+                    if name == "P3"
+                    else judged(name, case).outcome in REFUSING
+                    for name in policy.rules
+                    if name in _OVERRIDABLE
+                }
+            found.append(tuple(name for name in refused if refused[name]))
+        return found
 
     def policy(self, dataset: str, version: str) -> PolicyDocument:
         """The policy in force. CONFIDENTIAL."""

@@ -11,7 +11,7 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -63,7 +63,7 @@ class CanonicalQuery:
     @classmethod
     def of_document(cls, document: dict[str, Any]) -> CanonicalQuery:
         """The query of a document."""
-        return TypeAdapter(cls).validate_python(document)
+        return _adapter().validate_python(document)
 
     def digest(self, key: bytes) -> str:
         """A keyed digest: who asked for what cannot be found by trial."""
@@ -72,6 +72,12 @@ class CanonicalQuery:
     @cached_property
     def _content(self) -> bytes:
         return json.dumps(self.document(), sort_keys=True, ensure_ascii=False).encode()
+
+
+@cache
+def _adapter() -> TypeAdapter[CanonicalQuery]:
+    """What reads documents; it takes longer to make than to use."""
+    return TypeAdapter(CanonicalQuery)
 
 
 @dataclass(frozen=True, kw_only=True)

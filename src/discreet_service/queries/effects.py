@@ -78,8 +78,7 @@ def policy_effect(
             except (ServiceError, LookupError, TypeError):  # of another catalogue, or too long
                 tally.pop(digest)
                 continue
-            refusing = [answers.policies.refusing(plan.asked, policy, connection)
-                        for policy in (now, proposed)]  # fmt: skip
+            refusing = answers.policies.refusing(plan.asked, (now, proposed), connection)
             for at, rules in enumerate(refusing):
                 numbers[at] += tally[digest] * bool(rules)
                 for rule in rules:
