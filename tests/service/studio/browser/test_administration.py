@@ -138,11 +138,13 @@ def test_people_without_a_script(logged_in: LoggedIn, studio: ServedStudio) -> N
 def test_a_policy_that_is_wrong_comes_back_filled_in(logged_in: LoggedIn, check_page: Any) -> None:
     page = logged_in("custodian")
     page.goto(POLICY)
+    page.get_by_role("link", name="Change limits").press("Enter")
+    page.wait_for_url("**/changes")
     before = page.input_value("#policy")
     assert before.startswith("# What may be asked")
     page.fill("#signature", "ed25519 00 00")
     page.fill("#reason", "to see what happens")
-    page.get_by_role("button", name="Propose").click()
+    page.get_by_role("button", name="Propose policy").click()
     page.get_by_role("alert").wait_for()
     assert page.input_value("#policy") == before
     assert page.input_value("#reason") == "to see what happens"
