@@ -27,7 +27,6 @@ def test_a_preset_keeps_its_promises(name: str) -> None:
         first = 3 if never else 1
         rows = range(first, table.n_max + 1)
         assert [shares[row, row] for row in rows] == pytest.approx([0.5] * len(rows))
-    assert PRESETS[name].__doc__
     moments = table.parameters()
     assert max(abs(row["mean"]) for row in moments) < 1e-9 or name.startswith("published")
 

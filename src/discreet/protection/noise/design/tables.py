@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate, pairwise
@@ -407,49 +407,17 @@ _PUBLISHED = (
 )
 
 
-def within_2_half_unchanged() -> PerturbationTable:
-    """Noise of at most 2; every count stays as it is with probability ½."""
-    return design_perturbation(2, 0.75, stay=0.5)
-
-
-def within_5() -> PerturbationTable:
-    """Noise of at most 5, of variance 3: no figure is more than 5 off."""
-    return design_perturbation(5, 3)
-
-
-def never_1_within_5() -> PerturbationTable:
-    """Noise of at most 5, of variance 3; 1 is never published."""
-    return design_perturbation(5, 3, forbidden=(1,))
-
-
-def never_1_or_2_within_5() -> PerturbationTable:
-    """Noise of at most 5, of variance 3; 1 and 2 are never published."""
-    return design_perturbation(5, 3, forbidden=(1, 2))
-
-
-def never_1_or_2_within_4_half_unchanged() -> PerturbationTable:
-    """Noise of at most 4; 1 and 2 are never published; counts from 3 on stay with probability ½."""
-    return design_perturbation(4, 2.25, forbidden=(1, 2), stay=0.5)
-
-
-def published_never_1_or_2_within_4_half_unchanged() -> PerturbationTable:
-    """The same promises, by a matrix published for teaching."""
-    return PerturbationTable.from_cumulative(_PUBLISHED, noise=range(-4, 5))
-
-
-_FUNCTIONS: tuple[Callable[[], PerturbationTable], ...] = (
-    within_2_half_unchanged,
-    within_5,
-    never_1_within_5,
-    never_1_or_2_within_5,
-    never_1_or_2_within_4_half_unchanged,
-    published_never_1_or_2_within_4_half_unchanged,
-)
-
-#: Functions that make the tables, by name.
-PRESETS: dict[str, Callable[[], PerturbationTable]] = {
-    function.__name__.replace("_", "-"): function for function in _FUNCTIONS
-}
+#: What each ready-made table is designed by; one is as it was published for teaching.
+PRESETS: dict[str, dict[str, Any]] = {
+    "within-2-half-unchanged": {"max_noise": 2, "variance": 0.75, "stay": 0.5},
+    "within-5": {"max_noise": 5, "variance": 3},
+    "never-1-within-5": {"max_noise": 5, "variance": 3, "forbidden": (1,)},
+    "never-1-or-2-within-5": {"max_noise": 5, "variance": 3, "forbidden": (1, 2)},
+    "never-1-or-2-within-4-half-unchanged": {
+        "max_noise": 4, "variance": 2.25, "forbidden": (1, 2), "stay": 0.5
+    },
+    "published-never-1-or-2-within-4-half-unchanged": {},
+}  # fmt: skip
 
 
 def preset(name: str) -> PerturbationTable:
@@ -468,5 +436,6 @@ def preset(name: str) -> PerturbationTable:
             code="preset",
             hint="tables: " + "; ".join(PRESETS),
         )
-    table = PRESETS[wanted]()
-    return PerturbationTable(table.content, wanted)
+    if how := PRESETS[wanted]:
+        return design_perturbation(**how, name=wanted)
+    return PerturbationTable.from_cumulative(_PUBLISHED, noise=range(-4, 5), name=wanted)
