@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .protected import ProtectedTable as ProtectedTable
     from .protected import Provenance as Provenance
     from .protected import Withheld as Withheld
+    from .protected import heading as heading
     from .protected import listed_codes as listed_codes
     from .protected import note_of as note_of
     from .protected import single_figure as single_figure

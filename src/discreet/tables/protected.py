@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.errors import Problem, TableError, raise_all
 from discreet.files import texts_of
 from discreet.renderings import rendering
 from discreet.tables.dimension import Dimension, Parts, level_numbers, within
-from discreet.tables.figures import FIGURE, Figure
+from discreet.tables.figures import FIGURE, Figure, by_language, texts_by
 from discreet.tables.table import grid_size, sort_cells
 
 if TYPE_CHECKING:
@@ -199,6 +200,26 @@ class Provenance:
     #: name → keyed digest (programme, perturbation table, data)
     digests: Mapping[str, str] = field(default_factory=dict)
     time: str = ""  # time of release, if the programme states one
+
+
+def heading(
+    method: str,
+    titles: Any = None,
+    universe: Any = None,
+    digests: Any = None,
+    *,
+    key_grid: str = "",
+    own: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Titles, population and provenance of a table that a method makes; checked, digests joined."""
+    named = texts_by(digests, "digests", "every fingerprint needs a name", 'such as {"data": …}')
+    return {
+        "titles": by_language(titles, "titles"),
+        "universe": by_language(universe, "universe"),
+        "provenance": Provenance(
+            version=__version__, method=method, key_grid=key_grid, digests=named | dict(own or {})
+        ),
+    }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from discreet._version import __version__
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import without_values
 from discreet.errors import AdjustmentError, raise_all
@@ -29,11 +28,9 @@ from discreet.tables import (
     CellStatus,
     Figure,
     ProtectedTable,
-    Provenance,
     Table,
-    by_language,
+    heading,
     note_of,
-    texts_by,
 )
 
 #: Name of the method in the provenance of a table.
@@ -122,19 +119,11 @@ class Adjustment:
                     index=table.index,
                     value=units if decimals == 0 else units / 10.0**decimals,
                     status=status.astype(np.int8),
-                    provenance=Provenance(
-                        version=__version__,
-                        method=METHOD,
-                        digests=texts_by(
-                            digests, "digests", "every fingerprint needs a name", 'as {"data": …}'
-                        ),
-                    ),
                     parts=table.parts,
                     notes=(note_of(_PACKAGE, "adjusted"),),
                     figures=figures,
                     name=table.name,
-                    titles=by_language(titles, "titles"),
-                    universe=by_language(universe, "universe"),
+                    **heading(METHOD, titles, universe, digests),
                 )
             )
         return cls(

@@ -12,13 +12,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import (
@@ -31,7 +30,7 @@ from discreet.errors import (
 from discreet.keygrid import KeyGrid
 from discreet.microdata import Filter, filter_failed, parse_filter
 from discreet.protection.noise.intervals import count_deviations
-from discreet.protection.noise.limits import MOST_DECIMALS, MOST_ROUNDED
+from discreet.protection.noise.limits import MOST_ROUNDED, checked_decimals, plain_number
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
     CELL_KEY,
@@ -39,11 +38,9 @@ from discreet.tables import (
     Ingredient,
     Note,
     ProtectedTable,
-    Provenance,
     Table,
-    by_language,
+    heading,
     note_of,
-    texts_by,
     within,
     without_unpublished,
 )
@@ -297,7 +294,10 @@ def protect_counts(
 ) -> ProtectedCounts:
     """What `perturb` does, with the cells it did it to. CONFIDENTIAL but for `.protected`."""
     grid = _check(table, ptable, zeros)
-    below = _threshold(table, suppress_below)
+    below = None if suppress_below is None else plain_number(suppress_below)
+    if suppress_below is not None and (below is None or below < 0):
+        _refuse(table, "suppress-below", "suppress_below must be at least 0")
+    decimals = checked_decimals(decimals, table.name)
     _check_options(table, decimals, round_to, totals)
     whole = _needs_grid(ptable, grid, zeros, below)
     cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
@@ -310,12 +310,10 @@ def protect_counts(
         index=cells.index,
         value=value,
         status=status,
-        provenance=_provenance(table, ptable, grid, digests or {}),
         parts=table.parts,
         notes=(*notes_of(table), *rounding_notes(round_to)),
         name=table.name,
-        titles=by_language(titles, "titles"),
-        universe=by_language(universe, "universe"),
+        **keyed_heading(table, {"perturbation_table": ptable}, titles, universe, digests),
     )
     return ProtectedCounts(protected, cells, value, number, status == CellStatus.suppressed)
 
@@ -328,6 +326,10 @@ def _with_official(
         return cells
     named = official_cells(official, table.dimensions, cells.index, totals, len(cells.count))
     return replace(cells, official=named)
+
+
+def _refuse(table: Table, code: str, what: str, hint: str = "") -> NoReturn:
+    raise PerturbationError(what, code=code, where=table.name, hint=hint)
 
 
 def _check(table: Table, ptable: PerturbationTable, zeros: str) -> KeyGrid:
@@ -346,28 +348,16 @@ def _check(table: Table, ptable: PerturbationTable, zeros: str) -> KeyGrid:
                 ),
             )
     if table.cell_key is None or table.grid is None:
-        raise PerturbationError(
-            "the table has no cell keys",
-            code="no-cell-keys",
-            where=table.name,
-            hint='tabulate with record_key="…", or add cell_key= for cells from other tools',
-        )
+        hint = 'tabulate with record_key="…", or add cell_key= for cells from other tools'
+        _refuse(table, "no-cell-keys", "the table has no cell keys", hint)
     if zeros not in ("keep", "table"):
-        raise PerturbationError('zeros must be "keep" or "table"', code="zeros", where=table.name)
+        _refuse(table, "zeros", 'zeros must be "keep" or "table"')
     if zeros == "table" and not ptable.changes_zeros:
-        raise PerturbationError(
-            "the perturbation table has no noise for zeros",
-            code="zeros",
-            where=table.name,
-            hint='use zeros="keep", or a perturbation table with such a row 0',
-        )
+        hint = 'use zeros="keep", or a perturbation table with such a row 0'
+        _refuse(table, "zeros", "the perturbation table has no noise for zeros", hint)
     if zeros == "table" and table.weight is not None:
-        raise PerturbationError(
-            "zeros of a weighted table cannot be perturbed, because they have no mean weight",
-            code="zeros",
-            where=table.name,
-            hint='use zeros="keep"',
-        )
+        message = "zeros of a weighted table cannot be perturbed, because they have no mean weight"
+        _refuse(table, "zeros", message, 'use zeros="keep"')
     return table.grid
 
 
@@ -384,60 +374,25 @@ def check_found_codes(table: Table, found_codes: str) -> None:
 def keep_found_codes(table: Table, options: dict[str, Any]) -> None:
     """Take the option of found codes away, which no ingredient has."""
     if options.pop("found_codes", "list") != "list":
-        raise PerturbationError(
-            "an ingredient must keep all codes",
-            code="found-codes",
-            where=table.name,
-            hint="use found_codes for the final table only",
-        )
+        hint = "use found_codes for the final table only"
+        _refuse(table, "found-codes", "an ingredient must keep all codes", hint)
 
 
-def _check_options(table: Table, decimals: Any, round_to: Any, totals: Any) -> None:
-    digits = isinstance(decimals, Integral) and not isinstance(decimals, bool)
-    if decimals is not None and not (digits and 0 <= decimals <= MOST_DECIMALS):
-        raise PerturbationError(
-            f"decimals must be a whole number from 0 to {MOST_DECIMALS}, or None",
-            code="decimals",
-            where=table.name,
-        )
+def _check_options(table: Table, decimals: int | None, round_to: Any, totals: Any) -> None:
     whole = isinstance(round_to, Integral) and not isinstance(round_to, bool)
     if not whole or not 1 <= round_to <= MOST_ROUNDED:
-        raise PerturbationError(
-            f"round_to must be a whole number from 1 to {MOST_ROUNDED:,}",
-            code="round-to",
-            where=table.name,
-            hint="round_to=10 rounds to tens",
-        )
+        message = f"round_to must be a whole number from 1 to {MOST_ROUNDED:,}"
+        _refuse(table, "round-to", message, "round_to=10 rounds to tens")
     if round_to > 1 and decimals != 0:
-        raise PerturbationError(
-            "values rounded to multiples have no decimals",
-            code="round-to",
-            where=table.name,
-            hint="remove decimals",
+        _refuse(
+            table, "round-to", "values rounded to multiples have no decimals", "remove decimals"
         )
     texts = isinstance(totals, Mapping) and all(
         isinstance(text, str) for entry in totals.items() for text in entry
     )
     if totals is not None and not texts:
-        raise PerturbationError(
-            "totals must map variables to the codes of their totals",
-            code="totals",
-            where=table.name,
-            hint='such as totals={"age": "Total"}',
-        )
-
-
-def _threshold(table: Table, below: Any) -> float | None:
-    """The threshold as a plain number, whatever kind of number it was."""
-    if below is None:
-        return None
-    plain = not isinstance(below, bool) and isinstance(below, Real)
-    number = float(below) if plain else np.nan
-    if not 0 <= number < np.inf:
-        raise PerturbationError(
-            "suppress_below must be at least 0", code="suppress-below", where=table.name
-        )
-    return number
+        message = "totals must map variables to the codes of their totals"
+        _refuse(table, "totals", message, 'such as totals={"age": "Total"}')
 
 
 def _cells(table: Table, official: object) -> CountCells:
@@ -446,11 +401,7 @@ def _cells(table: Table, official: object) -> CountCells:
     if official is not None and not isinstance(official, str | Filter):
         mask = np.asarray(official)
         if mask.dtype != np.bool_ or mask.shape != (len(table),):
-            raise PerturbationError(
-                f"expected one boolean for each of the {len(table):,} cells",
-                code="official",
-                where=table.name,
-            )
+            _refuse(table, "official", f"expected one boolean for each of the {len(table):,} cells")
     return CountCells(table.index, table.count, table.cell_key, table.weight, mask)
 
 
@@ -467,12 +418,9 @@ def _complete(table: Table, cells: CountCells) -> CountCells:
     grid = CellIndex.of(table.dimensions)
     size = grid.size
     if size > GRID_LIMIT:
-        raise PerturbationError(
-            f"rules for zero cells need the complete grid, which has {size:,} cells here",
-            code="grid-size",
-            where=table.name,
-            hint=f"the limit is {GRID_LIMIT:,}: remove a variable or a level",
-        )
+        message = f"rules for zero cells need the complete grid, which has {size:,} cells here"
+        hint = f"the limit is {GRID_LIMIT:,}: remove a variable or a level"
+        _refuse(table, "grid-size", message, hint)
     flat = grid.numbers(cells.index, len(table))
 
     def spread(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -546,14 +494,11 @@ def _status(
     return status.astype(np.int8)
 
 
-def _provenance(
-    table: Table, ptable: PerturbationTable, grid: KeyGrid, digests: Mapping[str, str]
-) -> Provenance:
-    named = texts_by(digests, "digests", "every fingerprint needs a name", 'such as {"data": …}')
-    key = table.fingerprint()
-    if key is not None:  # a digest keyed by few cells could be found by trial
-        named["perturbation_table"] = ptable.digest(key)
-    return Provenance(version=__version__, method="cell-key", key_grid=str(grid), digests=named)
+def keyed_heading(table: Table, secrets: Mapping[str, Any], *texts: Any) -> dict[str, Any]:
+    """The heading of a table made by cell key, with keyed digests of secret tables."""
+    key = table.fingerprint()  # a digest keyed by few cells could be found by trial
+    own = {} if key is None else {name: secret.digest(key) for name, secret in secrets.items()}
+    return heading("cell-key", *texts, key_grid=str(table.grid), own=own)
 
 
 def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) -> Ingredient:

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import math
 import unicodedata
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import sqrt
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from pydantic import PlainValidator, ValidationError
 from discreet.arrays import FloatArray
 from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
+from discreet.protection.noise.limits import plain_number
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
 from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
 from discreet.protection.noise.settings import (
@@ -127,14 +127,6 @@ class FlexStrength:
 _POSITIVE = "must be above 0"
 _SHARE = "must be a share above 0 and at most 1"
 _POWER = f"must be a whole number from 1 to {HIGHEST_EXPONENT}"
-
-
-def plain_number(value: Any) -> float | None:
-    """The number as a float, whatever kind of number it was; None if it is none."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        return None
-    number = float(value)
-    return number if math.isfinite(number) else None
 
 
 def _checked(strength: Any, wanted: dict[str, str]) -> list[Problem]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain
 from typing import Any, Literal, TypeVar
@@ -18,7 +18,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import DisclosureWarning, PerturbationError, Problem, raise_all
@@ -28,11 +27,18 @@ from discreet.protection.noise.counts import (
     ProtectedCounts,
     check_found_codes,
     keep_found_codes,
+    keyed_heading,
     notes_of,
     protect_counts,
 )
 from discreet.protection.noise.intervals import largest_of_two
-from discreet.protection.noise.limits import CHANCE, MOST_DECIMALS, P_PERCENT
+from discreet.protection.noise.limits import (
+    CHANCE,
+    MOST_DECIMALS,
+    P_PERCENT,
+    checked_decimals,
+    plain_number,
+)
 from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
     cells_of,
@@ -40,7 +46,7 @@ from discreet.protection.noise.magnitude_cells import (
     perturbed,
 )
 from discreet.protection.noise.magnitude_draws import SumDraws, added
-from discreet.protection.noise.magnitude_noise import MagnitudeNoise, plain_number
+from discreet.protection.noise.magnitude_noise import MagnitudeNoise
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
     CellStatus,
@@ -49,11 +55,9 @@ from discreet.tables import (
     GateReport,
     Ingredient,
     ProtectedTable,
-    Provenance,
     Table,
     by_language,
     note_of,
-    texts_by,
     without_unpublished,
 )
 
@@ -309,15 +313,8 @@ Shown = Literal["sum", "mean"]
 _MEAN_DECIMALS = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Texts:
-    """What a figure is called and how it is printed."""
-
-    decimals: int | None = None
-    titles: Mapping[str, str] = field(default_factory=dict)
-    unit: Mapping[str, str] = field(default_factory=dict)
-    universe: Mapping[str, str] = field(default_factory=dict)
-    digests: Mapping[str, str] = field(default_factory=dict)
+#: What a figure is called and how it is printed.
+_TEXTS = ("decimals", "titles", "unit", "universe", "digests")
 
 
 @without_values
@@ -375,11 +372,11 @@ def perturb_magnitudes(
     1215.0
     """
     check_found_codes(table, found_codes)
-    texts = _texts(decimals, titles, unit, universe, digests)
+    texts = {"titles": titles, "unit": unit, "universe": universe, "digests": digests}
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
     sums = magnitude_sums(table, noise, value, SumTreatment(*how, **gate))
     _warn_of_shared_keys(table, noise, value, level=4)
-    protected = _protected(table, noise, value, sums, figure, texts)
+    protected = _protected(table, noise, value, sums, figure, decimals=decimals, **texts)
     return without_unpublished(protected) if found_codes == "hide" else protected
 
 
@@ -399,9 +396,9 @@ def _ingredient(
     table: Table, noise: MagnitudeNoise, value: str, figure: Shown, options: dict[str, Any]
 ) -> Ingredient:
     keep_found_codes(table, options)
-    texts = _texts(**{name: options.pop(name, None) for name in _Texts.__dataclass_fields__})
+    texts = {name: options.pop(name, None) for name in _TEXTS}
     sums = magnitude_sums(table, noise, value, SumTreatment(**options))
-    protected = _protected(table, noise, value, sums, figure, texts)
+    protected = _protected(table, noise, value, sums, figure, **texts)
     _warn_of_shared_keys(table, noise, value, level=4)
     suppressed = sums.suppressed()
     mean = figure == "mean"
@@ -468,7 +465,12 @@ def _protected(
     value: str,
     sums: PerturbedSums,
     figure: Shown,
-    texts: _Texts,
+    *,
+    decimals: Any,
+    titles: Any,
+    unit: Any,
+    universe: Any,
+    digests: Any,
 ) -> ProtectedTable:
     """The table to publish."""
     if figure not in ("sum", "mean"):
@@ -480,28 +482,35 @@ def _protected(
             where=table.name,
             hint="add the perturbation table of the counts: ptable=…",
         )
-    decimals = texts.decimals
-    if decimals is None:
-        decimals = _MEAN_DECIMALS if figure == "mean" else _digits(sums.how.grain)
+    digits = checked_decimals(decimals, "decimals")
+    if digits is None:
+        digits = _MEAN_DECIMALS if figure == "mean" else _digits(sums.how.grain)
+    secrets = {"magnitude_noise": noise, "perturbation_table": sums.how.ptable}
+    secrets = {name: secret for name, secret in secrets.items() if secret is not None}
+    headed = keyed_heading(table, secrets, titles, universe, digests)
     exact = sums.means() if figure == "mean" else sums.sums()
     status = np.full(len(exact), CellStatus.published, dtype=np.int8)
     if figure == "mean":
         status[sums.undefined()] = CellStatus.not_applicable
     status[sums.suppressed()] = CellStatus.suppressed
-    shown = Figure(name=value, kind=figure, titles=texts.titles, unit=texts.unit, decimals=decimals)
+    shown = Figure(
+        name=value,
+        kind=figure,
+        titles=headed["titles"],
+        unit=by_language({"en": unit, "de": unit} if isinstance(unit, str) else unit, "unit"),
+        decimals=digits,
+    )
     return ProtectedTable(
         dimensions=table.dimensions,
         index=sums.index,
-        value=np.asarray(np.round(exact, decimals), dtype=np.float64),
+        value=np.asarray(np.round(exact, digits), dtype=np.float64),
         status=status,
-        provenance=_provenance(table, noise, sums.how.ptable, texts.digests),
         parts=table.parts,
         notes=(*notes_of(table), *((NEAR_CONTRIBUTIONS,) if sums.hidden.any() else ())),
         name=table.name,
-        titles=texts.titles,
-        universe=texts.universe,
-        decimals=decimals,
+        decimals=digits,
         figures=(shown,),
+        **headed,
     )
 
 
@@ -514,46 +523,3 @@ def _digits(grain: float) -> int:
     exponent = Decimal(repr(grain)).normalize().as_tuple().exponent
     assert isinstance(exponent, int)
     return min(max(-exponent, 0), MOST_DECIMALS)
-
-
-def _texts(
-    decimals: Any,
-    titles: Mapping[str, str] | None,
-    unit: str | Mapping[str, str] | None,
-    universe: Mapping[str, str] | None,
-    digests: Mapping[str, str] | None,
-) -> _Texts:
-    number = None if decimals is None else plain_number(decimals)
-    whole = number is not None and number == int(number) and 0 <= number <= MOST_DECIMALS
-    if decimals is not None and not whole:
-        raise PerturbationError(
-            f"decimals must be a whole number from 0 to {MOST_DECIMALS}, or None",
-            code="decimals",
-            where="decimals",
-        )
-    return _Texts(
-        decimals=None if number is None else int(number),
-        titles=by_language(titles, "titles"),
-        unit=by_language({"en": unit, "de": unit} if isinstance(unit, str) else unit, "unit"),
-        universe=by_language(universe, "universe"),
-        digests=texts_by(
-            digests, "digests", "every fingerprint needs a name", 'such as {"data": …}'
-        ),
-    )
-
-
-def _provenance(
-    table: Table,
-    noise: MagnitudeNoise,
-    ptable: PerturbationTable | None,
-    digests: Mapping[str, str],
-) -> Provenance:
-    named = dict(digests)
-    key = table.fingerprint()
-    if key is not None:  # a digest keyed by few cells could be found by trial
-        named["magnitude_noise"] = noise.digest(key)
-        if ptable is not None:
-            named["perturbation_table"] = ptable.digest(key)
-    return Provenance(
-        version=__version__, method="cell-key", key_grid=str(table.grid), digests=named
-    )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet._version import __version__
 from discreet.arrays import BoolArray, FloatArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import PerturbationError, Problem, raise_all
@@ -29,11 +28,10 @@ from discreet.tables import (
     GateReport,
     Ingredient,
     ProtectedTable,
-    Provenance,
     Table,
     by_language,
+    heading,
     note_of,
-    texts_by,
 )
 from discreet.tabulation import tabulate
 
@@ -139,20 +137,12 @@ def noisy_sums(
         index=table.index,
         value=shown,
         status=np.full(len(shown), CellStatus.published, dtype=np.int8),
-        provenance=Provenance(
-            version=__version__,
-            method="noise by unit",
-            digests=texts_by(
-                digests, "digests", "every fingerprint needs a name", 'as {"data": …}'
-            ),
-        ),
         parts=table.parts,
         notes=(UNIT_NOISE,),
         name=table.name,
-        titles=by_language(titles, "titles"),
-        universe=by_language(universe, "universe"),
         decimals=decimals,
         figures=(figure,),
+        **heading("noise by unit", titles, universe, digests),
     )
 
 

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet._version import __version__
 from discreet.arrays import IntArray
 from discreet.confidential import without_values
 from discreet.errors import CountRoundingError, DisclosureWarning, DiscreetWarning
@@ -34,11 +33,9 @@ from discreet.tables import (
     Ingredient,
     Note,
     ProtectedTable,
-    Provenance,
     Table,
-    by_language,
+    heading,
     note_of,
-    texts_by,
     without_unpublished,
 )
 
@@ -122,15 +119,16 @@ def round_linked(
 
 
 def rounded_table(
-    table: Table,
-    value: IntArray,
-    rounding: Rounding,
-    *,
-    titles: Mapping[str, str] | None = None,
-    universe: Mapping[str, str] | None = None,
-    digests: Mapping[str, str] | None = None,
+    table: Table, value: IntArray, rounding: Rounding, **texts: Any
 ) -> ProtectedTable:
-    """Rounded figures as a table; zeros and what was rounded to 0 are one and the same."""
+    """Rounded figures as a table; zeros and what was rounded to 0 are one and the same.
+
+    Args:
+        table: The true table.
+        value: Its rounded figures.
+        rounding: How they were rounded.
+        texts: `titles`, `universe` and `digests`, as for `round_counts`.
+    """
     status = np.where(value == 0, CellStatus.zero_or_changed_to_zero, CellStatus.published)
     keyed = rounding.method == "keyed" and table.grid is not None
     return ProtectedTable(
@@ -138,19 +136,12 @@ def rounded_table(
         index=table.index,
         value=value,
         status=status.astype(np.int8),
-        provenance=Provenance(
-            version=__version__,
-            method=f"{rounding.method} rounding",
-            key_grid=str(table.grid) if keyed else "",
-            digests=texts_by(
-                digests, "digests", "every fingerprint needs a name", 'as {"data": …}'
-            ),
-        ),
         parts=table.parts,
         notes=notes_of(rounding, table),
         name=table.name,
-        titles=by_language(titles, "titles"),
-        universe=by_language(universe, "universe"),
+        **heading(
+            f"{rounding.method} rounding", **texts, key_grid=str(table.grid) if keyed else ""
+        ),
     )
 
 
