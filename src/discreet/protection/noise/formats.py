@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from discreet.arrays import IntArray, starts
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.intervals import DECIMAL_SCALE, Beyond, Intervals, decimal_text
+from discreet.protection.noise.magnitude_parts import MagnitudePart, check_closed, interval_text
 from discreet.protection.noise.sources import (
     JSON_NAME,
     JSON_VERSION,
@@ -161,7 +161,6 @@ def as_text(content: Intervals, kind: Format, *, name: str, version: str) -> str
         return write_ons(content)
     if kind == "json":
         return _json(content, name, version)
-    closed = "right" if kind == "argus" else "left"
     if content.beyond != "last":
         raise PerturbationError(
             f"{kind!r} cannot store the repeated block for counts beyond the table",
@@ -174,37 +173,11 @@ def as_text(content: Intervals, kind: Format, *, name: str, version: str) -> str
             code="perturbation-format",
             hint='use format="ons" or format="json"',
         )
-    if content.closed != closed:
-        raise PerturbationError(
-            f"intervals of the table and of {kind!r} are closed on different sides",
-            code="perturbation-format",
-            hint=f'convert first: table.with_closed("{closed}"), or use format="json"',
-        )
+    check_closed(content, kind, ', or use format="json"')
     if kind == "cumulative":
         return _cumulative(content)
-    lines = _argus(content) if kind == "argus" else _intervals(content)
-    return "\n".join([*lines, ""])
-
-
-def _intervals(content: Intervals) -> Iterator[str]:
-    yield '"i","j","p","v","p_int_lb","p_int_ub","type"'
-    for count, upper, noise in content.rows():
-        below = 0
-        for bound, value in zip(upper, noise, strict=True):
-            cells = (count, count + value, decimal_text(bound - below), value)
-            bounds = (decimal_text(below), decimal_text(bound), "all")
-            yield ",".join(f'"{cell}"' for cell in (*cells, *bounds))
-            below = bound
-
-
-def _argus(content: Intervals) -> Iterator[str]:
-    yield "i;j;p;v;p_int_ub"
-    for count, upper, noise in content.rows():
-        below = 0
-        for bound, value in zip(upper, noise, strict=True):
-            share = decimal_text(bound - below)
-            yield f"{count};{count + value};{share};{value};{decimal_text(bound)}"
-            below = bound
+    part = MagnitudePart("all", tuple(range(content.n_max + 1)), 1, content)
+    return interval_text([part], kind, typed=False)
 
 
 def _cumulative(content: Intervals) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, cast, get_args
@@ -29,8 +29,9 @@ from discreet.protection.noise.sources import (
     NEAR,
     PerturbationFile,
     bound_problems,
-    exact,
     raise_problems,
+    stated_interval,
+    stated_lines,
 )
 
 #: What a part is for.
@@ -76,23 +77,23 @@ def raise_magnitude(name: str, problems: Sequence[Problem]) -> None:
 def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart]:
     """Read and check the parts of a file."""
     hint = "read tables for counts with PerturbationTable"
-    places = source.places(("i", "v", "upper", "type"), hint)
-    kind = form or ("intervals" if "lower" in places else "argus")
+    kind = form or ("argus" if source.place("lower") is None else "intervals")
     closed: Closed = "right" if kind == "argus" else "left"
     problems: list[Problem] = []
     lines: dict[str, list[StatedInterval]] = {}
-    for number, cells in source.rows():
-        if len(cells) != len(source.header):
-            problems.append(Problem("the line has another number of columns", f"line {number}"))
-            continue
-        stated = {name: cells[at] for name, at in places.items()}
-        part_kind = _READ.get(stated.pop("type").lower())
-        line = _line(number, stated)
-        if part_kind is None or line is None:
+    needed = ("i", "v", "upper", "type")
+    for number, stated_kind, numbers in stated_lines(source, needed, hint, problems):
+        part_kind, size_class = _READ.get(stated_kind), numbers["i"]
+        lacking = None in numbers.values() or size_class is None or size_class.denominator != 1
+        if part_kind is None or lacking:
             message = "the type is unknown" if part_kind is None else "a column lacks numbers"
             problems.append(Problem(message, f"line {number}"))
             continue
-        lines.setdefault(part_kind, []).append(line)
+        line = stated_interval(number, numbers)
+        # Noise of a third, say, is written with so many digits; the fraction is meant.
+        near = Fraction(line.noise).limit_denominator(_FINEST)
+        meant = near if abs(near - line.noise) <= NEAR else line.noise
+        lines.setdefault(part_kind, []).append(replace(line, noise=meant))
     if not lines and not problems:
         problems.append(Problem("no rows", source.name))
     parts = [
@@ -100,20 +101,6 @@ def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart
     ]
     raise_magnitude(source.name, problems)
     return [part for part in parts if part is not None]
-
-
-def _line(number: int, stated: dict[str, str]) -> StatedInterval | None:
-    numbers = {name: exact(text) for name, text in stated.items()}
-    size_class, noise, upper = numbers["i"], numbers["v"], numbers["upper"]
-    if None in numbers.values() or size_class is None or noise is None or upper is None:
-        return None
-    if size_class.denominator != 1:
-        return None
-    # Noise of a third, say, is written with so many digits; the fraction is meant.
-    near = noise.limit_denominator(_FINEST)
-    noise = near if abs(near - noise) <= NEAR else noise
-    others = (numbers.get(name) for name in ("lower", "p", "j"))
-    return StatedInterval(f"line {number}", int(size_class), noise, upper, *others)
 
 
 def _part(
@@ -165,48 +152,49 @@ def _row_problems(row: Sequence[StatedInterval]) -> Iterator[Problem]:
         yield Problem(message, row[-1].line)
 
 
-def as_text(parts: Sequence[MagnitudePart], form: str) -> str:
-    """The parts as text."""
+def check_closed(content: Intervals, form: str, other: str = "") -> None:
+    """Raise unless intervals are closed on the side that a format says."""
     closed = "right" if form == "argus" else "left"
-    if parts[0].content.closed != closed:
+    if content.closed != closed:
         raise PerturbationError(
             f"intervals of the table and of {form!r} are closed on different sides",
             code="perturbation-format",
-            hint=f'convert first: table.with_closed("{closed}")',
+            hint=f'convert first: table.with_closed("{closed}"){other}',
         )
+
+
+def as_text(parts: Sequence[MagnitudePart], form: str) -> str:
+    """The parts as text."""
+    check_closed(parts[0].content, form)
     if form == "argus" and len(parts) > 1 and any(part.kind == "small" for part in parts):
         raise PerturbationError(
             "τ-ARGUS needs a separate file for small cells",
             code="perturbation-format",
             hint='write them separately: table.part("small").write(…)',
         )
-    lines = _argus(parts) if form == "argus" else _intervals(parts)
+    return interval_text(parts, form, typed=True)
+
+
+def interval_text(parts: Sequence[MagnitudePart], form: str, *, typed: bool) -> str:
+    """A list of intervals: class, target, probability, noise, bounds and type of each."""
+    argus = form == "argus"
+    lines = [
+        ("i;j;p;v;p_int_ub;type" if typed else "i;j;p;v;p_int_ub")
+        if argus
+        else '"i","j","p","v","p_int_lb","p_int_ub","type"'
+    ]
+    for part in parts:
+        kind = "all" if argus and part.kind == "small" else _WRITTEN.get(part.kind, part.kind)
+        for size_class, (_, upper, noise) in zip(part.classes, part.content.rows(), strict=True):
+            for (below, bound), steps in zip(pairwise([0, *upper]), noise, strict=True):
+                value = Fraction(steps, part.step)
+                share, low, high = map(decimal_text, (bound - below, below, bound))
+                cells = (str(size_class), _decimal(size_class + value), share, _decimal(value))
+                if argus:
+                    lines.append(";".join((*cells, high, *([kind] if typed else []))))
+                else:
+                    lines.append(",".join(f'"{cell}"' for cell in (*cells, low, high, kind)))
     return "\n".join([*lines, ""])
-
-
-def _values(part: MagnitudePart) -> Iterator[tuple[int, str, str, str, str, str]]:
-    """Class, target, probability, noise, lower and upper bound of each interval."""
-    for size_class, (_, upper, noise) in zip(part.classes, part.content.rows(), strict=True):
-        for (below, bound), steps in zip(pairwise([0, *upper]), noise, strict=True):
-            value = Fraction(steps, part.step)
-            shown = (_decimal(size_class + value), decimal_text(bound - below), _decimal(value))
-            yield (size_class, *shown, decimal_text(below), decimal_text(bound))
-
-
-def _intervals(parts: Sequence[MagnitudePart]) -> Iterator[str]:
-    yield '"i","j","p","v","p_int_lb","p_int_ub","type"'
-    for part in parts:
-        for cells in _values(part):
-            row = (*cells, _WRITTEN.get(part.kind, part.kind))
-            yield ",".join(f'"{cell}"' for cell in row)
-
-
-def _argus(parts: Sequence[MagnitudePart]) -> Iterator[str]:
-    yield "i;j;p;v;p_int_ub;type"
-    for part in parts:
-        kind = "all" if part.kind == "small" else part.kind
-        for size_class, target, share, value, _, upper in _values(part):
-            yield f"{size_class};{target};{share};{value};{upper};{kind}"
 
 
 def _decimal(value: Fraction) -> str:

@@ -23,9 +23,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
@@ -390,49 +391,45 @@ def exact(text: str) -> Fraction | None:
     return Fraction(number)
 
 
+def stated_lines(
+    source: PerturbationFile, needed: Sequence[str], hint: str, problems: list[Problem]
+) -> Iterator[tuple[int, str, dict[str, Fraction | None]]]:
+    """The lines of a list of intervals: their number, type and exact numbers by column."""
+    places = source.places(needed, hint)
+    for number, cells in source.rows():
+        if len(cells) != len(source.header):
+            problems.append(Problem("the line has another number of columns", f"line {number}"))
+            continue
+        stated = {name: cells[at] for name, at in places.items()}
+        kind = stated.pop("type", "all").lower()
+        yield number, kind, {name: exact(text) for name, text in stated.items()}
+
+
+def stated_interval(number: int, numbers: Mapping[str, Any]) -> StatedInterval:
+    """The interval of a line whose numbers are all there."""
+    columns = (numbers.get(name) for name in ("v", "upper", "lower", "p", "j"))
+    return StatedInterval(f"line {number}", int(numbers["i"]), *columns)
+
+
 def read_intervals(source: PerturbationFile, *, closed: Closed, zeros: bool = False) -> Intervals:
     """Read a list of intervals: one line per count and noise, with upper bounds."""
     hint = "columns: " + ", ".join(source.header[:10])
-    places = source.places(("i", "v", "upper"), hint=hint)
-    entries, problems = [], []
-    fractions = 0
-    other_types = set()
-    for number, cells in source.rows():
-        line = f"line {number}"
-        if len(cells) != len(source.header):
-            problems.append(Problem("the line has another number of columns", line))
+    entries, problems = [], list[Problem]()
+    fractions = other_types = 0
+    for line, kind, numbers in stated_lines(source, ("i", "v", "upper"), hint, problems):
+        other_types += kind != "all"
+        lacking = [name for name, value in numbers.items() if value is None]
+        problems += [Problem(f"column {name!r} lacks numbers", f"line {line}") for name in lacking]
+        if lacking:
             continue
-        stated = {name: cells[at] for name, at in places.items()}
-        if stated.pop("type", "all").lower() != "all":
-            other_types.add(number)
-        numbers = {name: exact(text) for name, text in stated.items()}
-        bad = [name for name, value in numbers.items() if value is None]
-        problems += [Problem(f"column {name!r} lacks numbers", line) for name in bad]
-        if bad:
-            continue
-        fractions += any(numbers[name].denominator != 1 for name in ("i", "v"))  # type: ignore[union-attr]
-        entries.append(_entry(line, numbers))
+        entry = stated_interval(line, numbers)
+        fractions += numbers["i"] != entry.count or Fraction(entry.noise).denominator != 1
+        entries.append(entry)
     if other_types:
-        raise magnitude_error(source.name, f"{len(other_types)} lines are of a type other than all")
+        raise magnitude_error(source.name, f"{other_types} lines are of a type other than all")
     if fractions:
         raise magnitude_error(source.name, f"{fractions} lines have noise in fractions")
     return check_entries(entries, name=source.name, closed=closed, zeros=zeros, problems=problems)
-
-
-def _entry(line: str, numbers: dict[str, Fraction | None]) -> StatedInterval:
-    count, noise, upper = numbers["i"], numbers["v"], numbers["upper"]
-    assert count is not None
-    assert noise is not None
-    assert upper is not None
-    return StatedInterval(
-        line=line,
-        count=int(count),
-        noise=int(noise),
-        upper=upper,
-        lower=numbers.get("lower"),
-        share=numbers.get("p"),
-        target=numbers.get("j"),
-    )
 
 
 def read_cumulative(source: PerturbationFile, *, zeros: bool = False) -> Intervals:
@@ -465,6 +462,41 @@ def _integer(text: str) -> int | None:
     return int(number) if number is not None and number.denominator == 1 else None
 
 
+class _JsonRow(BaseModel):
+    """A row of a stored table."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    upper: Annotated[list[int], Field(min_length=1)]
+    noise: list[int]
+
+    @model_validator(mode="after")
+    def _in_pairs(self) -> _JsonRow:
+        if len(self.upper) != len(self.noise):
+            raise ValueError("bounds and noise differ in number")
+        return self
+
+
+class _JsonBlock(BaseModel):
+    """The rows that counts beyond a stored table use again and again."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    start: int
+    length: int
+
+
+class _JsonTable(BaseModel):
+    """A stored table: all its fields."""
+
+    model_config = ConfigDict(strict=True)
+    scale: Annotated[int, Field(ge=2, le=KeyGrid().size)]
+    closed: Closed
+    beyond: Literal["last"] | _JsonBlock
+    zeros: bool
+    name: str
+    version: str
+    rows: list[_JsonRow]
+
+
 def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
     """Read this package's own format: the intervals, the table's name and version."""
     data: Any = source.json()
@@ -476,65 +508,29 @@ def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
             "the file was written by another version of the format",
             f"this package reads version {JSON_VERSION}",
         )
-    _check_fields(data, source.name)
-    beyond = data["beyond"]
+    try:
+        table = _JsonTable.model_validate(data)
+    except ValidationError as error:
+        fields = dict.fromkeys(flaw["loc"][0] for flaw in error.errors())
+        wrong = [Problem(f"{field!r} is missing or has the wrong form", source.name)
+                 for field in fields]  # fmt: skip
+        raise_all(PerturbationError, wrong, code="perturbation-file", where=source.name)
+        raise
+    beyond = table.beyond
     content = check_entries(
-        _json_entries(data["rows"]),
+        [
+            StatedInterval(f"row {count}", count, value, bound)
+            for count, row in enumerate(table.rows)
+            for bound, value in zip(row.upper, row.noise, strict=True)
+        ],
         name=source.name,
-        closed=data["closed"],
-        scale=data["scale"],
-        one=data["scale"],
-        beyond="last" if beyond == "last" else (beyond["start"], beyond["length"]),
-        zeros=data["zeros"],
+        closed=table.closed,
+        scale=table.scale,
+        one=table.scale,
+        beyond="last" if beyond == "last" else (beyond.start, beyond.length),
+        zeros=table.zeros,
     )
-    return content, data["name"], data["version"]
-
-
-def _check_fields(data: dict[str, Any], name: str) -> None:
-    """Raise unless all fields are there and of the expected form."""
-    scale, rows = data.get("scale"), data.get("rows")
-    sound = {
-        "scale": _is_int(scale) and 2 <= data["scale"] <= KeyGrid().size,
-        "closed": data.get("closed") in ("left", "right"),
-        "beyond": _is_beyond(data.get("beyond")),
-        "zeros": isinstance(data.get("zeros"), bool),
-        "name": isinstance(data.get("name"), str),
-        "version": isinstance(data.get("version"), str),
-        "rows": isinstance(rows, list) and all(_is_row(row) for row in rows),
-    }
-    problems = [
-        Problem(f"{field!r} is missing or has the wrong form", name)
-        for field, good in sound.items()
-        if not good
-    ]
-    raise_all(PerturbationError, problems, code="perturbation-file", where=name)
-
-
-def _json_entries(rows: Any) -> list[StatedInterval]:
-    return [
-        StatedInterval(f"row {count}", count, value, bound)
-        for count, row in enumerate(rows)
-        for bound, value in zip(row["upper"], row["noise"], strict=True)
-    ]
-
-
-def _is_beyond(value: object) -> bool:
-    if isinstance(value, dict) and set(value) == {"start", "length"}:
-        return all(map(_is_int, value.values()))
-    return value == "last"
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_row(row: object) -> bool:
-    if not isinstance(row, dict) or set(row) != {"upper", "noise"}:
-        return False
-    parts: Sequence[object] = (row["upper"], row["noise"])
-    if not all(isinstance(part, list) and all(map(_is_int, part)) for part in parts):
-        return False
-    return len(row["upper"]) == len(row["noise"]) > 0
+    return content, table.name, table.version
 
 
 def cumulative_intervals(
