@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from .magnitude_noise import FlexStrength as FlexStrength
     from .magnitude_noise import MagnitudeNoise as MagnitudeNoise
     from .magnitude_noise import SimpleStrength as SimpleStrength
-    from .magnitude_parts import MagnitudePart as MagnitudePart
-    from .magnitude_parts import check_kind as check_kind
+    from .magnitude_table import MagnitudePart as MagnitudePart
     from .magnitude_table import MagnitudePerturbationTable as MagnitudePerturbationTable
+    from .magnitude_table import check_kind as check_kind
     from .magnitudes import contributors as contributors
     from .magnitudes import magnitude_ingredient as magnitude_ingredient
     from .magnitudes import mean_ingredient as mean_ingredient

@@ -25,7 +25,7 @@ from discreet.rules import CellLookup
 from discreet.tables import GateReport
 
 if TYPE_CHECKING:
-    from discreet.protection.noise.magnitude_draws import SumDraws
+    from discreet.protection.noise.magnitude_cells import SumDraws
     from discreet.tables import Contributions, Table
 
 _STEPS = 256

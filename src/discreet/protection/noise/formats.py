@@ -17,7 +17,7 @@ import numpy as np
 from discreet.arrays import IntArray, starts
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.intervals import DECIMAL_SCALE, Beyond, Intervals, decimal_text
-from discreet.protection.noise.magnitude_parts import MagnitudePart, check_closed, interval_text
+from discreet.protection.noise.magnitude_table import MagnitudePart, check_closed, interval_text
 from discreet.protection.noise.sources import (
     JSON_NAME,
     JSON_VERSION,

@@ -25,8 +25,11 @@ from discreet.arrays import FloatArray
 from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.limits import plain_number
-from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
-from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
+from discreet.protection.noise.magnitude_table import (
+    Kind,
+    MagnitudePart,
+    MagnitudePerturbationTable,
+)
 from discreet.protection.noise.settings import (
     FLEX,
     MagnitudeNoiseSettings,

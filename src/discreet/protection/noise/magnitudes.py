@@ -41,11 +41,12 @@ from discreet.protection.noise.limits import (
 )
 from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
+    SumDraws,
+    added,
     cells_of,
     magnitude_deviations,
     perturbed,
 )
-from discreet.protection.noise.magnitude_draws import SumDraws, added
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (

@@ -37,8 +37,12 @@ from discreet.protection.noise.design.parameters import (
 )
 from discreet.protection.noise.design.rows import ClashError, RowSolution, solve_row
 from discreet.protection.noise.intervals import DECIMAL_SCALE, grid_bounds, pack
-from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart, check_kind
-from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
+from discreet.protection.noise.magnitude_table import (
+    Kind,
+    MagnitudePart,
+    MagnitudePerturbationTable,
+    check_kind,
+)
 from discreet.protection.noise.table import PerturbationTable
 
 
