@@ -407,7 +407,7 @@ def stated_lines(
 
 def stated_interval(number: int, numbers: Mapping[str, Any]) -> StatedInterval:
     """The interval of a line whose numbers are all there."""
-    columns = (numbers.get(name) for name in ("v", "upper", "lower", "p", "j"))
+    columns: list[Any] = [numbers.get(name) for name in ("v", "upper", "lower", "p", "j")]
     return StatedInterval(f"line {number}", int(numbers["i"]), *columns)
 
 

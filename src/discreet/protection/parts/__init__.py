@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .decisions import PartDecisions as PartDecisions
     from .decisions import described_decisions as described_decisions
     from .decisions import joint_decisions as joint_decisions
+    from .decisions import note as note
     from .decisions import release_shares as release_shares
     from .decisions import suppress_parts as suppress_parts
     from .levels import Level as Level
@@ -33,6 +34,5 @@ if TYPE_CHECKING:
     from .tuned_thresholds import PartTuning as PartTuning
     from .tuned_thresholds import Reading as Reading
     from .tuned_thresholds import tune_parts as tune_parts
-    from .words import note as note
 
 lazy_face(__name__)

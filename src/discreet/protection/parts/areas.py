@@ -80,10 +80,9 @@ def level_of(dimension: Dimension, level: str | int) -> Level:
     known: dict[str, Level] = {}
     listed = []
     for item in sorted(levels_of(dimension).values(), key=lambda one: (one.tree, one.depth)):
-        names = dimension.classifications[item.tree].level_names
         if item.depth == 0:
             continue
-        name = names[item.depth - 1] if item.depth <= len(names) else ""
+        name = item.name(dimension)
         listed.append(f"{name} ({item.depth})" if name else str(item.depth))
         for called in filter(None, (name, str(item.depth))):
             known.setdefault(called, item)
@@ -326,9 +325,10 @@ def area_shares(
     every = 1
     for place, other in enumerate(dimensions):
         every *= 1 if place == at else len(levels_of(other))
-    state = [
-        _state(withheld, areas, dimension, numbers, area, every) for area in range(len(numbers))
-    ]
+    state = []  # 0: all parts of an area are shown, 1: some are, 2: none is
+    for code, number in zip(dimension.codes, numbers.tolist(), strict=True):
+        hidden = withheld.get(number, set()) | areas.hidden.get(code, _NOTHING)
+        state.append(0 if not hidden else 2 if len(hidden) >= every else 1)
     shares = []
     for level in sorted(levels_of(dimension).values(), key=lambda one: (one.tree, one.depth)):
         if level.depth:
@@ -336,25 +336,8 @@ def area_shares(
     return tuple(shares)
 
 
-def _state(
-    withheld: Mapping[int, set[PartKey]],
-    areas: AreaParts,
-    dimension: Dimension,
-    numbers: Any,
-    area: int,
-    every: int,
-) -> int:
-    """0: all parts of an area are shown, 1: some are, 2: none is."""
-    hidden = withheld.get(int(numbers[area]), set()) | areas.hidden.get(
-        dimension.codes[area], _NOTHING
-    )
-    return 0 if not hidden else 2 if len(hidden) >= every else 1
-
-
 def _level_shares(dimension: Dimension, level: Level, state: Sequence[int]) -> Iterator[AreaShare]:
     tree = dimension.classifications[level.tree]
-    named = level.depth <= len(tree.level_names)
-    name = tree.level_names[level.depth - 1] if named else ""
     own = [
         area
         for area in np.flatnonzero(level.members).tolist()
@@ -367,7 +350,7 @@ def _level_shares(dimension: Dimension, level: Level, state: Sequence[int]) -> I
     for within, members in groups.items():
         states = [state[area] for area in members]
         yield AreaShare(
-            level=name or str(level.depth),
+            level=level.name(dimension) or str(level.depth),
             within=within,
             areas=len(states),
             complete=states.count(0),

@@ -19,7 +19,7 @@ import numpy as np
 from discreet.arrays import CellIndex
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
-from discreet.protection.parts import words
+from discreet.files import texts_of
 from discreet.protection.parts.areas import AreaParts, joint_areas, without_areas
 from discreet.protection.parts.levels import (
     LANGUAGES,
@@ -41,6 +41,12 @@ from discreet.tables import (
 PartAction = Literal["released", "suppressed", "follows"]
 PartOutcome = Literal["complete", "thinned", "blocked"]
 
+
+def _words(section: str, language: str) -> Mapping[str, str]:
+    """The words of decisions; no true value and no threshold stands in them."""
+    return texts_of("discreet.protection.parts", section, language)
+
+
 #: The form of `to_dict`, for readers of stored logs.
 FORM = 1
 
@@ -57,7 +63,7 @@ class PartReason:
 
     def text(self, language: str = "en") -> str:
         """The reason in words."""
-        return words.reason(self.code, self.of, language)
+        return _words("of", language)[self.of].format(_words("reasons", language)[self.code])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +88,8 @@ class PartDecision:
     def text(self, language: str = "en") -> str:
         """The decision in words."""
         reasons = "; ".join(reason.text(language) for reason in self.reasons)
-        return words.decision(self.name(language), self.action, reasons, language)
+        sentence = _words("actions", language)[self.action]
+        return sentence.format(part=self.name(language), reasons=reasons)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,14 +102,13 @@ class PartSuggestion:
 
     def text(self, language: str = "en") -> str:
         """The suggestion in words."""
-        return words.suggestion(
-            [
-                (level.names[language], level.total)
-                for level in self.levels
-                if level.variable in self.changed
-            ],
-            language,
-        )
+        text = _words("phrases", language)
+        texts = [
+            text["drop" if level.total else "coarsen"].format(level.names[language])
+            for level in self.levels
+            if level.variable in self.changed
+        ]
+        return text["suggest"].format(text["and"].join(texts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,11 +158,13 @@ class PartDecisions:
                 where="language",
                 hint="use en or de",
             )
-        lines = [words.headline(self.table, self.outcome, self.universe, language)]
+        sentence = _words("outcomes", language)[self.outcome].format(table=self.table)
+        lines = [sentence + _words("universes", language)[self.universe]]
         lines += [f"{at}. {decision.text(language)}" for at, decision in enumerate(self.parts, 1)]
         lines += [suggestion.text(language) for suggestion in self.suggestions]
         if self.areas is not None:
-            lines.append(words.areas_hidden(len(self.areas.hidden), language))
+            text = _words("phrases", language)["areas hidden"]
+            lines.append(text.format(len(self.areas.hidden)))
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,13 +175,26 @@ class PartDecisions:
             "variables": list(self.variables),
             "outcome": self.outcome,
             "universe": self.universe,
-            "parts": [_decision_as_dict(at, decision) for at, decision in enumerate(self.parts, 1)],
+            "parts": [
+                {
+                    "step": step,
+                    "part": list(decision.part),
+                    "levels": [level.to_dict() for level in decision.levels],
+                    "action": decision.action,
+                    "reasons": [
+                        {"code": reason.code, "of": reason.of, "text": _in_words(reason)}
+                        for reason in decision.reasons
+                    ],
+                    "text": _in_words(decision),
+                }
+                for step, decision in enumerate(self.parts, 1)
+            ],
             "suggestions": [
                 {
                     "part": [level.number for level in suggestion.levels],
                     "levels": [level.to_dict() for level in suggestion.levels],
                     "changed": list(suggestion.changed),
-                    "text": {language: suggestion.text(language) for language in LANGUAGES},
+                    "text": _in_words(suggestion),
                 }
                 for suggestion in self.suggestions
             ],
@@ -198,7 +219,16 @@ class PartDecisions:
             return cls(
                 table=data["table"],
                 variables=tuple(data["variables"]),
-                parts=tuple(_decision(item) for item in data["parts"]),
+                parts=tuple(
+                    PartDecision(
+                        levels=_levels(item),
+                        action=item["action"],
+                        reasons=tuple(
+                            PartReason(one["code"], one["of"]) for one in item["reasons"]
+                        ),
+                    )
+                    for item in data["parts"]
+                ),
                 universe=data["universe"],
                 suggestions=tuple(
                     PartSuggestion(levels=_levels(item), changed=tuple(item["changed"]))
@@ -218,34 +248,12 @@ class PartDecisions:
         return f"<PartDecisions {self.table}: {self.outcome}, {len(self.parts)} parts>"
 
 
-def _decision_as_dict(step: int, decision: PartDecision) -> dict[str, Any]:
-    return {
-        "step": step,
-        "part": list(decision.part),
-        "levels": [level.to_dict() for level in decision.levels],
-        "action": decision.action,
-        "reasons": [
-            {
-                "code": reason.code,
-                "of": reason.of,
-                "text": {language: reason.text(language) for language in LANGUAGES},
-            }
-            for reason in decision.reasons
-        ],
-        "text": {language: decision.text(language) for language in LANGUAGES},
-    }
+def _in_words(item: PartReason | PartDecision | PartSuggestion) -> dict[str, str]:
+    return {language: item.text(language) for language in LANGUAGES}
 
 
 def _levels(data: Mapping[str, Any]) -> tuple[PartLevel, ...]:
     return tuple(PartLevel.from_dict(level) for level in data["levels"])
-
-
-def _decision(data: Mapping[str, Any]) -> PartDecision:
-    return PartDecision(
-        levels=_levels(data),
-        action=data["action"],
-        reasons=tuple(PartReason(item["code"], item["of"]) for item in data["reasons"]),
-    )
 
 
 #: Kind of the note that names suppressed parts.
@@ -284,8 +292,12 @@ def suppress_parts(protected: ProtectedTable, decisions: PartDecisions) -> Prote
     if decisions.areas is not None and decisions.areas.hidden:
         protected = without_areas(protected, decisions.areas)
         others = [note for note in protected.notes if note.kind != HIDDEN_AREAS]
-        areas_note = _areas_note(protected, decisions.areas)
-        protected = replace(protected, notes=(*others, areas_note))
+        named = {item.name: item for item in protected.spanning}[decisions.areas.variable]
+        texts = {
+            language: _words("phrases", language)["areas note"].format(named.title(language))
+            for language in LANGUAGES
+        }
+        protected = replace(protected, notes=(*others, Note(HIDDEN_AREAS, texts)))
     if not decisions.suppressed:
         return _without_remarks(protected)
     hidden = decisions.suppressed
@@ -322,36 +334,27 @@ def _without_remarks(protected: ProtectedTable) -> ProtectedTable:
     return replace(protected, cell_notes=kept)
 
 
+def note(parts: Sequence[str], language: str, *, finer: bool) -> str:
+    """The note under a table: which parts are suppressed."""
+    text, listed = _words("phrases", language), "; ".join(parts)
+    return text["note"].format(text["finer"].format(listed) if finer else listed)
+
+
 def _note(decisions: PartDecisions) -> Note:
     """The names of the suppressed parts; if there are many, of the coarsest among them."""
     hidden = [part for part in decisions.parts if part.action == "suppressed"]
     many = len(hidden) > _LISTED
-    shown = _coarsest(hidden) if many else hidden
-    return Note(
-        SUPPRESSED_PARTS,
-        {
-            language: words.note([item.name(language) for item in shown], language, finer=many)
-            for language in LANGUAGES
-        },
-    )
-
-
-def _areas_note(protected: ProtectedTable, areas: AreaParts) -> Note:
-    """That single areas lack parts; which ones can be seen."""
-    named = {item.name: item for item in protected.spanning}[areas.variable]
-    texts = {item: words.areas_note(named.title(item), item) for item in LANGUAGES}
-    return Note(HIDDEN_AREAS, texts)
-
-
-def _coarsest(decisions: list[PartDecision]) -> list[PartDecision]:
-    return [
-        decision
-        for decision in decisions
-        if not any(
-            other is not decision and is_within(decision.levels, other.levels)
-            for other in decisions
-        )
+    shown = [
+        part
+        for part in hidden
+        if not many
+        or not any(other is not part and is_within(part.levels, other.levels) for other in hidden)
     ]
+    texts = {
+        language: note([part.name(language) for part in shown], language, finer=many)
+        for language in LANGUAGES
+    }
+    return Note(SUPPRESSED_PARTS, texts)
 
 
 def _check(protected: object, decisions: object) -> None:

@@ -50,6 +50,11 @@ class Level:
         """Number of codes on the level."""
         return int(self.members.sum())
 
+    def name(self, dimension: Dimension) -> str:
+        """What the classification of the variable calls it; empty if it has no name."""
+        names = dimension.classifications[self.tree].level_names
+        return names[self.depth - 1] if 0 < self.depth <= len(names) else ""
+
 
 def levels_of(dimension: Dimension) -> Mapping[int, Level]:
     """The levels of a variable by number, finest first; the total is the last.
@@ -189,9 +194,8 @@ def named_level(dimension: Dimension, level: Level) -> PartLevel:
         several = len(dimension.classifications) > 1 and level.depth > 0
         title = tree.title(language) if several else dimension.title(language)
         if level.depth and tree.depth > 1:
-            known = level.depth <= len(tree.level_names)
-            name = tree.level_names[level.depth - 1] if known else ""
-            title = f"{title} ({name or _LEVEL[language].format(level.depth)})"
+            name = level.name(dimension) or _LEVEL[language].format(level.depth)
+            title = f"{title} ({name})"
         names[language] = title
     return PartLevel(
         variable=dimension.name,

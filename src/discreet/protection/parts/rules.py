@@ -8,7 +8,7 @@ them; every other part is checked, and released or suppressed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -42,6 +42,19 @@ from discreet.protection.parts.measures import (
 from discreet.protection.parts.settings import Thresholds
 from discreet.settings import setting_problems
 from discreet.tables import Table
+
+#: The rules: code, and the measure whose maximum or minimum they are about.
+_RISKS = {
+    "small-cells": "share_small",
+    "unique-units": "share_unique",
+    "group-disclosure": "share_grouped",
+}
+_LOSSES = {
+    "empty-cells": "share_empty",
+    "average-size": "average_size",
+    "relative-error": "relative_error",
+}
+_MEASURED = ("cells", "occupied", "records", *_RISKS.values(), *_LOSSES.values())
 
 
 class PartRules(Thresholds):
@@ -84,34 +97,29 @@ class PartRules(Thresholds):
             measures: What was measured.
             always: Judge parts with few cells too.
         """
-        if not always and measures.cells < self.min_cells:
-            return ()
-        checks = {
-            "small-cells": _above(measures.share_small, self.max_share_small),
-            "unique-units": _above(measures.share_unique, self.max_share_unique),
-            "group-disclosure": _above(measures.share_grouped, self.max_share_grouped),
-        }
-        return tuple(code for code, broken in checks.items() if broken)
+        return self._broken(_RISKS, measures, always=always)
 
     def losses(self, measures: PartMeasures, *, always: bool = False) -> tuple[str, ...]:
         """The rules on information loss that a part breaks, by code."""
+        return self._broken(_LOSSES, measures, always=always)
+
+    def _broken(
+        self, rules: Mapping[str, str], measures: PartMeasures, *, always: bool
+    ) -> tuple[str, ...]:
         if not always and measures.cells < self.min_cells:
             return ()
-        least, average = self.min_average_size, measures.average_size
-        checks = {
-            "empty-cells": _above(measures.share_empty, self.max_share_empty),
-            "average-size": least is not None and average < least,
-            "relative-error": _above(measures.relative_error, self.max_relative_error),
-        }
-        return tuple(code for code, broken in checks.items() if broken)
+        broken = []
+        for code, name in rules.items():
+            value = getattr(measures, name)
+            most, least = (getattr(self, f"{kind}_{name}", None) for kind in ("max", "min"))
+            above = most is not None and value is not None and value > most
+            if above or (least is not None and value < least):
+                broken.append(code)
+        return tuple(broken)
 
     def to_dict(self) -> dict[str, float | int]:
         """The thresholds that are set, by name. SECRET."""
         return self.model_dump(exclude_none=True)
-
-
-def _above(value: float | None, limit: float | None) -> bool:
-    return limit is not None and value is not None and value > limit
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,13 +205,15 @@ def check_parts(
     It would pass without type.
     """
     judge = _judge(table, rules, universe, deviation)
+    guard: Literal["checked", "none", "unfiltered"] = "none" if table.where else "unfiltered"
+    guard = "checked" if isinstance(universe, Table) else guard
     lattice = PartLattice.of(table.dimensions, table.parts)
     decisions = _walk(judge, lattice, _names(table, lattice))
     decided = PartDecisions(
         table=table.name,
         variables=tuple(dimension.name for dimension in table.dimensions),
         parts=tuple(decisions),
-        universe=_guard(table, universe),
+        universe=guard,
         suggestions=_suggestions(decisions, lattice),
     )
     if areas is not None:
@@ -282,24 +292,10 @@ def measure_parts(
     for part in filter(lattice.exists, lattice.outward):
         levels = [named[number] for named, number in zip(names, part, strict=True)]
         for of, cells in measured.items():
-            rows.append(_row(name_of_part(levels, "en"), of, cells.measure(part)))
+            measures = cells.measure(part)
+            row = {name: getattr(measures, name) for name in _MEASURED}
+            rows.append({"part": name_of_part(levels, "en"), "of": of, **row})
     return pl.DataFrame(rows, schema_overrides={"relative_error": pl.Float64})
-
-
-def _row(part: str, of: str, measures: PartMeasures) -> dict[str, object]:
-    return {
-        "part": part,
-        "of": of,
-        "cells": measures.cells,
-        "occupied": measures.occupied,
-        "records": measures.records,
-        "share_small": measures.share_small,
-        "share_unique": measures.share_unique,
-        "share_grouped": measures.share_grouped,
-        "share_empty": measures.share_empty,
-        "average_size": measures.average_size,
-        "relative_error": measures.relative_error,
-    }
 
 
 def _judge(
@@ -346,12 +342,6 @@ def _check(table: object, rules: object, universe: object) -> None:
             hint="add universe=, the same table without the filter; or universe='none' if the "
             "filter defines the population of all published tables",
         )
-
-
-def _guard(table: Table, universe: object) -> Literal["checked", "none", "unfiltered"]:
-    if isinstance(universe, Table):
-        return "checked"
-    return "none" if table.where else "unfiltered"
 
 
 def _names(table: Table, lattice: PartLattice) -> list[dict[int, PartLevel]]:

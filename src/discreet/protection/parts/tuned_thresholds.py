@@ -151,7 +151,11 @@ def tune_parts(
     names, held = list(vary), universes or {}
     rows: list[dict[str, Any]] = []
     sets: list[PartRules] = []
-    for values in product(*(_strictest_first(name, vary[name]) for name in names)):
+    strictest_first = [
+        sorted(set(vary[name]), key=lambda value: value * sign)
+        for name, sign in ((name, _STRICT.get(name, 1.0)) for name in names)
+    ]
+    for values in product(*strictest_first):
         stated = dict(zip(names, values, strict=True))
         own: dict[str, Any] = {**(rules.to_dict() if rules else {}), **stated}
         sets.append(PartRules(**own))
@@ -172,10 +176,6 @@ def tune_parts(
         target=target,
         reading=reading,
     )
-
-
-def _strictest_first(name: str, values: Sequence[float]) -> list[float]:
-    return sorted(set(values), key=lambda value: value * _STRICT.get(name, 1.0))
 
 
 def _outcome(
@@ -221,8 +221,7 @@ def _level(table: Table, areas: str, level: str | int | None) -> str:
     dimension = table.dimensions[place_of(areas, table.dimensions, table.name)]
     wanted = level if level is not None else int(dimension.classifications[0].depth)
     found = level_of(dimension, wanted)
-    names = dimension.classifications[found.tree].level_names
-    return names[found.depth - 1] if found.depth <= len(names) else str(found.depth)
+    return found.name(dimension) or str(found.depth)
 
 
 def _check(
