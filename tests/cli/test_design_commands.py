@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet import PerturbationTable
+from discreet import (
+    MagnitudePerturbationTable,
+    PerturbationTable,
+    design_magnitude_perturbation,
+)
 from discreet.assessment import compare, describe
 from discreet.cli.commands import app
 from discreet.protection.noise.design import design_perturbation
@@ -161,3 +165,48 @@ def test_tables_are_compared(tmp_path: Path, seed: Path) -> None:
     missing = run("compare", first, tmp_path / "missing.csv")
     assert missing.exit_code == 2
     assert permuted(PerturbationTable.read(first), 1) != PerturbationTable.read(first)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".txt"])
+def test_a_table_for_magnitudes_is_the_one_of_the_function(tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"rent{suffix}"
+    words = ("--max-noise", "5", "--variance", "2", "--classes", "1,4,9", "--step", "4")
+    small = ("--small-cells", "3,1") if suffix == ".csv" else ()
+    done = run("design-magnitudes", out, *words, "--stay", "0.5", *small, "--json")
+    assert done.exit_code == 0, done.output
+    table = design_magnitude_perturbation(
+        5, 2, classes=(1, 4, 9), step=4, stay=0.5, small_cells=(3, 1) if small else None
+    )
+    written = MagnitudePerturbationTable.read(out).with_closed("left")
+    assert written == table
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    rows = json.loads(done.stdout)["rows"]
+    parts = [("all", size) for size in (0, 1, 4, 9)]
+    parts += [("small", size) for size in (0, 1, 3)] if small else []
+    assert [(row["cells"], row["class"]) for row in rows] == parts
+    assert [row["stay"] for row in rows[:4]] == pytest.approx([1, 0.5, 0.5, 0.5], abs=1e-14)
+    assert max(row["variance"] for row in rows) == pytest.approx(2)
+    before = out.read_bytes()
+    again = run("design-magnitudes", out, "--max-noise", "4", "--variance", "1")
+    assert again.exit_code == 2
+    assert "--force" in again.stderr
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--small-cells", "3"], "--small-cells needs largest noise and variance"),
+        (["--small-cells", "3,x"], "not a number"),
+        (["--classes", "5,1"], "ascending"),
+        (["--step", "0"], "from 1 to 100"),
+    ],
+)
+def test_words_that_do_not_fit_magnitudes_write_nothing(
+    tmp_path: Path, words: list[str], message: str
+) -> None:
+    out = tmp_path / "rent.csv"
+    done = run("design-magnitudes", out, "--max-noise", "5", "--variance", "2", *words)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not out.exists()

@@ -175,13 +175,7 @@ def design(
     from discreet.protection.noise import design_perturbation, discretised, permuted
     from discreet.protection.noise import preset as ready_made
 
-    if out.exists() and not force:
-        raise PerturbationError(
-            "the file exists already; replacing it makes earlier protected results irreproducible",
-            code="output-file",
-            where=str(out),
-            hint="choose another name, or add --force",
-        )
+    _check_free(out, force)
     secret = secret_from(seed_file, seed_env)
     if split is not None and secret is None:
         raise typer.BadParameter("--split needs --seed-file or --seed-env")
@@ -216,6 +210,64 @@ def design(
     }
     table.write(out, format=file_format)
     show(text, described, as_json=as_json)
+
+
+@command(app, "design-magnitudes")
+def design_magnitudes(
+    out: Path,
+    max_noise: int,
+    variance: float,
+    classes: list[str] | None = None,
+    step: int = 2,
+    small_cells: list[str] | None = None,
+    stay: float | None = None,
+    monotone: bool = True,
+    relax: Literal["variance", "stay", "unimodality"] = "variance",
+    file_format: Literal["intervals", "argus"] | None = None,
+    force: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Design a perturbation table for sums and means of a value column."""
+    from discreet.protection.noise import design_magnitude_perturbation
+
+    _check_free(out, force)
+    small = names(small_cells)
+    if small and len(small) != 2:
+        raise typer.BadParameter("--small-cells needs largest noise and variance, such as 3,1")
+    table = design_magnitude_perturbation(
+        max_noise,
+        variance,
+        classes=[_whole(text) for text in names(classes)] or (1, 5, 10),
+        step=step,
+        small_cells=(_whole(small[0]), _number(small[1])) if small else None,
+        monotone=monotone,
+        stay=stay,
+        relax=relax,
+        name=out.stem,
+    )
+    if file_format == "argus" or (file_format is None and out.suffix.lower() == ".txt"):
+        table = table.with_closed("right")
+    table.write(out, format=file_format)
+    rows = table.parameters()
+    lines = [f"The table is in {out}. It is secret.", "", f"{'cells':>6} {'class':>6} {'stay':>8}"]
+    lines[-1] += f" {'variance':>9} {'lowest':>7} {'highest':>8}"
+    lines += [
+        f"{row['cells']:>6} {row['class']:>6} {row['stay']:>8.4f} {row['variance']:>9.4f} "
+        f"{row['lowest']:>7g} {row['highest']:>8g}"
+        for row in rows
+    ]
+    show("\n".join(lines), {"out": str(out), "rows": rows}, as_json=as_json)
+
+
+def _check_free(out: Path, force: bool) -> None:
+    """Fail where a file would be replaced without `--force`."""
+    if out.exists() and not force:
+        raise PerturbationError(
+            "the file exists already; replacing it makes earlier protected results irreproducible",
+            code="output-file",
+            where=str(out),
+            hint="choose another name, or add --force",
+        )
 
 
 @command(app, "compare")
@@ -266,3 +318,10 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a whole number") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number") from None

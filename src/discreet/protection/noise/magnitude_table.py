@@ -469,6 +469,34 @@ class MagnitudePerturbationTable(SecretTable):
         shares = np.asarray(units / content.scale, dtype=np.float64)
         return shares if i is None else shares[part.classes.index(i)]
 
+    def parameters(self) -> list[dict[str, Any]]:
+        """For each row its part, size class, share that stays, variance and extremes. SECRET.
+
+        >>> from discreet import design_magnitude_perturbation
+        >>> table = design_magnitude_perturbation(1, 0.125, classes=(1,), step=2)
+        >>> row = table.parameters()[1]
+        >>> row["cells"], row["class"], round(row["variance"], 6), row["lowest"], row["highest"]
+        ('all', 1, 0.125, -1.0, 1.0)
+        """
+        rows = []
+        for kind in self.kinds:
+            targets, matrix = self.targets(kind), self.transition_matrix(kind=kind)
+            for size, shares in zip(self.classes(kind), matrix, strict=True):
+                noise = targets - size
+                mean, used = float(shares @ noise), noise[shares > 0]
+                rows.append(
+                    {
+                        "cells": kind,
+                        "class": size,
+                        "mean": mean,
+                        "variance": float(shares @ noise**2) - mean**2,
+                        "stay": float(shares[noise == 0].sum()),
+                        "lowest": float(used.min()),
+                        "highest": float(used.max()),
+                    }
+                )
+        return rows
+
     @staticmethod
     def _classes_of(part: MagnitudePart) -> IntArray:
         return np.asarray(part.classes, dtype=np.int64)[part.content.row_of]
