@@ -479,7 +479,7 @@ class MagnitudePerturbationTable(SecretTable):
         ('all', 1, 0.125, -1.0, 1.0)
         """
         rows = []
-        for kind in self.kinds:
+        for kind in (part.kind for part in self.parts):
             targets, matrix = self.targets(kind), self.transition_matrix(kind=kind)
             for size, shares in zip(self.classes(kind), matrix, strict=True):
                 noise = targets - size
