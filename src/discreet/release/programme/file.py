@@ -292,6 +292,8 @@ class Programme(ProgrammeFile):
             columns.append(((*path, "column"), entry.column))
         elif not entry.levels:
             columns.append((path, variable))
+        if (coarser := entry.coarser_column(variable)) is not None:
+            columns.append(((*path, "level"), coarser))
         return columns
 
     def columns_behind(self, variable: str) -> set[str]:

@@ -461,12 +461,29 @@ class VariableEntry(ProgrammeEntry):
     east: Annotated[Text | None, Key(beside="squares")] = None
     north: Annotated[Text | None, Key(beside="squares")] = None
     alternatives: Annotated[list[Text] | None, Field(min_length=2), Key(once=True)] = None
+    level: AreaLevel | None = None
     label: Texts = Field(default_factory=dict)
     labels: dict[str, Texts] = Field(default_factory=dict)
     total: Text | None = None
     missing: Text | None = None
     boundaries: Annotated[NameList | None, Key(file=True)] = None
     boundary_key: Annotated[Text | None, Key(beside="boundaries")] = None
+
+    @model_validator(mode="after")
+    def _without_finer_levels(self) -> VariableEntry:
+        """Columns of levels and lengths of prefixes end at `level`."""
+        if self.levels is not None and self.level in self.levels:
+            object.__setattr__(self, "levels", self.levels[: self.levels.index(self.level) + 1])
+        elif isinstance(self.level, int):
+            for key in self.filled("levels", "prefixes"):
+                object.__setattr__(self, key, getattr(self, key)[: self.level])
+        return self
+
+    def coarser_column(self, name: str) -> str | None:
+        """The column for codes of `level`, where the data have codes of a finer one."""
+        if self.level is None or not self.filled("hierarchy", "prefixes"):
+            return None
+        return f"{self.column or name} up to level {self.level}"
 
     @property
     def kinds(self) -> list[str]:
@@ -489,9 +506,25 @@ class VariableEntry(ProgrammeEntry):
         if any(coarse <= fine or coarse % fine for coarse, fine in pairwise(self.squares or [])):
             what = "list the sizes coarsest first, each a multiple of the next"
             yield Mistake("squares", what, "squares = [100000, 10000, 1000, 100]")
+        yield from self._level_mistakes()
         for key in ("column", "labels", "total", "missing") if self.alternatives else ():
             if getattr(self, key):
                 yield Mistake(key, "set it in the alternatives")
+
+    def _level_mistakes(self) -> Iterator[Mistake]:
+        """The level is one of the variable; levels of a hierarchy stand in its file."""
+        if self.level is None:
+            return
+        if not self.filled("hierarchy", "levels", "prefixes"):
+            hint = "list only the groups, codes or grid cells that tables show"
+            yield Mistake("level", "level needs hierarchy, levels or prefixes", hint)
+        if self.levels is not None and self.column is not None:
+            yield Mistake("column", "column and level exclude each other")
+        for key in self.filled("levels", "prefixes"):
+            stages = getattr(self, key)
+            if self.level not in (len(stages), stages[-1] if key == "levels" else len(stages)):
+                known = ", ".join([*(self.levels or []), "or a number from 1"])
+                yield Mistake("level", f"{key} have no level {self.level!r}", f"known: {known}")
 
 
 class ReleaseSettings(ProgrammeEntry):

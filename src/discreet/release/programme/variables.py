@@ -12,7 +12,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from discreet.classifications import MISSING, TOTAL, Classification, natural_order
+from discreet.classifications import (
+    MISSING,
+    TOTAL,
+    Classification,
+    levels_folded,
+    natural_order,
+)
 from discreet.errors import DiscreetError, Problem, ProgrammeError, nearest
 from discreet.files import toml_key, toml_value
 from discreet.microdata import DatabaseTable, DistantCubes, StoredRecords, distant_records
@@ -105,9 +111,10 @@ def fixed_classifications(
         total: dict[str, Any] = {} if entry.total is None else {"total": entry.total}
         try:
             if entry.hierarchy is not None:
-                codelist = programme.file(entry.codelist) if entry.codelist else None
-                place = programme.file(entry.hierarchy)
-                tree = Classification.read(place, name=name, codelist=codelist, **total)
+                tree = _hierarchy(programme, name)
+                if entry.level is not None:
+                    path = ("variables", name, "level")
+                    tree = levels_folded(tree, _depth(tree, entry.level))[0]
             elif (bounds := entry.intervals) is not None:
                 coarser = entry.coarser or ()
                 tree = Classification.from_intervals(name, bounds=bounds, parents=coarser, **total)
@@ -117,6 +124,61 @@ def fixed_classifications(
         except DiscreetError as error:
             problems += problems_of(error, programme, path)
     return trees, problems
+
+
+def _hierarchy(programme: Programme, name: str) -> Classification:
+    """The classification of a hierarchy file, with all its levels."""
+    entry = programme.variables[name]
+    total: dict[str, Any] = {} if entry.total is None else {"total": entry.total}
+    codelist = programme.file(entry.codelist) if entry.codelist else None
+    place = programme.file(entry.hierarchy or "")
+    return Classification.read(place, name=name, codelist=codelist, **total)
+
+
+def _depth(tree: Classification, level: str | int) -> int:
+    """The number of a level, given by name or number from 1."""
+    names = tree.level_names
+    if level in names:
+        return names.index(str(level)) + 1
+    if isinstance(level, int) and level <= tree.depth:
+        return level
+    hint = f"known: {', '.join([*names, *map(str, range(1, tree.depth + 1))])}"
+    message = f"the hierarchy has no level {level!r}"
+    raise ProgrammeError(message, code="level", where=tree.name, hint=hint)
+
+
+def with_coarser_column(records: Any, programme: Programme, name: str) -> Any:
+    """Records with the codes of a variable at the finest level that its tables show."""
+    import narwhals as nw
+    import polars as pl
+
+    from discreet.tables import code_texts
+
+    entry = programme.variables[name]
+    column, coarser = entry.column or name, entry.coarser_column(name)
+    if coarser is None or column not in records.collect_schema():
+        return records  # the checks of columns report one that is missing
+    frame = nw.to_native(records)
+    if not isinstance(frame, pl.LazyFrame | pl.DataFrame):
+        message = f"level of {name} cannot be computed in a database"
+        hint = f"add a column with codes of level {entry.level!r} to the records; remove level"
+        raise ProgrammeError(message, code="level", where=name, hint=hint)
+    if coarser in records.collect_schema():
+        message = f"the data have a column {coarser!r} already"
+        raise ProgrammeError(message, code="level", where=name, hint="rename it")
+    code_of: Mapping[str, str] = {}
+    if entry.hierarchy is not None:
+        tree = _hierarchy(programme, name)
+        code_of = levels_folded(tree, _depth(tree, entry.level or 1))[1]
+
+    def shortened(series: pl.Series) -> pl.Series:
+        codes = code_texts(series, column)
+        if entry.prefixes is not None:
+            return codes.str.slice(0, entry.prefixes[-1])
+        return codes.replace(dict(code_of))
+
+    made = pl.col(column).map_batches(shortened, return_dtype=pl.String, is_elementwise=True)
+    return nw.from_native(frame.with_columns(made.alias(coarser)))
 
 
 def spanning_variables(
@@ -162,7 +224,11 @@ def found_classifications(
 def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str, Classification]:
     """The classifications that the data decide; one pass gives the codes of all columns."""
     entries = {name: programme.variables[name] for name in dict.fromkeys(names)}
-    flat = {name: entry.column or name for name, entry in entries.items() if entry.levels is None}
+    flat = {
+        name: entry.coarser_column(name) or entry.column or name
+        for name, entry in entries.items()
+        if entry.levels is None
+    }
     codes = found_codes(records, list(dict.fromkeys(flat.values())))
     trees = {}
     for name, entry in entries.items():
@@ -232,7 +298,8 @@ def _described(programme: Programme, name: str, tree: Classification) -> Classif
         ]
         raise ProgrammeError(problems[0].what, code="labels", where=name, problems=problems)
     levels = entry.levels or []
-    column = entry.column or (levels[-1] if levels else None) or tree.column or name
+    column = entry.coarser_column(name) or entry.column
+    column = column or (levels[-1] if levels else None) or tree.column or name
     return tree.replace(
         column=None if column == tree.name else column,
         labels={**tree.labels, **entry.labels},
@@ -330,8 +397,22 @@ def _column_problems(
             message = f"no variable or column {column!r}"
             yield programme.problem(path, message, nearest(column, [*programme.variables, *schema]))
         elif column not in schema and path[-1] != "intervals":
+            if use == "code" and _has_other_codes(programme, schema, path):
+                continue
             message = f"{source.called} no column {column!r}"
             yield programme.problem(path, message, nearest(column, list(schema)))
+
+
+def _has_other_codes(programme: Programme, schema: Schema, path: KeyPath) -> bool:
+    """Whether a variable cut at a level needs no such column: one problem names both columns.
+
+    Stores and partial aggregates have the codes of the level alone; where the codes of the
+    data are missing too, these are reported.
+    """
+    *columns, (last, coarser) = programme.columns_of(str(path[1]))
+    if last[-1] != "level":
+        return False
+    return columns[-1][1] not in schema if path == last else coarser in schema
 
 
 def _listed(named: str | list[str] | None) -> list[str]:

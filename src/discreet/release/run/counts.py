@@ -258,7 +258,8 @@ def _as_they_are(inputs: Inputs, by: Sequence[str]) -> list[Any]:
             hint = "give the variable a hierarchy file with the parent of each code"
             where = f"{inputs.programme.path}, variables.{name}.levels"
             raise ProgrammeError(message, code="cube-levels", where=where, hint=hint)
-        one = inputs.trees.get(name, name if entry is None else entry.column or name)
+        column = name if entry is None else entry.coarser_column(name) or entry.column or name
+        one = inputs.trees.get(name, column)
         made += [one] if one not in made else []
     return made
 

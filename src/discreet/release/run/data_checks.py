@@ -199,7 +199,7 @@ class _SourceChecks:
             entry = self.programme.variables[name]
             if entry.levels is not None:
                 continue  # such trees are made of the records themselves
-            ((path, column), *_) = self.programme.columns_of(name) or [(("variables", name), name)]
+            (*_, (path, column)) = self.programme.columns_of(name) or [(("variables", name), name)]
             kind = entry.kinds[0] if entry.kinds else ""
             yield (("variables", name, kind) if kind else path), tree, column
 

@@ -45,6 +45,7 @@ from discreet.release.programme.variables import (
     check_columns,
     fixed_classifications,
     used_variables,
+    with_coarser_column,
 )
 from discreet.release.run.identities import with_earlier_columns
 from discreet.release.state.identity import EarlierIdentity, read_identity
@@ -148,7 +149,7 @@ def open_programme(
     for name, source in sources:
         records[name] = None
         with opener.placed(*source.place):
-            records[name] = _read_with_squares(
+            records[name] = _read_with_columns(
                 source, programme, show_values=show_values, master=master
             )
         if isinstance(store := distant_records(records[name]), StoredRecords):
@@ -350,10 +351,10 @@ def read_records(
     return read_microdata(where, format=kind, table=data.table, query=data.query, **stated)
 
 
-def _read_with_squares(
+def _read_with_columns(
     source: RecordSource, programme: Programme, *, show_values: bool, master: str | None = None
 ) -> Any:
-    """The records of a source, with the squares that the programme makes of coordinates."""
+    """The records of a source, with squares of coordinates and codes of coarser levels."""
     records = read_records(source, programme, show_values=show_values, master=master)
     if records is None or isinstance(distant_records(records), KeyedBefore):
         return records  # cubes and stores are made of records that have them
@@ -361,6 +362,7 @@ def _read_with_squares(
     used = dict.fromkeys(each for name in tables for each in used_variables(programme, name))
     for name in used:
         entry = programme.variables[name]
+        records = with_coarser_column(records, programme, name)
         if entry.squares is None or entry.east is None or entry.north is None:
             continue
         if distant_records(records) is not None:
