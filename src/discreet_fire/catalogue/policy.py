@@ -357,6 +357,20 @@ class Policy:
         reader = extended if source.path.suffix.lower() == ".toml" else extended_by_list
         return reader(cls.default(), source.text, source.path.name)
 
+    def for_officer(self) -> Policy:
+        """The policy for an officer's own programs, which may choose p with `critical()`.
+
+        A researcher who may choose it finds out, step by step, how much the largest cases have.
+
+        >>> Policy.default().for_officer().option("summarize", "critical").action.value
+        'allowed'
+        """
+        policy = self.copy()
+        pattern = WordPattern.of("CRITical()")
+        rule = CommandRule(action=Action.ALLOWED, name=f"*, {pattern.full}")
+        policy.options["*"] = policy.options["*"] | {pattern.full: (pattern, rule)}
+        return policy
+
     def verdict(self, name: str, words: Iterable[str] = ()) -> CommandRule:
         """What becomes of a command.
 

@@ -154,6 +154,9 @@ def pre(
     r_policy: RPolicy = None,
     spss_policy: SpssPolicy = None,
     sas_policy: SasPolicy = None,
+    officer: Annotated[
+        bool, typer.Option("--officer", help="The program is an officer's: allow critical().")
+    ] = False,
     language: Language = "en",
     overwrite: Overwrite = False,
     strict: Strict = False,
@@ -164,6 +167,7 @@ def pre(
     from discreet_fire.rewriting import described, policies_of, report, rewrite_files
 
     rules = Policy.default() if policy is None else Policy.read(policy)
+    rules = rules.for_officer() if officer else rules
     own = policies_of(python_policy, r_policy, spss_policy, sas_policy)
     outcomes = rewrite_files(
         files, policy=rules, policies=own, language=language, overwrite=overwrite

@@ -42,6 +42,18 @@ def test_a_do_file_is_rewritten_beside_the_original(folder: Path) -> None:
     assert "[command] list: shows single records" in done.output
 
 
+def test_an_officer_chooses_p_and_a_researcher_does_not(folder: Path) -> None:
+    asked = folder / "asked.do"
+    asked.write_text("su wage, critical(20)\nxtsum wage, crit(5)\nlist wage, critical(5)\n")
+    assert "3 commented out" in run("fire", "pre", asked).output
+    done = run("fire", "pre", asked, "--officer")
+    assert "2 places rewritten, 1 commented out" in done.output, done.output
+    text = (folder / "asked_FiRe.do").read_text()
+    assert "\nfdzsummarize wage, critical(20)\nfdzxtsum wage, crit(5)\n*FDZ" in text
+    # What an officer may do is none of the centre's rules: the next program is a researcher's.
+    assert "3 commented out" in run("fire", "pre", asked).output
+
+
 def test_programs_get_json(folder: Path) -> None:
     done = run("fire", "pre", folder, "--json")
     told = json.loads(done.stdout)
