@@ -26,7 +26,7 @@ from discreet_fire.linked_tables import (
     shown_counts,
     tables_of,
 )
-from discreet_fire.research_session.formulas import read_formula
+from discreet_fire.research_session.formulas import ModelFormula, read_formula
 from discreet_fire.research_session.outputs import TOTAL, SessionTable, Style, picture
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.statistics import MEASURES, Check, CheckVerdict, SafeLimits, SafeResult, survival
@@ -355,34 +355,79 @@ def _model(statistic: str) -> Callable[..., CallResult]:
         where: str | None = None,
     ) -> CallResult:
         read = read_formula(formula, setting.data.texts)
-        names = setting.variables([*read.sources, cluster, weights], where)
-        setting = replace(setting, data=setting.data.with_made(read.made))
-        result = getattr(safe, statistic)(
-            setting.data.frame,
-            read.outcome,
-            list(read.terms),
-            robust=robust,
-            cluster=cluster,
-            weights=weights,
-            constant=read.constant,
-            earlier=list(setting.earlier),
-            **setting.options(where),
-        )
-        return CallResult(
-            result=result,
-            variables=names,
-            used=read.sources,
-            about="model",
-            groups=tuple(
-                part.partition(".")[2]
-                for term in read.terms
-                for part in term.split("#")
-                if part.startswith("i.")
-            ),
-            linked=_sample(setting, [read.outcome, *read.names], where, weights, result),
-        )
+        return _of_model(
+            setting, statistic, read, [list(read.terms)],
+            robust=robust, cluster=cluster, weights=weights, where=where,
+        )  # fmt: skip
 
     return fitted
+
+
+def _utest(
+    setting: CallSetting,
+    formula: str,
+    variable: str,
+    interval: list[float | None] | None = None,
+    fieller: bool = False,
+    weights: str | None = None,
+    where: str | None = None,
+) -> CallResult:
+    read = read_formula(formula, setting.data.texts)
+    if variable not in read.terms or variable in read.made:
+        raise OutputCheckError(
+            "the test is of a number on the right of ~",
+            code="formula",
+            where=str(variable),
+            hint="s.utest('wage ~ age + C(sex)', 'age')",
+        )
+    squares = (f"I({variable} ** 2)", f"np.square({variable})", f"I({variable} * {variable})")
+    controls = [
+        term for term in read.terms if term != variable and read.made.get(term) not in squares
+    ]
+    return _of_model(
+        setting, "utest", read, [variable, controls],
+        interval=interval, fieller=fieller, weights=weights, where=where,
+    )  # fmt: skip
+
+
+def _of_model(
+    setting: CallSetting,
+    statistic: str,
+    read: ModelFormula,
+    terms: Sequence[str | list[str]],
+    *,
+    weights: str | None,
+    where: str | None,
+    cluster: str | None = None,
+    **how: Any,
+) -> CallResult:
+    """A safe statistic of a model, with the terms as it takes them."""
+    names = setting.variables([*read.sources, cluster, weights], where)
+    setting = replace(setting, data=setting.data.with_made(read.made))
+    result = getattr(safe, statistic)(
+        setting.data.frame,
+        read.outcome,
+        *terms,
+        cluster=cluster,
+        weights=weights,
+        constant=read.constant,
+        earlier=list(setting.earlier),
+        **how,
+        **setting.options(where),
+    )
+    return CallResult(
+        result=result,
+        variables=names,
+        used=read.sources,
+        about="model",
+        groups=tuple(
+            part.partition(".")[2]
+            for term in read.terms
+            for part in term.split("#")
+            if part.startswith("i.")
+        ),
+        linked=_sample(setting, [read.outcome, *read.names], where, weights, result),
+    )
 
 
 def _sample(
@@ -544,6 +589,7 @@ METHODS: Mapping[str, Callable[..., CallResult]] = {
     "ols": _model("regress"),
     "logit": _model("logit"),
     "probit": _model("probit"),
+    "utest": _utest,
     "survival": _survival,
     "hist": _hist,
     "figure": _figure,

@@ -155,6 +155,13 @@ class ResearchSession:
         """Probit regression; the arguments are those of `ols`."""
         return self._model("probit", formula, data, options)
 
+    def utest(self, formula: str, variable: Any, **options: Any) -> SessionOutput:
+        """Whether the outcome of a formula is U-shaped in a variable; the square is added to it.
+
+        Options are `interval` (two ends), `fieller`, `weights` and `where`.
+        """
+        return self._asked("utest", formula=formula, variable=variable, **options)
+
     def _model(
         self, method: str, formula: Any, data: Any, options: dict[str, Any]
     ) -> SessionOutput:

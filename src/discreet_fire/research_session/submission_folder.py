@@ -42,8 +42,9 @@ _LARGEST_FILE = 20_000_000
 _SUFFIXES = frozenset((".csv", ".txt", ".png", ".jpg", ".jpeg", ".svg"))
 #: How acro ends the names of outputs that officers read and nobody gets.
 _INSIDE = "DONT_RELEASE"
-_TYPES = {"ols": "regression", "logit": "regression", "probit": "regression", "hist": "histogram",
-          "survival": "survival plot", "custom": "custom"}  # fmt: skip
+_TYPES = dict.fromkeys(("ols", "logit", "probit", "utest"), "regression") | {
+    "hist": "histogram", "survival": "survival plot", "custom": "custom",
+}  # fmt: skip
 
 _MITIGATION = ("suppress", "round")
 _SacroText = Annotated[str, Field(max_length=20_000)]

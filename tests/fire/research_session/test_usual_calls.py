@@ -159,6 +159,29 @@ def test_a_formula_with_expressions_is_the_model_of_these() -> None:
     assert np.allclose(sorted(shown), sorted(expected), rtol=1e-5)
 
 
+def test_a_u_shape_is_tested_as_the_safe_statistic_does(tmp_path: Path) -> None:
+    frame = DATA.assign(gain=(DATA.age - 38) ** 2 + DATA.days)
+    session = fire.session("P17", data=frame)
+    output = session.utest("gain ~ age + I(age**2) + C(sex)", "age", interval=(25, 55))
+    same = fire.statistics.utest(frame, "gain", "age", ["i.sex"], interval=(25, 55))
+    assert same.shown in output.text
+    assert "vs. H0: Monotone or Inverse U shape" in output.text
+    assert session.utest("gain ~ age + C(sex)", frame.age, interval=[25, 55]).text == output.text
+    with pytest.raises(OutputCheckError, match="right of ~"):
+        session.utest("gain ~ days", "age")
+    # Without ends the smallest and largest age would be them: they are not shown.
+    assert (
+        "Interval         |             .                ."
+        in session.utest("gain ~ age", "age").text
+    )
+    frame.to_parquet(tmp_path / "frame.parquet")
+    folder = session.finalise(tmp_path / "own")
+    with new_queue(tmp_path) as queue:
+        handed = Submission(program=folder, researcher="Weber", data=(tmp_path / "frame.parquet",))
+        assert not [one for one in view(queue, submit(queue, handed)).findings
+                    if one.severity.value == "error"]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "formula",
     [
