@@ -25,14 +25,14 @@ AREA = Classification(name="area", codes=("Total", "N", "S"), parents=(-1, 0, 0)
 ORIGIN = Provenance(version="0", method="test")
 
 
-def protected(values, status=None):
+def protected(values):
     dimensions = (Dimension(classifications=(SEX,)), Dimension(classifications=(AREA,)))
     places = np.array([divmod(k, 3) for k in range(9)], dtype=np.int32)[: len(values)]
     return ProtectedTable(
         dimensions=dimensions,
         index=(places[:, 0], places[:, 1]),
         value=np.array(values),
-        status=np.array(status or [0] * len(values), dtype=np.int8),
+        status=np.zeros(len(values), dtype=np.int8),
         provenance=ORIGIN,
     )
 
@@ -47,33 +47,6 @@ def test_there_is_no_field_for_originals_keys_or_noise():
     # Places and reasons of blanks, and the bounds that everyone can work out.
     withheld = {field.name for field in dataclasses.fields(Withheld)}
     assert withheld == {"index", "reason", "reasons", "low", "high", "instead"}
-
-
-def test_changed_zeros_and_absent_cells_are_the_same_table():
-    with_zeros = protected([5, 0, 5, 0, 0, 0])
-    without = protected([5, 0, 5])
-    assert with_zeros.stored == without.stored == 2
-    for complete in (True, False, None):
-        assert with_zeros.to_polars(complete=complete).equals(without.to_polars(complete=complete))
-
-
-def test_the_complete_grid_has_every_combination_once_in_order():
-    frame = protected([9, 4, 5, 3, 0, 3, 6, 4, 2]).to_polars()
-    assert frame.height == 9
-    assert frame["value"].to_list() == [9, 4, 5, 3, 0, 3, 6, 4, 2]
-    assert frame.filter(value=0)["status"].to_list() == ["zero_or_changed_to_zero"]
-    assert frame["sex"].to_list() == ["Total"] * 3 + ["m"] * 3 + ["w"] * 3
-
-
-def test_suppressed_cells_lose_their_value():
-    table = protected([9, 4], [CellStatus.published, CellStatus.suppressed])
-    assert table.value.tolist() == [9, 0]
-    assert table.to_polars()["value"].to_list()[:2] == [9, None]
-    assert table.get("Total", "N") is None
-    assert table.get("m", "S") == 0
-    assert table.get("Total", "Total") == 9
-    with pytest.raises(TableError, match="code 'x' not found"):
-        table.get("x", "N")
 
 
 def test_every_status_has_an_sdmx_code():
@@ -185,7 +158,7 @@ def test_found_codes_without_figures_are_listed_only_where_their_part_is_suppres
 @pytest.mark.parametrize("found", ["none", "all"])
 def test_a_code_that_is_not_listed_is_an_error_wherever_codes_are_from(found):
     """A slip of the pen was a zero where the codes were found in the data."""
-    table = protected([9, 4], [0, 0])
+    table = protected([9, 4])
     dimensions = (
         Dimension(classifications=(dataclasses.replace(SEX, found=found),)),
         table.dimensions[1],

@@ -1,0 +1,445 @@
+"""Systems of tables and differences between them, against counts and ranks worked out apart."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import highspy
+import numpy as np
+import pytest
+
+from discreet_fire.linked_tables import (
+    ShownCounts,
+    ShownTable,
+    difference_findings,
+    linked_findings,
+)
+from discreet_fire.linked_tables.advice import opened_cells
+from discreet_fire.linked_tables.small_counts import ShownSums, TableAxis
+from discreet_fire.linked_tables.system import LinkedSystem, sum_systems_of, systems_of
+from discreet_fire.statistics.limits import SafeLimits
+
+LIMITS = SafeLimits()
+#: Categories of three variables of which every combination has records.
+SIZES = {"area": 3, "sex": 2, "job": 2}
+
+
+class People:
+    """Records in all combinations of categories: those of one have the same table cells."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = np.random.default_rng(seed)
+        units = self.draw.choice([1, 1, 2, 3, 9], 12)
+        atoms = np.repeat(np.arange(12), units)
+        twice = 1 + (self.draw.random(len(atoms)) < 0.3)  # some have two records
+        self.atom = np.repeat(atoms, twice)
+        self.owner = np.repeat(self.draw.permutation(len(atoms)) + 50, twice)
+        self.units = units
+        codes = np.unravel_index(self.atom, tuple(SIZES.values()))
+        self.codes = dict(zip(SIZES, codes, strict=True))
+        self.number = 7 + 3 * self.draw.permutation(len(self.atom))
+        self.pay = self.draw.lognormal(7, 0.4, len(self.atom)).round(2)
+
+    def table(self, name: str, spans: Sequence[str], filtered: bool) -> ShownCounts:
+        """A table of all, or of those of one job; few of its cells are withheld."""
+        kept = np.flatnonzero((self.codes["job"] == 0) | (not filtered))
+        kept = self.draw.permutation(kept)
+        shape = tuple(SIZES[one] + 1 for one in spans)
+        return ShownCounts(
+            name=name,
+            axes=tuple(
+                TableAxis(
+                    name=one,
+                    labels=tuple(f"{one[0]}{at}" for at in range(SIZES[one])),
+                    codes=self.codes[one][kept].astype(np.int64),
+                )
+                for one in spans
+            ),
+            records=self.number[kept].astype(np.int64),
+            owners=self.owner[kept],
+            hidden=self.draw.random(shape) < 0.25,
+            silent=False,
+        )
+
+    def tables(self, many: int) -> list[ShownCounts]:
+        """Tables of some of the variables."""
+        spans = [own for size in range(3) for own in itertools.combinations(SIZES, size)]
+        found = []
+        for at in range(many):
+            own = spans[int(self.draw.integers(len(spans)))]
+            filtered = "job" not in own and self.draw.random() < 0.4
+            found.append(self.table(f"table {at}", own, filtered))
+        return found
+
+    def atoms_of(self, table: ShownCounts, place: int) -> np.ndarray:
+        """Which combinations a cell is made of."""
+        inside = np.isin(np.arange(12), self.atom[np.isin(self.number, table.records)])
+        codes = dict(
+            zip(SIZES, np.unravel_index(np.arange(12), tuple(SIZES.values())), strict=True)
+        )
+        where = np.unravel_index(place, table.hidden.shape) if table.axes else ()
+        for axis, at in zip(table.axes, where, strict=True):
+            inside &= (codes[axis.name] == at) | (at == SIZES[axis.name])
+        return inside
+
+    def shown(self, tables: Sequence[ShownCounts]) -> np.ndarray:
+        """The combinations of each cell that is shown."""
+        cells = [
+            self.atoms_of(one, place)
+            for one in tables
+            for place in np.flatnonzero(~one.hidden.ravel()).tolist()
+        ]
+        return np.array(cells, dtype=float).reshape(len(cells), 12)
+
+    def sums(self, table: ShownCounts, name: str = "pay", factor: float = 1.0) -> ShownSums:
+        """The sums of a variable in the cells of a table."""
+        of = dict(zip(self.number.tolist(), (factor * self.pay).tolist(), strict=True))
+        values = np.array([of[one] for one in table.records.tolist()])
+        return ShownSums(place=table, variable=name, values=values, digits=7)
+
+
+def adds_up(sets: np.ndarray, wanted: np.ndarray) -> bool:
+    """Whether a figure is a combination of those of sets."""
+    rank = np.linalg.matrix_rank(sets) if len(sets) else 0
+    return bool(np.linalg.matrix_rank(np.vstack([sets, wanted])) == rank)
+
+
+def small_sets(people: People) -> list[np.ndarray]:
+    """All sets of combinations that have fewer units than the minimum, of which there are some."""
+    pairs = [*itertools.combinations(range(12), 1), *itertools.combinations(range(12), 2)]
+    sets = [np.isin(np.arange(12), atoms) for atoms in pairs]
+    return [one for one in sets if people.units[one].sum() < LIMITS.minimum]
+
+
+def told_number(findings: Sequence[object]) -> int:
+    """How many figures are told of, one by one or as a number of more."""
+    texts = [one.what for one in findings]  # type: ignore[attr-defined]
+    more = [re.match(r"(\d+) more groups", text) for text in texts]
+    return sum(1 if one is None else int(one[1]) for one in more)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_figures_of_few_are_told_if_and_only_if_tables_tell_them(seed: int) -> None:
+    people = People(seed)
+    earlier, tables = people.tables(2), people.tables(3)
+    findings, complete = difference_findings(tables, limits=LIMITS, earlier=earlier)
+    before, after = people.shown(earlier), people.shown([*earlier, *tables])
+    fresh = [one for one in small_sets(people) if adds_up(after, one) and not adds_up(before, one)]
+    assert complete
+    assert told_number(findings) == len(fresh)
+    assert difference_findings([], limits=LIMITS, earlier=[*earlier, *tables])[0] == []
+    by_name = {one.name: one for one in [*earlier, *tables]}
+    for text in (one.what for one in findings if " differ" in one.what and " more" not in one.what):
+        named = []
+        for name, where in re.findall(r"(table \d)((?:: (?:\w+ = \w+(?:, )?)+)?)", text):
+            labels = dict(re.findall(r"(\w+) = (\w+)", where))
+            table = by_name[name]
+            place = [
+                axis.labels.index(labels[axis.name]) if axis.name in labels else -1
+                for axis in table.axes
+            ]
+            number = np.arange(table.hidden.size).reshape(table.hidden.shape)[tuple(place)]
+            assert not table.hidden[tuple(place)]
+            named.append(people.atoms_of(table, int(number)))
+        assert any(adds_up(np.array(named, dtype=float), one) for one in fresh), text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_after_the_advice_nothing_of_few_is_told(seed: int) -> None:
+    people = People(seed)
+    earlier, tables = people.tables(1), people.tables(2)
+    for _ in range(5):
+        findings, _ = difference_findings(tables, limits=LIMITS, earlier=earlier)
+        if not findings:
+            break
+        tables = advised(tables, findings[-1].hint)
+    assert not findings
+
+
+def advised(tables: Sequence[ShownCounts], hint: str) -> list[ShownCounts]:
+    """Tables as a hint wants them: two categories are one, a variable or tables are gone."""
+    if merge := re.fullmatch(r"merge (\w+) (\w+) with (\w+) in (.+)", hint):
+        variable, one, two, name = merge.groups()
+        return [merged(own, variable, (one, two)) if own.name == name else own for own in tables]
+    if leave := re.fullmatch(r"leave out (\w+) in (.+)", hint):
+        variable, name = leave.groups()
+        return [without(own, variable) if own.name == name else own for own in tables]
+    assert hint.startswith("leave out table ")
+    gone = hint.removeprefix("leave out ").split("; ")
+    assert set(gone) <= {one.name for one in tables}
+    return [one for one in tables if one.name not in gone]
+
+
+def merged(table: ShownCounts, variable: str, pair: tuple[str, str]) -> ShownCounts:
+    """A table with two categories of a variable as one: withheld where either was."""
+    (at,) = [number for number, axis in enumerate(table.axes) if axis.name == variable]
+    axis = table.axes[at]
+    first, second = (axis.labels.index(label) for label in pair)
+    assert second == first + 1
+    codes = axis.codes - (axis.codes >= second)
+    labels = (*axis.labels[:first], "+".join(pair), *axis.labels[second + 1 :])
+    both = np.take(table.hidden, first, at) | np.take(table.hidden, second, at)
+    hidden = np.delete(table.hidden, second, at)
+    hidden[(slice(None),) * at + (first,)] = both
+    axes = list(table.axes)
+    axes[at] = replace(axis, labels=labels, codes=codes)
+    return replace(table, axes=tuple(axes), hidden=hidden)
+
+
+def without(table: ShownCounts, variable: str) -> ShownCounts:
+    """A table with all categories of a variable together."""
+    (at,) = [number for number, axis in enumerate(table.axes) if axis.name == variable]
+    axes = table.axes[:at] + table.axes[at + 1 :]
+    return replace(table, axes=axes, hidden=np.take(table.hidden, -1, at))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_tell_differences_of_few_units_too(seed: int) -> None:
+    people = People(seed)
+    places = people.tables(4)
+    tables: list[ShownTable] = [people.sums(one) for one in places]
+    findings, complete = difference_findings(tables, limits=LIMITS)
+    sets = people.shown(places)
+    rank = np.linalg.matrix_rank(sets)
+    single = [
+        np.linalg.matrix_rank(np.vstack([sets, np.eye(12)[one]])) - rank < one.sum()
+        for one in small_sets(people)
+    ]
+    assert complete
+    assert bool(findings) == any(single)
+    assert all(one.what.startswith("pay of ") or " more groups " in one.what for one in findings)
+
+
+def cells_of(system: LinkedSystem) -> dict[str, tuple[int, bool, bool, frozenset[int]]]:
+    """Each cell by its name: its count, whether it is hidden and withheld, and its records."""
+    assert system.first.tolist() == [0, *np.cumsum([one.hidden.size for one in system.tables])]
+    cells = {}
+    for cell in range(system.cells):
+        records = system.records[np.isin(system.atom_of, system.members[cell])]
+        hidden, asked = bool(system.hidden[cell]), bool(system.asked[cell])
+        cells[system.name(cell)] = (
+            int(system.counts[cell]), hidden, asked, frozenset(records.tolist()),
+        )  # fmt: skip
+    assert len(cells) == system.cells
+    assert system.entries == sum(len(own) for own in system.members)
+    return cells
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cells_of_a_system_have_the_records_of_their_tables(seed: int) -> None:
+    people = People(seed)
+    tables = people.tables(5)
+    systems = list(systems_of(tables, LIMITS, every=True))
+    assert systems
+    for system in systems:
+        cells = cells_of(system)
+        for table in system.tables:
+            for place in range(table.hidden.size):
+                name = table.place(place)
+                inside = people.atom[:, None] == np.flatnonzero(people.atoms_of(table, place))
+                records = set(people.number[inside.any(axis=1)].tolist()) & set(table.records)
+                hidden = bool(table.hidden.ravel()[place])
+                assert cells[f"{table.name}: {name}"] == (
+                    len(records), hidden, hidden and bool(records), frozenset(records),
+                )  # fmt: skip
+                total = name == "all" or name.count("=") < len(table.axes)
+                cell = list(cells).index(f"{table.name}: {name}")
+                assert bool(system.margins()[cell]) == (total and bool(table.axes)), name
+        assert np.array_equal(np.bincount(system.atom_of), system.atoms[: system.atom_of.max() + 1])
+    backwards = [turned(one, people) for one in [*tables[::-1], *tables[:2]]]
+    again = list(systems_of(backwards, LIMITS, every=True))
+    assert len(again) == len(systems)
+    assert {frozenset(cells_of(one).items()) for one in again} == {
+        frozenset(cells_of(one).items()) for one in systems
+    }
+
+
+def turned(table: ShownCounts, people: People) -> ShownCounts:
+    """The same table with its records in another order."""
+    order = people.draw.permutation(len(table.records))
+    axes = tuple(replace(axis, codes=axis.codes[order]) for axis in table.axes)
+    assert table.owners is not None
+    return replace(table, axes=axes, records=table.records[order], owners=table.owners[order])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_small_counts_must_seem_possible_up_to_a_safe_one(seed: int) -> None:
+    people = People(seed)
+    for system in systems_of(people.tables(4), LIMITS, every=True):
+        numbers = system.numbers
+        assert numbers.whole
+        assert not numbers.signed
+        assert numbers.rounding == 0
+        assert np.array_equal(numbers.cells, system.counts)
+        assert np.array_equal(numbers.atoms, system.atoms)
+        for cell in range(system.cells):
+            table, place = system.tables[system.table(cell)], system.place(cell)
+            inside = np.isin(people.number, table.records)
+            inside &= np.isin(people.atom, np.flatnonzero(people.atoms_of(table, place)))
+            cases = len(set(people.owner[inside].tolist()))
+            small = bool(system.asked[cell]) and cases < LIMITS.minimum
+            assert bool(numbers.small[cell]) == small
+            # Empty inner cells are seen: in all others is one record at least.
+            atoms = people.atoms_of(table, place)
+            spans = [axis.name for axis in table.axes]
+            codes = dict(
+                zip(SIZES, np.unravel_index(np.flatnonzero(atoms), (3, 2, 2)), strict=True)
+            )
+            inner = len(set(zip(*(codes[one] for one in spans), strict=True))) if spans else 1
+            assert numbers.floor[cell] == inner
+            if small:
+                count = system.counts[cell]
+                assert numbers.upper[cell] >= max(LIMITS.minimum - count, 1)
+                assert numbers.lower[cell] == min(count - inner, LIMITS.minimum)
+            else:
+                assert numbers.lower[cell] == numbers.upper[cell] == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_systems_of_sums_are_the_same_in_any_unit(seed: int) -> None:
+    """Whatever a variable is called: what has the same values is one."""
+    people = People(seed)
+    places = people.tables(4)
+    sums = [people.sums(one, "pay" if at % 2 else "wage") for at, one in enumerate(places)]
+    other = [people.sums(one, "pay", 1000.0) for one in places]
+    systems, large = [list(sum_systems_of(own, LIMITS, every=True)) for own in (sums, other)]
+    assert len(systems) == len(large) == len(list(systems_of(places, LIMITS, every=True)))
+    assert len(list(sum_systems_of([*sums, *other], LIMITS, every=True))) == 2 * len(systems)
+    for system, times in zip(systems, large, strict=True):
+        one, two = system.numbers, times.numbers
+        assert not one.whole
+        assert not one.signed
+        shares = np.array([one.atoms[own].sum() for own in system.members])
+        assert np.allclose(one.cells, shares)
+        assert one.cells.max() > 0
+        for name in ("cells", "atoms", "floor", "slack", "small", "lower", "upper"):
+            assert np.allclose(getattr(one, name), getattr(two, name)), name
+        assert not (one.small & ~system.asked).any()
+        assert (one.upper[one.small] >= 1e-6 * one.cells[one.small]).all()
+        assert (one.lower <= one.cells).all()
+        assert not one.upper[~one.small].any()
+        assert one.rounding == pytest.approx(4e-6 * one.cells.max())
+
+
+def test_variables_that_have_nothing_to_do_with_each_other_are_no_system() -> None:
+    """What ties tables: a variable, one nested in it, and a filter by a variable."""
+    number = np.arange(400)
+    codes = {
+        "a": number // 100,
+        "b": number // 25 % 4,
+        "part": number // 200,
+        "late": number // 399,
+    }
+
+    def table(name: str, kept: np.ndarray, hides: bool = False) -> ShownCounts:
+        own, codes_of = np.unique(codes[name][kept], return_inverse=True)
+        hidden = np.zeros(len(own) + 1, dtype=np.bool_)
+        hidden[0] = hides
+        axis = TableAxis(name=name, labels=tuple(map(str, own.tolist())), codes=codes_of)
+        return ShownCounts(
+            name=name, axes=(axis,), records=number[kept], owners=None, hidden=hidden, silent=False
+        )  # fmt: skip
+
+    def systems(*tables: ShownCounts, every: bool = True) -> list[set[str]]:
+        found = systems_of(tables, LIMITS, every=every)
+        return [{one.name for one in system.tables} for system in found]
+
+    every = number >= 0
+    assert systems() == systems(table("a", every)) == systems(table("a", every), table("b", every))
+    assert systems() == []
+    assert systems(table("a", every), table("part", every)) == [{"a", "part"}]
+    assert systems(table("a", every), table("b", every), table("part", every)) == [{"a", "part"}]
+    assert systems(table("b", every), table("a", number < 100)) == []
+    chosen = codes["b"] < 2
+    assert systems(table("b", every), table("a", chosen)) == [{"a", "b"}]
+    assert systems(table("a", chosen), table("b", every)) == [{"a", "b"}]
+    fourth = number % 4 == 0  # chosen by chance
+    assert systems(table("b", every), table("a", fourth)) == []
+    total = replace(table("a", every), axes=(), hidden=np.zeros((), dtype=np.bool_))
+    assert systems(table("b", every), total) == [{"a", "b"}]
+    assert systems(table("a", every), table("part", every), every=False) == []
+    assert systems(table("a", every), table("part", every, hides=True), every=False) == [
+        {"a", "part"}
+    ]
+
+
+def test_large_systems_are_taken_apart_into_all_their_twos(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = People(2)
+    spans = (("area",), ("area", "sex"), ("sex", "job"), ("job",))
+    tables = [people.table(f"table {at}", own, False) for at, own in enumerate(spans)]
+    (whole,) = systems_of(tables, LIMITS, every=True)
+    assert not whole.apart
+    monkeypatch.setattr("discreet_fire.linked_tables.system._MOST_ENTRIES", whole.entries)
+    assert [one.apart for one in systems_of(tables, LIMITS, every=True)] == [False]
+    monkeypatch.setattr("discreet_fire.linked_tables.system._MOST_ENTRIES", whole.entries - 1)
+    twos = list(systems_of(tables, LIMITS, every=True))
+    assert all(one.apart for one in twos)
+    assert [[one.name[-1] for one in two.tables] for two in twos] == [
+        [*"01"], [*"12"], [*"23"],
+    ]  # fmt: skip
+    assert not difference_findings(tables, limits=LIMITS)[1]
+    monkeypatch.setattr("discreet_fire.linked_tables.system._MOST_ENTRIES", 0)
+    assert [one.apart for one in systems_of(tables[:2], LIMITS, every=True)] == [False]
+
+
+def ranges(people: People, system: LinkedSystem) -> dict[int, tuple[float, float]]:
+    """What a linear program of its own thinks possible of each withheld cell of counts."""
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    every = np.arange(12, dtype=np.int32)
+    for _ in range(12):
+        solver.addVar(0.0, highspy.kHighsInf)
+    records = np.bincount(people.atom, minlength=12)
+    atoms = [
+        people.atoms_of(system.tables[system.table(cell)], system.place(cell))
+        for cell in range(system.cells)
+    ]
+    for cell, own in enumerate(atoms):
+        n = float(records[own].sum())
+        least = float(system.numbers.floor[cell]) if system.hidden[cell] else n
+        most = highspy.kHighsInf if system.hidden[cell] else n
+        solver.addRow(least, most, int(own.sum()), every[own], np.ones(own.sum()))
+    found = {}
+    for cell in np.flatnonzero(system.asked).tolist():
+        solver.changeColsCost(12, every, atoms[cell].astype(float))
+        ends = []
+        for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+            solver.changeObjectiveSense(sense)
+            solver.run()
+            bounded = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+            ends.append(solver.getInfo().objective_function_value if bounded else np.inf)
+        found[cell] = ends[0], ends[1]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_open_cells_are_those_that_a_linear_program_finds(seed: int) -> None:
+    people = People(seed)
+    tables = people.tables(5)
+    names, known = set(), set()
+    for system in systems_of(tables, LIMITS):
+        numbers, opened = system.numbers, {}
+        for cell, (low, high) in ranges(people, system).items():
+            if high - low < 0.5:
+                known.add(system.name(cell))
+            below = numbers.cells[cell] - low >= numbers.lower[cell] - 1e-6
+            above = high - numbers.cells[cell] >= numbers.upper[cell] - 1e-6
+            wide = numbers.small[cell] or high - low >= 1 - 1e-6
+            if not (below and above and wide):
+                opened[cell] = high - low < 0.5
+        assert {one.cell: one.determined for one in opened_cells(system)} == opened
+        names |= {system.name(cell) for cell in opened}
+    findings = linked_findings(tables, limits=LIMITS)
+    told = [one.what for one in findings if " follows from " in one.what]
+    more = [int(one.what.split()[0]) for one in findings if " more withheld cells " in one.what]
+    assert len(told) + sum(more) == len(names)
+    assert len(told) == min(len(names), 5)
+    for text in told:
+        name = re.split(" (?:nearly )?follows from ", text)[0]
+        assert name in names
+        assert (" nearly follows from " in text) == (name not in known)
+    assert bool(findings) == bool(names)
+    assert linked_findings([], limits=LIMITS, earlier=tables) == ()
