@@ -243,7 +243,7 @@ def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> Su
         if members.size
     ]
     total = atoms + cells
-    low = np.where(hidden, np.maximum(numbers.floor, -_UNBOUNDED / unit), 0) * unit
+    low = np.maximum(numbers.floor, -_UNBOUNDED / unit) * unit
     low = np.where(numbers.signed, -_UNBOUNDED, low).astype(np.int64)
     room = np.maximum(of_cells - low, 0)
     # Of sums, what is not known exactly is so in what is shown.

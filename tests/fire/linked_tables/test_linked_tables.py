@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import highspy
 import numpy as np
 import polars as pl
 import pytest
@@ -23,14 +21,10 @@ from discreet_fire.linked_tables import (
     shown_counts,
     tables_of,
 )
-from discreet_fire.linked_tables.advice import more_withheld, opened_cells
-from discreet_fire.linked_tables.small_counts import shown_sums
-from discreet_fire.linked_tables.system import sum_systems_of, systems_of
 from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import safe_statistic
 from discreet_fire.statistics.tables import table, tabulate
-from tests.helpers.rows import for_all_rows
 
 LIMITS = SafeLimits()
 
@@ -71,18 +65,6 @@ def test_a_finer_and_a_coarser_table_give_back_what_the_finer_withholds() -> Non
     assert "also withhold: line 1, tabulate cty sex: cty = " in found[-1].hint
     assert {one.rule for one in found} == {"linked-tables"}
     assert len(found) <= 6
-
-
-def test_tables_that_tell_nothing_together_are_no_finding() -> None:
-    frame = records(elsewhere=0)  # both withheld counties are in one region
-    for seed in range(50):
-        frame = records(seed, elsewhere=0)
-        first = shown(frame, ("cty", "sex"))[0]
-        if first.hidden[1].any():
-            break
-    assert first.hidden[1].any()
-    assert linked_findings(shown(frame, ("cty", "sex"), ("region", "sex")), limits=LIMITS) == ()
-    assert linked_findings(shown(frame, ("cty", "sex")), limits=LIMITS) == ()
 
 
 def test_the_same_from_do_file_to_finding(tmp_path: Path) -> None:
@@ -295,158 +277,6 @@ def test_wrong_tables_are_not_followed() -> None:
     one = shown_counts("t", whole, labels, numbers)
     assert one is not None
     assert "75" not in re.sub("0x[0-9a-f]+", "", repr(one))
-
-
-class Outsider:
-    """What a linear program of its own tells of cells.
-
-    Written apart from the package: an attacker who knows how the variables of `random_program`
-    are made of county and age, takes all else for possible, and knows every number that is shown.
-    """
-
-    def __init__(
-        self,
-        frame: pl.DataFrame,
-        tables: Sequence[tuple[ShownCounts, np.ndarray]],
-        sums: Sequence[np.ndarray] = (),
-    ):
-        parts = (["cty", "region", "district"], ["sex"], ["young", "band"], ["health"])
-        every = frame.select(parts[0]).unique(maintain_order=True)
-        for part in parts[1:]:
-            every = every.join(frame.select(part).unique(maintain_order=True), how="cross")
-        texts = {name: every[name].cast(pl.String).to_numpy() for name in every.columns}
-        self.atoms = every.height
-        self.members: dict[tuple[int, int], np.ndarray] = {}
-        self.solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        self.solver.setOptionValue("output_flag", False)
-        for _ in range(self.atoms):
-            self.solver.addVar(0.0, highspy.kHighsInf)
-        for number, (one, hidden) in enumerate(tables):
-            numbers = sums[number] if sums else one.counts
-            full = [[*axis.labels, None] for axis in one.axes]
-            for place, cell in enumerate(itertools.product(*full)):
-                inside = np.ones(self.atoms, dtype=bool)
-                for axis, label in zip(one.axes, cell, strict=True):
-                    values = texts[axis.name]
-                    of = ~np.isin(values, axis.labels) if label == "(other)" else values == label
-                    inside &= of | (label is None)
-                found = np.flatnonzero(inside).astype(np.int32)
-                self.members[number, place] = found
-                if found.size and not hidden.ravel()[place]:
-                    n = float(numbers.ravel()[place])
-                    near = 1e-7 * n if sums else 0.0
-                    self.solver.addRow(n - near, n + near, found.size, found, np.ones(found.size))
-
-    def knows(self, at: tuple[int, int]) -> bool:
-        """Whether it finds the exact number of a cell."""
-        chosen, every = self.members[at], np.arange(self.atoms, dtype=np.int32)
-        self.solver.changeColsCost(self.atoms, every, np.zeros(self.atoms))
-        self.solver.changeColsCost(chosen.size, chosen, np.ones(chosen.size))
-        ends = []
-        for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
-            self.solver.changeObjectiveSense(sense)
-            self.solver.run()
-            if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-                return False
-            ends.append(self.solver.getInfo().objective_function_value)
-        return ends[1] - ends[0] < 0.5
-
-
-def random_program(seed: int) -> tuple[pl.DataFrame, list[Sequence[str]]]:
-    """Nested, overlapping and free variables, and two to six tables of them."""
-    rng = np.random.default_rng(seed)
-    rows = int(rng.integers(150, 600))
-    county = rng.choice(12, rows, p=rng.dirichlet(np.full(12, 0.7)))
-    age = rng.integers(20, 80, rows)
-    frame = pl.DataFrame(
-        {
-            "cty": county + 1,
-            "region": county % 3 + 1,
-            "district": county % 6 + 1,
-            "sex": rng.integers(1, 3, rows),
-            "young": (age < 45).astype(int),
-            "band": age // 15,
-            "health": rng.choice(4, rows, p=[0.6, 0.25, 0.1, 0.05]),
-        }
-    )
-    pairs = list(itertools.combinations(frame.columns, 2))
-    chosen = rng.choice(len(pairs), int(rng.integers(2, 7)), replace=False)
-    return frame, [pairs[at] for at in chosen]
-
-
-def attacked(seed: int) -> tuple[bool, int]:
-    """Whether cells are found to be open, and how many an outsider knows once advice is taken."""
-    frame, spans = random_program(seed)
-    tables = shown(frame, *spans)
-    hidden = [one.hidden.copy() for one in tables]
-    place = {id(one): at for at, one in enumerate(tables)}
-    found = False
-    for system in systems_of(tables, LIMITS):
-        if not opened_cells(system):
-            continue
-        found = True
-        more = more_withheld(system)
-        assert more is not None
-        for cell in np.flatnonzero(more.hidden(system)).tolist():
-            hidden[place[id(system.tables[system.table(cell)])]].ravel()[system.place(cell)] = True
-    outsider = Outsider(frame, list(zip(tables, hidden, strict=True)))
-    asked = [
-        (number, int(at))
-        for number, one in enumerate(tables)
-        for at in np.flatnonzero(one.withheld)
-    ]
-    return found, sum(outsider.knows(at) for at in asked)
-
-
-@for_all_rows("seed", range(3))
-def test_nothing_withheld_is_determined_once_the_advice_is_taken(seed: int) -> None:
-    assert attacked(seed)[1] == 0
-
-
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (7, 10))]
-)
-def test_no_withheld_mean_is_determined_once_the_advice_is_taken(seed: int) -> None:
-    frame, spans = random_program(seed)
-    pay = np.random.default_rng(seed).lognormal(3, 1, frame.height).round(1)
-    frame = frame.with_columns(pay=pl.Series(pay))
-    found = []
-    for line, names in enumerate(spans[:3], 1):
-        result = table(frame, list(names), "pay", statistics="mean")
-        assert result.frame is not None
-        told = result.frame.select(*names, "mean pay")
-        labels, numbers = frame.select(names), np.arange(frame.height)
-        one = shown_sums(f"line {line}", told, labels, numbers, frame["pay"], means=True, digits=7)
-        assert one is not None
-        found.append(one)
-    hidden = {id(one.place): one.place.hidden.copy() for one in found}
-    before = [one.place.hidden for one in found]
-    for system in sum_systems_of(found, LIMITS):
-        assert opened_cells(system)
-        more = more_withheld(system)
-        assert more is not None
-        for cell in np.flatnonzero(more.hidden(system)).tolist():
-            hidden[id(system.tables[system.table(cell)])].ravel()[system.place(cell)] = True
-    known = []
-    for masks in (before, [hidden[id(one.place)] for one in found]):
-        pairs = [(one.place, mask) for one, mask in zip(found, masks, strict=True)]
-        outsider = Outsider(frame, pairs, [one.sums for one in found])
-        asked = [
-            (number, int(at))
-            for number, one in enumerate(found)
-            for at in np.flatnonzero(one.place.withheld)
-        ]
-        known.append(sum(outsider.knows(at) for at in asked))
-    assert known[0] > 1
-    assert known[1] == 0
-
-
-@pytest.mark.exhaustive
-def test_nothing_withheld_is_determined_in_programs_that_take_the_advice() -> None:
-    """In many cells are open at first; where none is, an outsider knows none either."""
-    told = [attacked(seed) for seed in range(3, 36, 3)]
-    assert sum(found for found, _ in told) > 1
-    assert [known for _, known in told] == [0] * 11
 
 
 def test_a_file_that_is_read_again_has_the_same_records(tmp_path: Path) -> None:
