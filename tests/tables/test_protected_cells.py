@@ -151,7 +151,7 @@ def drawn(request: pytest.FixtureRequest) -> Drawn:
     return Drawn(request.param)
 
 
-def test_every_cell_reads_as_it_is_listed(drawn: Drawn) -> None:
+def test_every_cell_reads_as_it_is_listed(drawn: Drawn, monkeypatch: pytest.MonkeyPatch) -> None:
     table = drawn.table
     names = [one.name for one in table.dimensions]
     frame = table.to_polars()
@@ -176,6 +176,10 @@ def test_every_cell_reads_as_it_is_listed(drawn: Drawn) -> None:
     for codes in itertools.product(*(one.codes for one in table.dimensions)):
         assert codes in drawn.cells or table.get(*codes) is None
     assert table.to_polars(complete=True).equals(frame)
+    for limit, shown in ((table.grid_size, frame), (table.grid_size - 1, stored)):
+        monkeypatch.setattr("discreet.tables.protected.COMPLETE_LIMIT", limit)
+        assert table.to_polars().equals(shown)
+    assert repr(table) == f"<ProtectedTable table: {' × '.join(names)}, {table.grid_size} cells>"
     assert table.to_pandas().columns.tolist() == frame.columns
 
 
@@ -243,6 +247,8 @@ def test_one_figure_of_several_has_the_same_numbers(drawn: Drawn) -> None:
     assert table.spanning == table.dimensions[:2]
     assert table.title("en") == "sex by area"
     assert table.title("de") == "sex nach area"
+    headed = dataclasses.replace(table, titles={"de": "Personen"})
+    assert headed.title("en") == headed.title("de") == "Personen"
     if len(drawn.figures) < 2:
         assert not table.several_figures
         return
@@ -292,6 +298,7 @@ def wrong_columns() -> Iterator[dict[str, Any]]:
 def test_columns_of_suppressed_cells_fit_together(change: dict[str, Any]) -> None:
     good: dict[str, Any] = {"index": (np.zeros(1),), "reason": np.zeros(1)}
     assert len(Withheld(**good)) == 1
+    assert not Withheld(**good).instead
     with pytest.raises(TableError, match="differ in length"):
         Withheld(**{**good, **change})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,8 +18,8 @@ from discreet_fire.linked_tables import (
     difference_findings,
     linked_findings,
 )
-from discreet_fire.linked_tables.advice import more_withheld, opened_cells
-from discreet_fire.linked_tables.small_counts import ShownSums, TableAxis
+from discreet_fire.linked_tables.advice import more_withheld, opened_cells, related_sums
+from discreet_fire.linked_tables.small_counts import WEIGHTS, ShownSums, TableAxis
 from discreet_fire.linked_tables.system import LinkedSystem, sum_systems_of, systems_of
 from discreet_fire.statistics.limits import SafeLimits
 
@@ -120,12 +121,14 @@ def small_sets(people: People) -> list[np.ndarray]:
 def told_number(findings: Sequence[object]) -> int:
     """How many figures are told of, one by one or as a number of more."""
     texts = [one.what for one in findings]  # type: ignore[attr-defined]
-    more = [re.match(r"(\d+) more groups", text) for text in texts]
+    more = [re.match(r"([1-9]\d*) more groups", text) for text in texts]
     return sum(1 if one is None else int(one[1]) for one in more)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_figures_of_few_are_told_if_and_only_if_tables_tell_them(seed: int) -> None:
+def test_figures_of_few_are_told_if_and_only_if_tables_tell_them(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     people = People(seed)
     earlier, tables = people.tables(2), people.tables(3)
     findings, complete = difference_findings(tables, limits=LIMITS, earlier=earlier)
@@ -133,9 +136,17 @@ def test_figures_of_few_are_told_if_and_only_if_tables_tell_them(seed: int) -> N
     fresh = [one for one in small_sets(people) if adds_up(after, one) and not adds_up(before, one)]
     assert complete
     assert told_number(findings) == len(fresh)
-    assert difference_findings([], limits=LIMITS, earlier=[*earlier, *tables])[0] == []
+    monkeypatch.setattr("discreet_fire.linked_tables.differences._TOLD", len(fresh))
+    singly = difference_findings(tables, limits=LIMITS, earlier=earlier)[0]
+    assert len(findings) <= len(singly) <= len(fresh)
+    assert not any(" more groups " in one.what for one in singly)
+    assert difference_findings([], limits=LIMITS, earlier=[*earlier, *tables]) == ([], True)
+    assert difference_findings(people.tables(2, hides=1.1), limits=LIMITS) == ([], True)
     by_name = {one.name: one for one in [*earlier, *tables]}
     for text in (one.what for one in findings if " differ" in one.what and " more" not in one.what):
+        plus, minus = text.removesuffix(" by fewer units than the minimum").split(" from ")
+        assert plus.endswith(" together differ" if ";" in plus else " differs")
+        assert minus.endswith(" together") == (";" in minus)
         named = []
         for name, where in re.findall(r"(table \d)((?:: (?:\w+ = \w+(?:, )?)+)?)", text):
             labels = dict(re.findall(r"(\w+) = (\w+)", where))
@@ -213,6 +224,8 @@ def test_sums_tell_differences_of_few_units_too(seed: int) -> None:
     ]
     assert complete
     assert bool(findings) == any(single)
+    weights = [replace(people.sums(one), variable=WEIGHTS) for one in places]
+    assert difference_findings(weights, limits=LIMITS) == ([], True)
     assert all(one.what.startswith("pay of ") or " more groups " in one.what for one in findings)
 
 
@@ -238,6 +251,7 @@ def test_the_cells_of_a_system_have_the_records_of_their_tables(seed: int) -> No
     systems = list(systems_of(tables, LIMITS, every=True))
     assert systems
     for system in systems:
+        assert repr(system) == f"<LinkedSystem of {len(system.tables)} tables>"
         cells = cells_of(system)
         for table in system.tables:
             for place in range(table.hidden.size):
@@ -359,6 +373,13 @@ def test_variables_that_have_nothing_to_do_with_each_other_are_no_system() -> No
     chosen = codes["b"] < 2
     assert systems(table("b", every), table("a", chosen)) == [{"a", "b"}]
     assert systems(table("a", chosen), table("b", every)) == [{"a", "b"}]
+    assert systems(table("b", every), table("a", number == 30)) == [{"a", "b"}]
+    assert systems(table("b", every), table("a", np.isin(number, (30, 60)))) == []
+    assert systems(table("b", number % 100 < 25), table("a", number == 30)) == []
+    assert systems(table("a", number < 200), table("b", number >= 200)) == []
+    other = table("b", every)  # called like another variable
+    other = replace(other, axes=(replace(other.axes[0], name="a"),))
+    assert systems(table("a", every), other) == systems(other, table("a", every)) == []
     fourth = number % 4 == 0  # chosen by chance
     assert systems(table("b", every), table("a", fourth)) == []
     total = replace(table("a", every), axes=(), hidden=np.zeros((), dtype=np.bool_))
@@ -453,6 +474,8 @@ def test_open_cells_are_those_that_a_linear_program_finds(seed: int) -> None:
         name, determined = re.split(" (?:nearly )?follows from ", text)[0], " nearly " not in text
         assert names[name] == determined
     assert bool(findings) == bool(names)
+    titles = [one.what for one in findings if one.what.startswith("taken together, ")]
+    assert all(re.search(r": table \d(; table \d)+$", text) for text in titles)
     assert linked_findings([], limits=LIMITS, earlier=tables) == ()
 
 
@@ -466,7 +489,38 @@ def test_no_withheld_sum_is_determined_once_the_advice_is_taken(seed: int) -> No
                  if high - low < least}  # fmt: skip
         opened = opened_cells(system)
         assert known <= {one.cell for one in opened}
+        assert more_withheld(system, until=time.monotonic() - 1) is None
         more = more_withheld(system)
         assert more is not None
         left = ranges(people, system, more.hidden(system))
         assert all(high - low >= system.numbers.rounding for low, high in left.values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_sums_that_add_up_one_that_is_withheld_alone_is_open(seed: int) -> None:
+    people = People(seed)
+    place = people.table("table", ("area", "sex"), hides=0.0)
+    home = np.round(people.pay)[np.searchsorted(np.sort(people.number), place.records)]
+    away = people.draw.integers(500, 900, len(home)).astype(float)
+    sums = []
+    hides = people.draw.choice([0.0, 0.3, 0.6])
+    for name, values in (("home", home), ("away", away), ("total", home + away)):
+        hidden = people.draw.random(place.hidden.shape) < hides
+        own = replace(place, name=f"table of {name}", hidden=hidden)
+        sums.append(ShownSums(place=own, variable=name, values=values, digits=7))
+    masks = np.array([one.place.hidden.ravel() for one in sums])
+    expected = {(at, cell) for at, cell in np.argwhere(masks) if masks[:, cell].sum() == 1}
+    related = related_sums(sums)
+    assert bool(related) == bool(masks.any())
+    if related:
+        (one,) = related
+        assert set(one.opened()) == expected
+        assert one.alike == bool((masks == masks[0]).all())
+        assert repr(one) == "<RelatedSums (confidential): 3>"
+    texts = [one.what for one in linked_findings(sums, limits=LIMITS)]
+    told = [text for text in texts if text.endswith(": total = home + away")]
+    assert len(told) == min(len(expected), 5) + (bool(masks.any()) and not expected
+                                                 and not (masks == masks[0]).all())  # fmt: skip
+    more = [int(text.split()[0]) for text in texts if " more withheld sums " in text]
+    assert sum(more) == max(len(expected) - 5, 0)
+    assert not more or more[0]
