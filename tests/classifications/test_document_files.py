@@ -201,6 +201,8 @@ def test_any_text_may_be_a_code_or_label_in_csv(tmp_path, text):
         "code,parent,label\nT,,All\na,T,A\nb,T,B\n",
         "Parent Code;Bezeichnung;ID\n;All;T\nT;A;a\nT;B;b\n",
         "label_de,parent,child\nAll,,T\nA,T,a\nB,T,b\n",
+        "SCHLÜSSEL;Bezeichnung;Oberschlüssel\nT;All;\na;A;T\nb;B;T\n",
+        "Titel;Übergeordneter Schlüssel;Schlüssel\nAll;;T\nA;T;a\nB;T;b\n",
     ],
 )
 def test_headings_of_offices_are_known_in_any_order(saved, text):

@@ -39,7 +39,8 @@ _LINKS = ("child", "parent")
 _HEADINGS = {
     **dict.fromkeys(("code", "id", "key", "schlüssel", "schluessel"), "child"),
     **dict.fromkeys(("parent_code", "parentcode", "parent_id", "parentid", "broader"), "parent"),
-    **dict.fromkeys(("oberschlüssel", "oberschluessel", "übergeordnet"), "parent"),
+    **dict.fromkeys(("parent_key", "oberschlüssel", "oberschluessel"), "parent"),
+    **dict.fromkeys(("übergeordnet", "übergeordneter_schlüssel", "uebergeordnet"), "parent"),
     **dict.fromkeys(("label", "name", "title", "description"), LABEL_PREFIX + "en"),
     **dict.fromkeys(("bezeichnung", "titel"), LABEL_PREFIX + "de"),
 }
