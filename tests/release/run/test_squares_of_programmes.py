@@ -202,3 +202,16 @@ def test_what_is_searched_in_part_is_no_release(programme: Path) -> None:
     programme.write_text(f"{text}least = 2\neffort = 1\npartly = true\n")
     with pytest.raises(ProgrammeError, match=r"differences? of areas with fewer than 2 records"):
         check_release(programme)
+
+
+def test_grid_cells_beside_regions_need_a_comparison(programme: Path) -> None:
+    folder = programme.parent
+    release = dc.protect(programme, folder / "release")
+    asked = 'add [slivers] with areas = ["town", "square"]'
+    assert [text for text in release.warnings if asked in text]
+    programme.write_text(f'{PROGRAMME}\n[slivers]\nareas = ["town", "square"]\nleast = 2\n')
+    compared = dc.protect(programme, folder / "again")
+    assert not [text for text in compared.warnings if "slivers" in text]
+    alone = PROGRAMME.replace('by = ["place"]', 'by = ["sex"]')
+    programme.write_text(alone)
+    assert not [t for t in dc.protect(programme, folder / "alone").warnings if "slivers" in t]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, ProgrammeError, PublicationError
+from discreet.files import toml_value
 from discreet.key_check import KeyCheck, check_records
 from discreet.microdata import (
     DistantCubes,
@@ -285,6 +286,7 @@ def _warnings(inputs: Inputs) -> Iterator[str]:
             allowed = "give no protection, but are accepted"
             yield f"the record keys of {name!r} {allowed}: {check.said}"
     yield from parameter_warnings(inputs.programme, inputs.parameters)
+    yield from _geographies_not_compared(inputs.programme)
     for method in protections():
         yield from method.warnings(inputs, inputs.programme.protected[method.name])
     programme, seals = inputs.programme, inputs.seals
@@ -294,6 +296,45 @@ def _warnings(inputs: Inputs) -> Iterator[str]:
             yield f"the earlier release {name} is not signed: changes cannot be detected"
         elif seals is not None and seal.wrong_for(seals):
             yield f"the earlier release {name} is signed with other keys and cannot be checked"
+
+
+def _geographies_not_compared(programme: Programme) -> Iterator[str]:
+    """A warning per source with tables of grid cells and of other areas, if nothing compares them.
+
+    Areas are variables with boundaries or files by area, those beside grid cells in one
+    variable, and, as no key says what their codes are, all with several levels.
+    """
+    if programme.document.slivers is not None:
+        return
+    declared = {table.areas.variable for table in programme.tables.values() if table.areas}
+    for entry in programme.variables.values():
+        others = entry.alternatives or []
+        if any(
+            other in programme.variables and programme.variables[other].squares for other in others
+        ):
+            declared |= set(others)
+    for source in programme.sources:
+        tables = [name for name in programme.tables if programme.source_of(name).name == source]
+        used = dict.fromkeys(part for name in tables for part in used_variables(programme, name))
+        entries = {name: programme.variables[name] for name in used}
+        squares = [name for name, entry in entries.items() if entry.squares]
+        areas = [
+            name
+            for name, entry in entries.items()
+            if not entry.squares
+            and (
+                name in declared
+                or entry.boundaries
+                or entry.hierarchy
+                or len(entry.levels or entry.prefixes or ()) > 1
+            )
+        ]
+        if squares and areas:
+            yield (
+                f"tables of the same records have grid cells ({', '.join(squares)}) and "
+                f"{', '.join(areas)}: differences of areas with few records are not examined; if "
+                f"these are areas, add [slivers] with areas = {toml_value([*areas, *squares])}"
+            )
 
 
 def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
