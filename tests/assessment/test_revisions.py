@@ -18,6 +18,7 @@ from discreet.assessment.attacks.periods import PeriodPair, guessed_units
 from discreet.assessment.revisions import revised_cells
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError
+from discreet.release import release_changes
 
 BY = ["area", "sex", "work"]
 
@@ -152,3 +153,31 @@ def test_the_programme_of_a_revision_is_checked(tmp_path: Path) -> None:
     same = line.replace("first.csv", "persons.csv")
     assert CliRunner().invoke(app, same.split()).exit_code == 0
     assert CliRunner().invoke(app, [*line.split(), "--source", "homes"]).exit_code == 2
+
+
+def test_cells_without_corrections_stay_and_others_are_listed(tmp_path: Path) -> None:
+    first = persons(200, 2)
+    later = first.with_columns(work=pl.when(pl.col("id") < 40).then(0).otherwise("work"))
+    dc.design_perturbation(max_noise=3, variance=2).write(tmp_path / "ptable.json")
+    (tmp_path / "programme.toml").write_text(PROGRAMME)
+    CliRunner().invoke(app, ["keys", "secret", str(tmp_path / "secret.key")])
+    folders = [tmp_path / "first", tmp_path / "revised"]
+    for records, folder in zip((first, later), folders, strict=True):
+        records.write_csv(tmp_path / "persons.csv")
+        dc.protect(tmp_path / "programme.toml", folder)
+    changes = release_changes(*folders)
+    assert changes.changed["T2"].is_empty()
+    cells = changes.changed["T1"]
+    differ = revised_cells(first, later, ["area", "work"], id="id").units
+    corrected = set(differ.select("area", "work").cast(pl.String).iter_rows())
+    assert 0 < len(set(cells.select("area", "work").iter_rows())) <= len(corrected)
+    assert set(cells.select("area", "work").iter_rows()) <= corrected
+    assert changes.stayed["T1"] > 0
+    line = ["list-changes", *map(str, folders), "--out", str(tmp_path / "changes.csv")]
+    result = CliRunner().invoke(app, line)
+    assert result.exit_code == 0, result.output
+    assert f"T1: {len(cells)} cells changed, {changes.stayed['T1']} stayed." in result.output
+    listed = pl.read_csv(tmp_path / "changes.csv")
+    assert listed.height == len(cells)
+    assert set(listed["table"]) == {"T1"}
+    assert release_changes(folders[0], folders[0]).listed().is_empty()

@@ -250,7 +250,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "suppression": ("suppress", "audit"),
     "programmes": (
         *("new", "protect", "anonymise", "verify", "transmit"),
-        *("attack", "attack-periods", "check-revision"),
+        *("attack", "attack-periods", "check-revision", "list-changes"),
     ),
     "operations": (),
 }

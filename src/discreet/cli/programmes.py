@@ -504,6 +504,24 @@ def revision(
         raise typer.Exit(FAILURE)
 
 
+@command(SINGLE, "list-changes")
+def changes(
+    first: Path,
+    revised: Path,
+    out: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """List the published cells that a revision changes, and count those that stay."""
+    from discreet.files import write_text
+    from discreet.release import release_changes
+
+    check_suffix("--out", out, ".csv")
+    found = release_changes(first, revised)
+    if out is not None:
+        write_text(out, found.listed().write_csv())
+    show(found.text(), found.described(), as_json=as_json)
+
+
 def _end_attack(found: AttackReport | PeriodReport, over: Sequence[str], *, as_json: bool) -> None:
     """Say what was found; rates above their limits are a failure."""
     lines = [found.text(), *(f"FAILED: {line}" for line in over)]

@@ -97,6 +97,8 @@ if TYPE_CHECKING:
     from .report.summary import MANIFEST as MANIFEST
     from .report.summary import ReleasedTable as ReleasedTable
     from .report.summary import ReleaseSummary as ReleaseSummary
+    from .revised_releases import ReleaseChanges as ReleaseChanges
+    from .revised_releases import release_changes as release_changes
     from .run.counts import KeyedRecords as KeyedRecords
     from .run.counts import release_context as release_context
     from .run.data_checks import check_release as check_release
