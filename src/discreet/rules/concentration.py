@@ -24,6 +24,11 @@ _INFINITE = float("inf")
 _NEARLY = 1e-9
 
 
+def no_inference(rule: Rule, cells: CellEvidence) -> RuleInference:
+    """Nothing about the sum: shares of contributors do not bound it."""
+    return RuleInference.nothing()
+
+
 @dataclass(frozen=True, repr=False)
 class Dominance(Rule):
     """The (n, k) rule: the n largest have more than k % of the total (Dominanzregel). SECRET.
@@ -83,9 +88,7 @@ class Dominance(Rule):
         level = 100 * top / self.k - total
         return (top > 0) & cells.exceeds(level, 100 * top / self.k, self.ties), level
 
-    def inference(self, cells: CellEvidence) -> RuleInference:
-        """Nothing about the sum: shares of contributors do not bound it."""
-        return RuleInference.nothing()
+    inference = no_inference
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,9 +133,7 @@ class PPercent(Rule):
         """Which cells are sensitive, and how far they are to be protected."""
         return _estimated(cells, self.p / 100, self.n, self.ties, self.name)
 
-    def inference(self, cells: CellEvidence) -> RuleInference:
-        """Nothing about the sum: shares of contributors do not bound it."""
-        return RuleInference.nothing()
+    inference = no_inference
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,9 +187,7 @@ class PQ(Rule):
         """Which cells are sensitive, and how far they are to be protected."""
         return _estimated(cells, self.p / self.q, self.n, self.ties, self.name)
 
-    def inference(self, cells: CellEvidence) -> RuleInference:
-        """Nothing about the sum: shares of contributors do not bound it."""
-        return RuleInference.nothing()
+    inference = no_inference
 
 
 def _estimated(cells: CellEvidence, share: float, n: int, ties: str, rule: str) -> RuleJudgement:
@@ -252,9 +251,7 @@ class Request(Rule):
         few = (place >= 0) & (cells.count(cells.contributors, self.name) < self.minimum)
         return cells.both(large | few, cells.share(self.safety_range))
 
-    def inference(self, cells: CellEvidence) -> RuleInference:
-        """Nothing about the sum: shares of contributors do not bound it."""
-        return RuleInference.nothing()
+    inference = no_inference
 
     def _sizes(self, cells: CellEvidence) -> FloatArray:
         assert cells.contributions is not None

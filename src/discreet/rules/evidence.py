@@ -237,7 +237,7 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
         hint = "tabulate both with the same records, classifications and filter"
         raise SuppressionError(message, code="other-table", where=table.name, hint=hint)
     contribution = None if column is None else holdings.contributions.get(column)
-    contributions = None if contribution is None else _aligned(contribution, place)
+    contributions = None if contribution is None else chosen_contributions(contribution, place)
     own = holdings.contributions.get(records.value or "")
     counts = {name: count[place] for name, count in _counts(holdings, contribution, own).items()}
     absolute = None if contributions is None else contributions.absolute
@@ -289,11 +289,13 @@ def _filled(part: npt.NDArray[Any], place: IntArray, fill: float) -> npt.NDArray
     return np.concatenate([part, empty])[place]
 
 
-def _aligned(contributions: Contributions, place: IntArray) -> Contributions:
-    """The contributions of other cells, in the order of these."""
+def chosen_contributions(
+    contributions: Contributions, which: IntArray | BoolArray
+) -> Contributions:
+    """The contributions of some cells, in the order of their numbers."""
     parts = {item.name: getattr(contributions, item.name) for item in fields(contributions)}
     moved: dict[str, Any] = {
-        name: part[place] for name, part in parts.items() if isinstance(part, np.ndarray)
+        name: part[which] for name, part in parts.items() if isinstance(part, np.ndarray)
     }
     return replace(contributions, **moved)
 

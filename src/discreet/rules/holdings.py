@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import MicrodataError
+from discreet.rules.evidence import chosen_contributions
 from discreet.rules.protocol import MOST, raise_parameters, whole
 from discreet.tables import Contributions, Table
 from discreet.tabulation import from_limbs, tabulate, to_limbs
@@ -133,16 +134,10 @@ def _of_some(counted: Table, chosen: Table) -> Table:
         index=tuple(part[keep] for part in counted.index),
         count=counted.count[keep],
         sums=sums,
-        contributions={name: _kept(own, keep) for name, own in counted.contributions.items()},
+        contributions={
+            name: chosen_contributions(own, keep) for name, own in counted.contributions.items()
+        },
     )
-
-
-def _kept(contributions: Contributions, keep: BoolArray) -> Contributions:
-    parts = {field.name: getattr(contributions, field.name) for field in fields(contributions)}
-    cut: dict[str, Any] = {
-        name: part[keep] for name, part in parts.items() if isinstance(part, np.ndarray)
-    }
-    return replace(contributions, **cut)
 
 
 def _without_holdings(counted: Table, values: Sequence[str], k: int) -> Table:

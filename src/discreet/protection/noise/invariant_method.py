@@ -63,11 +63,11 @@ class InvariantProtection(Protection):
         if tables and (name is None or not programme.file(name).is_file()):
             placed = "transition is missing" if name is None else "file not found"
             hint = "give a file with one line per row and commas between numbers"
-            yield _PLACE, programme.problem(_PLACE, placed, hint)
+            yield programme.at(_PLACE, placed, hint)
         for table in tables:
             if programme.tables[table].weight:
                 place = ("tables", table, "weight")
-                yield place, programme.problem(place, "frequencies of estimates are not kept")
+                yield programme.at(place, "frequencies of estimates are not kept")
 
     def opened(
         self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]

@@ -23,7 +23,6 @@ from discreet.protection.noise.unit_factors import UnitFactors, UnitNoise, noisy
 from discreet.rules import count_holdings
 from discreet.tables import (
     CellStatus,
-    Contributions,
     Figure,
     GateReport,
     Ingredient,
@@ -258,17 +257,16 @@ def unit_gate(
         chance: How often it may all the same.
     """
     within = p_percent / 100
-    made, shown = held.contributions[value], _shown(held, value, decimals)
-    first, second = (np.abs(np.nan_to_num(made.top[:, at])) for at in (0, 1))
-    marked = (first > 0) & (made.absolute - first - second < within * first)
+    first, second, shown, own = _published(held, value, noise, decimals)
+    rest = held.contributions[value].absolute - first - second
+    marked = (first > 0) & (rest < within * first)
     often, factor = noise.guessed(within)
     if noise.balance:  # sizes are changed, so their distribution is another one
         used = 1 + factors.of["shift"].to_numpy()
         often = max(often, float(best_guess(used[:, np.newaxis], within)[0][0]))
-    own = _published_second(held.contributions[noisy(value)], second, noise, 10.0**decimals)
-    near = np.zeros(len(first), dtype=np.bool_)
-    for theirs in own:
-        near |= np.abs((np.abs(shown) - theirs) / factor - first) < within * first
+    near = np.any(
+        [np.abs((shown - theirs) / factor - first) < within * first for theirs in own], axis=0
+    )
     cells = int(marked.sum())
     return GateReport(
         cells=cells,
@@ -363,8 +361,7 @@ def unit_risk(
     )
     near = noise.least if within is None else within
     contribution = held.contributions[value]
-    first, second = (np.abs(np.nan_to_num(contribution.top[:, at])) for at in (0, 1))
-    shown = _shown(held, value, decimals)
+    first, second, shown, own = _published(held, value, noise, decimals)
     valued = first > 0
     alone = valued & (second == 0)
     often, factor = noise.guessed(near)
@@ -373,13 +370,13 @@ def unit_risk(
         """Where a guess comes near the largest value."""
         return np.asarray(valued & (np.abs(guess - first) < near * first))
 
-    guessed = int((alone & hit(np.abs(shown) / factor)).sum())
+    guessed = int((alone & hit(shown / factor)).sum())
     true = ~alone & hit(np.abs(contribution.total) - second)
-    own = _published_second(held.contributions[noisy(value)], second, noise, 10.0**decimals)
-    published = ~alone & (hit((np.abs(shown) - own[0]) / factor))
-    published |= ~alone & hit((np.abs(shown) - own[1]) / factor)
-    off = quotient(np.abs(np.abs(shown) - first), first)[alone]
-    unit_factors = factors[value]
+    published = ~alone & np.any([hit((shown - theirs) / factor) for theirs in own], axis=0)
+    off = quotient(np.abs(shown - first), first)[alone]
+    areas = factors[value]
+    limits: dict[str, Any] = {"decimals": decimals, "p_percent": p_percent, "chance": chance}
+    closeness = unit_gate(held, value, noise, areas, **limits) if p_percent else None
     return UnitRisk(
         cells=int(valued.sum()),
         alone=int(alone.sum()),
@@ -390,30 +387,23 @@ def unit_risk(
         within=near,
         chance=often,
         guessed=guessed,
-        areas=unit_factors.areas,
-        kept=unit_factors.kept,
-        outweighed=unit_factors.outweighed,
-        closeness=unit_gate(
-            held,
-            value,
-            noise,
-            unit_factors,
-            decimals=decimals,
-            p_percent=p_percent,
-            chance=chance,
-        )
-        if p_percent
-        else None,
+        areas=areas.areas,
+        kept=areas.kept,
+        outweighed=areas.outweighed,
+        closeness=closeness,
     )
 
 
-def _published_second(
-    contributions: Contributions, second: FloatArray, noise: UnitNoise, scale: float
-) -> tuple[FloatArray, FloatArray]:
-    """What is published of the second largest unit: the second noisy value, or the first.
+def _published(
+    held: Table, value: str, noise: UnitNoise, decimals: int
+) -> tuple[FloatArray, FloatArray, FloatArray, tuple[FloatArray, FloatArray]]:
+    """The two largest units' values, the published sum, and what of it may be the second's.
 
-    The first where noise can have changed the order: then the worse of both is reckoned with.
+    The latter is the second noisy value, or the first where noise can have changed the order:
+    then the worse of both is reckoned with.
     """
-    own = np.abs(np.nan_to_num(contributions.top[:, :2])) / scale
-    swapped = np.abs(own[:, 0] - second) <= noise.most * second + 0.5 / scale
-    return own[:, 1], np.where(swapped, own[:, 0], own[:, 1])
+    first, second = np.abs(np.nan_to_num(held.contributions[value].top[:, :2])).T
+    own = np.abs(np.nan_to_num(held.contributions[noisy(value)].top[:, :2])) / 10.0**decimals
+    swapped = np.abs(own[:, 0] - second) <= noise.most * second + 0.5 / 10.0**decimals
+    seconds = own[:, 1], np.where(swapped, own[:, 0], own[:, 1])
+    return first, second, np.abs(_shown(held, value, decimals)), seconds

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from .counts import ingredient_of as ingredient_of
     from .counts import round_counts as round_counts
     from .counts import round_linked as round_linked
+    from .counts import round_shown as round_shown
     from .counts import rounded_counts as rounded_counts
     from .counts import rounded_ingredient as rounded_ingredient
     from .counts import rounded_table as rounded_table
     from .counts import rounding_table as rounding_table
-    from .hidden_cells import round_shown as round_shown
     from .method import RoundingProtection as RoundingProtection
     from .settings import LARGEST_BASE as LARGEST_BASE
     from .settings import AdditivitySettings as AdditivitySettings

@@ -2,7 +2,8 @@
 
 In: confidential `Table`s and a `Rounding`. Out: a `ProtectedTable` for each: this is where the
 confidentiality line is crossed; or an `Ingredient` of key figures, CONFIDENTIAL but for its
-`.protected`. Sums of weights are estimates, and are rounded as well.
+`.protected`. Sums of weights are estimates, and are rounded as well. `round_shown` is
+public: it rounds the figures that stand beside hidden cells.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from discreet.protection.noise import (
 from discreet.protection.rounding.bases import Rounding, no_cell_keys
 from discreet.protection.rounding.controlled import controlled_counts
 from discreet.protection.rounding.small_counts import JointCounts, small_counts
+from discreet.protection.suppression import METHOD, pattern_notes, rounded_values, zeros_of
 from discreet.tables import (
     CellStatus,
     Ingredient,
@@ -282,4 +284,53 @@ def ingredient_of(table: Table, value: IntArray, rounding: Rounding, **texts: An
         original=truth.astype(np.float64),
         deviation=np.where(truth == 0, 0.0, deviation),
         suppressed=np.zeros(len(table), dtype=np.bool_),
+    )
+
+
+def round_shown(safe: ProtectedTable, base: int) -> ProtectedTable:
+    """Round the figures that a table with hidden cells shows, halves up.
+
+    What is worked out from rounded figures could be worked out from true ones: hidden cells are
+    protected at least as well as before.
+
+    Args:
+        safe: The table, of one figure, without published intervals.
+        base: Figures become multiples of this, in the unit of the value.
+
+    Raises:
+        CountRoundingError: If the base is none, or intervals would tell what was rounded.
+
+    >>> import polars as pl
+    >>> from discreet import suppress
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> safe = round_shown(suppress(table, table.count < 3, method="fast"), 5)
+    >>> safe.get("Total"), safe.get("m"), safe.get("d")
+    (20, 10, None)
+    """
+    how = Rounding(base=base, method="conventional")
+    message = ""
+    if safe.withheld is not None and safe.withheld.low is not None:
+        message = "intervals of suppressed cells belong to the values before rounding"
+    elif safe.several_figures:
+        message = "round tables of several figures one figure at a time"
+    elif np.isin(safe.status, (CellStatus.official, CellStatus.bracketed)).any():
+        message = "exempt and bracketed values cannot be rounded"
+    if message:
+        raise CountRoundingError(message, code="rounding", where=safe.name)
+    scale = 10 ** safe.figure_decimals()
+    units = rounded_values(np.rint(safe.value * float(scale)).astype(np.int64), base * scale)
+    units = np.where(safe.status == CellStatus.suppressed, 0, units)
+    whole = np.issubdtype(safe.value.dtype, np.integer)
+    shell = Table(
+        dimensions=safe.dimensions, index=safe.index, count=np.zeros(safe.stored, np.int64)
+    )
+    kept = [note for note in safe.notes if note.kind != METHOD]
+    hidden = pattern_notes(safe.withheld, zeros=zeros_of([safe]) == "partners", rounded=True)
+    first = [note for note in hidden if note.kind == METHOD and len(kept) < len(safe.notes)]
+    return replace(
+        safe,
+        value=units if whole else units / scale,
+        notes=(*first, *kept, *notes_of(how, shell)),
+        provenance=replace(safe.provenance, method=f"{safe.provenance.method}, rounded"),
     )

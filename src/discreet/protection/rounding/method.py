@@ -87,7 +87,7 @@ class RoundingProtection(Protection):
                 key = "seed_env" if problem.where == "seed" else problem.where
                 hint = problem.hint.replace("seed=…", 'seed_env = "NAME"')
                 place = (*_PLACE, key)
-                yield place, programme.problem(place, problem.what, hint)
+                yield programme.at(place, problem.what, hint)
             return
         drawn = rounding.method == "keyed" or (rounding.unbiased and rounding.seed is None)
         yield from self._check_bases(programme, tables)
@@ -101,12 +101,12 @@ class RoundingProtection(Protection):
             if drawn and not programme.keyed(name):
                 message = f"the records of {name} have no record keys"
                 hint = "add [keys], or choose another method"
-                yield (*_PLACE, "method"), programme.problem((*_PLACE, "method"), message, hint)
+                yield programme.at((*_PLACE, "method"), message, hint)
             if programme.tables[name].weight and rounding.additive:
                 place = ("tables", name, "weight")
                 message = "estimates cannot be rounded additively"
                 hint = 'use method = "conventional" or "keyed" in [protection.rounding]'
-                yield place, programme.problem(place, message, hint)
+                yield programme.at(place, message, hint)
 
     def _check_bases(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Bases of tables of the same records: figures of both must not bound a count exactly."""
