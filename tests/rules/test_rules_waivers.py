@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.protection.suppression import Suppression, report_on
 from discreet.rules import PQ, CodeRules, Dominance, MinimumFrequency, PPercent, Primary, Rule
-from discreet.rules.waivers import count_waivers, without_consent
+from discreet.rules.holdings import count_waivers, without_consent
 from tests.helpers.rows import for_all_rows
 
 YES = "consent == 'yes'"

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from .contributors import ZeroUnsafe as ZeroUnsafe
     from .holdings import SEVERAL as SEVERAL
     from .holdings import UNNAMED as UNNAMED
+    from .holdings import Waivers as Waivers
     from .holdings import count_holdings as count_holdings
+    from .holdings import count_waivers as count_waivers
     from .holdings import lone_contributors as lone_contributors
-    from .known_bounds import read_bounds as read_bounds
+    from .holdings import without_consent as without_consent
     from .marks import Mark as Mark
     from .marks import Marks as Marks
+    from .marks import read_bounds as read_bounds
     from .primaries import CellVerdict as CellVerdict
     from .primaries import Primary as Primary
     from .primaries import primary as primary
@@ -49,9 +52,6 @@ if TYPE_CHECKING:
     from .rule_sets import RuleSet as RuleSet
     from .rule_sets import rule_filters as rule_filters
     from .rule_sets import rule_problems as rule_problems
-    from .waivers import Waivers as Waivers
-    from .waivers import count_waivers as count_waivers
-    from .waivers import without_consent as without_consent
 
 lazy_face(__name__)
 

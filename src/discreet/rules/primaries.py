@@ -29,10 +29,9 @@ from discreet.rules.evidence import (
     record_evidence,
     with_unwaived,
 )
-from discreet.rules.holdings import SEVERAL, lone_contributors
+from discreet.rules.holdings import SEVERAL, Waivers, lone_contributors
 from discreet.rules.marks import Mark, MarkedCells, Marks, mark_cells, raise_marks
 from discreet.rules.protocol import Reason, Rule, choice, number, raise_parameters
-from discreet.rules.waivers import Waivers
 from discreet.tables import Table
 
 if TYPE_CHECKING:

@@ -168,10 +168,6 @@ class CountCells:
     weight: FloatArray | None
     official: BoolArray
 
-    def true_value(self) -> IntArray | FloatArray:
-        """Counts, or sums of weights."""
-        return self.count if self.weight is None else self.weight
-
     def mean_weight(self) -> FloatArray:
         """Sum of weights / count; 1 without weights, 0 where there are no records."""
         if self.weight is None:
@@ -301,7 +297,12 @@ def protect_counts(
     _check_options(table, decimals, round_to, totals)
     whole = _needs_grid(ptable, grid, zeros, below)
     cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
-    cells = _with_official(table, cells, official, totals or {})
+    if isinstance(official, str | Filter) and official and not table.where:
+        # A filtered table has no official figures.
+        named = official_cells(
+            official, table.dimensions, cells.index, totals or {}, len(cells.count)
+        )
+        cells = replace(cells, official=named)
     number, value, status = perturbed_cells(
         cells, ptable, grid, zeros=zeros, below=below, decimals=decimals, round_to=round_to
     )
@@ -316,16 +317,6 @@ def protect_counts(
         **keyed_heading(table, {"perturbation_table": ptable}, titles, universe, digests),
     )
     return ProtectedCounts(protected, cells, value, number, status == CellStatus.suppressed)
-
-
-def _with_official(
-    table: Table, cells: CountCells, official: object, totals: Mapping[str, str]
-) -> CountCells:
-    """Mark the cells a filter names; a filtered table has no official figures."""
-    if not isinstance(official, str | Filter) or not official or table.where:
-        return cells
-    named = official_cells(official, table.dimensions, cells.index, totals, len(cells.count))
-    return replace(cells, official=named)
 
 
 def _refuse(table: Table, code: str, what: str, hint: str = "") -> NoReturn:
@@ -450,25 +441,19 @@ def perturbed_cells(
     round_to: int = 1,
 ) -> tuple[IntArray, IntArray | FloatArray, npt.NDArray[np.int8]]:
     """The perturbed number of records of each cell, its figure, and its status. CONFIDENTIAL."""
-    number = _perturbed(cells, ptable, grid, zeros)
-    value = _rounded(_figures(cells, number), decimals, cells.official, round_to)
-    return number, value, _status(value, cells.official, below)
-
-
-def _perturbed(cells: CountCells, ptable: PerturbationTable, grid: KeyGrid, zeros: str) -> IntArray:
-    """Perturbed numbers of records, and true ones where they are official."""
-    changed = cells.count + ptable.lookup(cells.count, cells.key, grid)
+    number = cells.count + ptable.lookup(cells.count, cells.key, grid)
     if zeros == "keep":
-        changed[cells.count == 0] = 0
-    return np.where(cells.official, cells.count, changed)
-
-
-def _figures(cells: CountCells, number: IntArray) -> IntArray | FloatArray:
-    """Perturbed values, and true ones where they are official."""
-    if cells.weight is None:
-        return number
-    noisy = number * cells.mean_weight()
-    return np.asarray(np.where(cells.official, cells.weight, noisy), dtype=np.float64)
+        number[cells.count == 0] = 0
+    number = np.where(cells.official, cells.count, number)
+    exact: IntArray | FloatArray = number
+    if cells.weight is not None:
+        exact = np.where(cells.official, cells.weight, number * cells.mean_weight())
+    value = _rounded(exact, decimals, cells.official, round_to)
+    status = np.where(value == 0, CellStatus.zero_or_changed_to_zero, CellStatus.published)
+    if below is not None:
+        status[(value < below) & ~cells.official] = CellStatus.suppressed
+    status[cells.official & (value != 0)] = CellStatus.official
+    return number, value, status.astype(np.int8)
 
 
 def _rounded(
@@ -482,16 +467,6 @@ def _rounded(
     if decimals is None or value.dtype.kind == "i":
         return value
     return np.asarray(np.round(value, decimals), dtype=np.float64)
-
-
-def _status(
-    value: IntArray | FloatArray, official: BoolArray, below: float | None
-) -> npt.NDArray[np.int8]:
-    status = np.where(value == 0, CellStatus.zero_or_changed_to_zero, CellStatus.published)
-    if below is not None:
-        status[(value < below) & ~official] = CellStatus.suppressed
-    status[official & (value != 0)] = CellStatus.official
-    return status.astype(np.int8)
 
 
 def keyed_heading(table: Table, secrets: Mapping[str, Any], *texts: Any) -> dict[str, Any]:
@@ -527,7 +502,7 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
         protected=counts.protected,
         index=cells.index,
         value=np.where(counts.suppressed, 0, counts.value).astype(np.float64),
-        original=cells.true_value().astype(np.float64),
+        original=(cells.count if cells.weight is None else cells.weight).astype(np.float64),
         deviation=np.where(fixed, 0.0, deviation),
         suppressed=counts.suppressed,
         keys=cells.key,

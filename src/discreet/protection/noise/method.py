@@ -10,7 +10,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DisclosureWarning, TableError
 from discreet.protection.protocol import (
@@ -28,6 +28,7 @@ from discreet.protection.protocol import (
     all_of,
     figure_filter,
 )
+from discreet.tables import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
@@ -183,7 +184,7 @@ class NoiseProtection(Protection):
                 table=table,
                 remembered={},
                 assessed=assessed,
-                found_codes=_found_codes(used)
+                found_codes=codes_found([own for table in used for own in table.dimensions])
                 if inputs.parameters.rules.found_codes == "list"
                 else {},
             )
@@ -311,17 +312,6 @@ def _placed(programme: ProgrammeView, error: TableError, name: str) -> TableErro
         hint=error.hint,
         problems=problems,
     )
-
-
-def _found_codes(counts: Iterable[Table]) -> dict[str, Literal["all", "missing"]]:
-    """Variables of which codes are listed because they occur, and which codes these are."""
-    kinds: dict[str, set[str]] = {}
-    for table in counts:
-        for dimension in table.dimensions:
-            if bool(dimension.found.any()):
-                trees = dimension.classifications
-                kinds.setdefault(dimension.name, set()).update(tree.found for tree in trees)
-    return {name: "all" if "all" in found else "missing" for name, found in kinds.items()}
 
 
 # -- warnings ---------------------------------------------------------------------------

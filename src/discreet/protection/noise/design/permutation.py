@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import accumulate, pairwise
 
 from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise.intervals import pack
@@ -53,10 +54,16 @@ def permuted(
     widest = _widest(split, content.scale)
     rows = []
     for count, upper, noise in content.rows():
-        widths = [bound - below for below, bound in zip([0, *upper], upper, strict=False)]
+        widths = [bound - below for below, bound in pairwise([0, *upper])]
         pieces = list(_pieces(widths, noise, widest))
-        _shuffle(pieces, key, count)
-        rows.append(list(_laid_out(pieces)))
+        words = _words(key, count)
+        for last in range(len(pieces) - 1, 0, -1):  # every order is equally likely (Fisher-Yates)
+            # Words that would favour small numbers are passed over.
+            even = (1 << 8 * _WORD) // (last + 1) * (last + 1)
+            at = next(word for word in words if word < even) % (last + 1)
+            pieces[at], pieces[last] = pieces[last], pieces[at]
+        bounds = accumulate(width for width, _ in pieces)
+        rows.append([(bound, value) for bound, (_, value) in zip(bounds, pieces, strict=True)])
     packed = pack(rows, scale=content.scale, beyond=content.beyond, zeros=content.zeros)
     how = "permuted" if split is None else "split and permuted"
     version = ", ".join(part for part in (ptable.version, how) if part)
@@ -108,28 +115,6 @@ def _pieces(widths: list[int], noise: list[int], widest: int) -> Iterator[tuple[
         yield from [(widest, value)] * whole
         if rest:
             yield (rest, value)
-
-
-def _laid_out(pieces: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """(upper bound, noise) of pieces that follow one another."""
-    bound = 0
-    for width, value in pieces:
-        bound += width
-        yield bound, value
-
-
-def _shuffle(pieces: list[tuple[int, int]], key: bytes, row: int) -> None:
-    """Put the pieces in random order: every order is equally likely (Fisher-Yates)."""
-    words = _words(key, row)
-    for last in range(len(pieces) - 1, 0, -1):
-        at = _below(last + 1, words)
-        pieces[at], pieces[last] = pieces[last], pieces[at]
-
-
-def _below(limit: int, words: Iterator[int]) -> int:
-    """A number 0 … limit-1; words that would favour small numbers are passed over."""
-    even = (1 << 8 * _WORD) // limit * limit
-    return next(word for word in words if word < even) % limit
 
 
 def _words(key: bytes, row: int) -> Iterator[int]:

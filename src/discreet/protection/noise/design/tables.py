@@ -215,7 +215,10 @@ def solve_all(
                 continue
         solution = solutions[demand.i] = known[demand.shape]
         start = solution.start or start
-        if len(solution.probability) > 1 and not _noise_on_grid(solution):
+        least_share = ONE / DECIMAL_SCALE
+        if len(solution.probability) > 1 and not any(
+            value and share >= least_share for value, share in solution.probability.items()
+        ):
             message = f"row {demand.i} has no noise left on the grid of 10^15 keys"
             problems.append(Problem(message, "variance", "raise the variance"))
     problems.reverse()
@@ -225,11 +228,6 @@ def solve_all(
         problems.append(Problem(message, "variance"))
     raise_design(problems, name)
     return solutions
-
-
-def _noise_on_grid(solution: RowSolution) -> bool:
-    step = ONE / DECIMAL_SCALE
-    return any(value and share >= step for value, share in solution.probability.items())
 
 
 def bounds_on_grid(noise: Sequence[int], probability: Mapping[int, Decimal]) -> tuple[int, ...]:
@@ -330,21 +328,17 @@ def design_magnitude_perturbation(
     >>> table.kinds, table.classes("small")
     (('all', 'small'), (0, 1, 5))
     """
-    parts = [_part(max_noise, variance, classes, step, kind, monotone, stay, relax)]
+    options = {"monotone": monotone, "stay": stay, "relax": relax}
+    parts = [_part(max_noise, variance, classes, step, kind, **options)]
     if small_cells is not None:
-        largest, least = _small(small_cells)
-        rows = [*(at for at in classes if at < largest), largest]
-        parts.append(_part(largest, least, rows, step, "small", True, None, "variance"))
+        pair: Any = small_cells
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and is_whole(pair[0])):
+            message = "small cells need two numbers: largest noise and variance"
+            raise_design([Problem(message, "small_cells")])
+        rows = [*(at for at in classes if at < pair[0]), pair[0]]
+        usual = {"monotone": True, "stay": None, "relax": "variance"}
+        parts.append(_part(pair[0], pair[1], rows, step, "small", **usual))
     return MagnitudePerturbationTable(tuple(parts), name)
-
-
-def _small(values: Any) -> tuple[Any, Any]:
-    if isinstance(values, tuple | list) and len(values) == 2 and is_whole(values[0]):
-        return values[0], values[1]
-    raise_design(
-        [Problem("small cells need two numbers: largest noise and variance", "small_cells")]
-    )
-    raise AssertionError("unreachable")
 
 
 def _part(
@@ -353,9 +347,7 @@ def _part(
     classes: Any,
     step: Any,
     kind: Any,
-    monotone: Any,
-    stay: Any,
-    relax: Any,
+    **options: Any,
 ) -> MagnitudePart:
     """One part: solve its rows with noise counted in steps."""
     check_kind(kind)
@@ -365,9 +357,11 @@ def _part(
         step = 1
     exact = check_noise(max_noise, variance, problems, int(step))
     rows = _classes(classes, problems)
-    options = row_options(rows, monotone, stay, relax, problems) if rows else {}
+    of_rows = row_options(rows, problems=problems, **options) if rows else {}
     raise_design(problems)
-    demands = [_demand(i, int(max_noise), int(step), options[i]) for i in rows]
+    reach = int(max_noise) * int(step)
+    above = tuple(range(1, reach + 1))
+    demands = [Demand(i, above[: i * int(step)], above, True, *of_rows[i], int(step)) for i in rows]
     with exact_arithmetic():
         solutions = solve_all(demands, exact * step * step, kind)
         packed = [[(DECIMAL_SCALE, 0)]]
@@ -376,15 +370,6 @@ def _part(
             bounds = bounds_on_grid(noise, solutions[demand.i].probability)
             packed.append(list(zip(bounds, noise, strict=True)))
     return MagnitudePart(kind, (0, *rows), int(step), pack(packed))
-
-
-def _demand(
-    i: int, max_noise: int, step: int, options: tuple[bool, Decimal | None, Relax]
-) -> Demand:
-    reach = max_noise * step
-    below = tuple(range(1, min(i * step, reach) + 1))
-    monotone, stay, relax = options
-    return Demand(i, below, tuple(range(1, reach + 1)), True, monotone, stay, relax, step)
 
 
 def _classes(classes: Any, problems: list[Problem]) -> list[int]:
