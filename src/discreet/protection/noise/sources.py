@@ -23,10 +23,9 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
@@ -462,41 +461,6 @@ def _integer(text: str) -> int | None:
     return int(number) if number is not None and number.denominator == 1 else None
 
 
-class _JsonRow(BaseModel):
-    """A row of a stored table."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-    upper: Annotated[list[int], Field(min_length=1)]
-    noise: list[int]
-
-    @model_validator(mode="after")
-    def _in_pairs(self) -> _JsonRow:
-        if len(self.upper) != len(self.noise):
-            raise ValueError("bounds and noise differ in number")
-        return self
-
-
-class _JsonBlock(BaseModel):
-    """The rows that counts beyond a stored table use again and again."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-    start: int
-    length: int
-
-
-class _JsonTable(BaseModel):
-    """A stored table: all its fields."""
-
-    model_config = ConfigDict(strict=True)
-    scale: Annotated[int, Field(ge=2, le=KeyGrid().size)]
-    closed: Closed
-    beyond: Literal["last"] | _JsonBlock
-    zeros: bool
-    name: str
-    version: str
-    rows: list[_JsonRow]
-
-
 def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
     """Read this package's own format: the intervals, the table's name and version."""
     data: Any = source.json()
@@ -508,29 +472,65 @@ def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
             "the file was written by another version of the format",
             f"this package reads version {JSON_VERSION}",
         )
-    try:
-        table = _JsonTable.model_validate(data)
-    except ValidationError as error:
-        fields = dict.fromkeys(flaw["loc"][0] for flaw in error.errors())
-        wrong = [Problem(f"{field!r} is missing or has the wrong form", source.name)
-                 for field in fields]  # fmt: skip
-        raise_all(PerturbationError, wrong, code="perturbation-file", where=source.name)
-        raise
-    beyond = table.beyond
+    _check_fields(data, source.name)
+    beyond = data["beyond"]
     content = check_entries(
-        [
-            StatedInterval(f"row {count}", count, value, bound)
-            for count, row in enumerate(table.rows)
-            for bound, value in zip(row.upper, row.noise, strict=True)
-        ],
+        _json_entries(data["rows"]),
         name=source.name,
-        closed=table.closed,
-        scale=table.scale,
-        one=table.scale,
-        beyond="last" if beyond == "last" else (beyond.start, beyond.length),
-        zeros=table.zeros,
+        closed=data["closed"],
+        scale=data["scale"],
+        one=data["scale"],
+        beyond="last" if beyond == "last" else (beyond["start"], beyond["length"]),
+        zeros=data["zeros"],
     )
-    return content, table.name, table.version
+    return content, data["name"], data["version"]
+
+
+def _check_fields(data: dict[str, Any], name: str) -> None:
+    """Raise unless all fields are there and of the expected form."""
+    scale, rows = data.get("scale"), data.get("rows")
+    sound = {
+        "scale": _is_int(scale) and 2 <= data["scale"] <= KeyGrid().size,
+        "closed": data.get("closed") in ("left", "right"),
+        "beyond": _is_beyond(data.get("beyond")),
+        "zeros": isinstance(data.get("zeros"), bool),
+        "name": isinstance(data.get("name"), str),
+        "version": isinstance(data.get("version"), str),
+        "rows": isinstance(rows, list) and all(_is_row(row) for row in rows),
+    }
+    problems = [
+        Problem(f"{field!r} is missing or has the wrong form", name)
+        for field, good in sound.items()
+        if not good
+    ]
+    raise_all(PerturbationError, problems, code="perturbation-file", where=name)
+
+
+def _json_entries(rows: Any) -> list[StatedInterval]:
+    return [
+        StatedInterval(f"row {count}", count, value, bound)
+        for count, row in enumerate(rows)
+        for bound, value in zip(row["upper"], row["noise"], strict=True)
+    ]
+
+
+def _is_beyond(value: object) -> bool:
+    if isinstance(value, dict) and set(value) == {"start", "length"}:
+        return all(map(_is_int, value.values()))
+    return value == "last"
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_row(row: object) -> bool:
+    if not isinstance(row, dict) or set(row) != {"upper", "noise"}:
+        return False
+    parts: Sequence[object] = (row["upper"], row["noise"])
+    if not all(isinstance(part, list) and all(map(_is_int, part)) for part in parts):
+        return False
+    return len(row["upper"]) == len(row["noise"]) > 0
 
 
 def cumulative_intervals(
