@@ -215,8 +215,11 @@ def _view_lines(entry: QueueView, language: str) -> Iterator[str]:
         yield f"  {words['question'].format(text=entry.row.standing.question)}"
     for one in entry.findings:
         if one.severity.value != "info":
-            message = finding_in(one, language).what
-            yield f"  {one.file}:{one.line} {severities[one.severity.value]} [{one.rule}] {message}"
+            told = finding_in(one, language)
+            severity = severities[one.severity.value]
+            yield f"  {one.file}:{one.line} {severity} [{one.rule}] {told.what}"
+            if told.hint and one.severity.value != "refused":
+                yield f"    {told.hint}"
     yield from (
         f"  {words['now'].format(text=sentence_in(one, language))}" for one in entry.conflicts
     )

@@ -648,7 +648,8 @@ def _point_calls(
             decision.refuse("path", call.command, call.reason)
             continue
         if call.action is Action.REVIEW:
-            decision.note("path", Severity.REVIEW, f"{call.command}: {call.reason}")
+            hint = "submit the folder that holds it, with --main NAME.do"
+            decision.note("path", Severity.REVIEW, f"{call.command}: {call.reason}", hint=hint)
         if (change := _pointed_call(call)) is not None:
             decision.changes.append(change)
     return calls
