@@ -62,6 +62,7 @@ class Finding:
     start: int = 0  # where the passage starts in the text, in characters from 0
     end: int = 0  # where it ends
     hint: str = ""  # what to do about it
+    file: str = ""  # the file, if another than the one that was looked at
 
     def __str__(self) -> str:
         hint = f"\n  Hint: {self.hint}" if self.hint else ""
@@ -70,6 +71,8 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values for JSON."""
         parts = {name: getattr(self, name) for name in self.__slots__}
+        if not self.file:
+            del parts["file"]
         return {**parts, "severity": self.severity.value}
 
 

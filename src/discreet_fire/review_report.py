@@ -173,7 +173,7 @@ class _Sheet:
         if part.lines is None or self._is_session:
             return ""
         first, behind = part.lines
-        wrong = {one.line for one in self.found.findings if one.stage == "run"}
+        wrong = {one.line for one in self.found.findings if self._is_about(one, part)}
         shown = "".join(
             f'<span class="wrong">{text}</span>\n' if at in wrong else f"{text}\n"
             for at in range(first, min(behind, len(lines) + 1))
@@ -185,9 +185,7 @@ class _Sheet:
         """Whether a finding is about an output: of a session by its number, else by its line."""
         if one.stage == "session":
             return bool(one.line) and part.file.startswith(f"{one.line:03d} ")
-        if one.stage != "run" or part.lines is None or not one.line:
-            return False
-        return part.lines[0] <= one.line < part.lines[1]
+        return one.stage == "run" and part.is_at(self.found.called(one), one.line)
 
     @property
     def _is_session(self) -> bool:

@@ -255,3 +255,12 @@ def words(text: str) -> frozenset[str]:
     ['a', 'b']
     """
     return frozenset(text.split())
+
+
+def place_of(file: str, line: int) -> str:
+    """How a place is named: the file only where it is called by the program.
+
+    >>> place_of("", 3), place_of("sub/tables.do", 3)
+    ('line 3', 'sub/tables.do, line 3')
+    """
+    return f"{file}, line {line}" if file else f"line {line}"

@@ -111,11 +111,15 @@ def _put_figures(result: RunResult, path: Path | None, limits: SafeLimits) -> No
 def _told(result: RunResult) -> str:
     """What an officer should look at after a run."""
     from discreet_fire.findings import Severity
+    from discreet_fire.texts import place_of
 
     shown = [one for one in result.findings if one.severity is not Severity.INFO]
     withheld = len(result.findings) - len(shown)
     lines = [f"  {len(result.outputs)} outputs, {withheld} withheld because of broken rules"]
-    lines += [f"  line {one.line} {one.severity.value} [{one.rule}] {one.what}" for one in shown]
+    lines += [
+        f"  {place_of(one.file, one.line)} {one.severity.value} [{one.rule}] {one.what}"
+        for one in shown
+    ]
     return "\n".join(lines)
 
 

@@ -66,7 +66,7 @@ class SubmissionTables:
         """Take down what a statistic shows."""
         self.tables += [one for one in told.tables if one is not None]
         if None in told.tables:
-            self.left.append(f"line {told.line}, {told.command}")
+            self.left.append(told.title)
         self.first = max(self.first, told.first)
         self.models[told.command] += told.universes == "model"
         if told.numbers is not None and told.units is not None:

@@ -9,6 +9,7 @@ the part counts as telling of all.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,7 @@ _LONGEST_TITLE = 200
 _RULE = re.compile(r"-{10,}$")
 _HEAD = re.compile(r"-{10,}$|\. \*|\s+(?:name|log|log type|opened on):")
 _NAME = re.compile(r"[A-Za-z_]\w*(?![\w(.])")
-_LINE = re.compile(r"line (\d+), ")
+_LINE = re.compile(r"(?:([^:]+), )?line (\d+), ")
 _PROMPT = re.compile(r"\.\s|\s*\d+\.\s|:\s")
 #: Where names are made up as the program runs, or stand for results of earlier commands.
 _UNREADABLE = re.compile(r"[`$?~]|\b_all\b|\b[re]\(|\b_(?:b|se|coef)\[|[A-Za-z_]\w*\*|\*[A-Za-z_]")
@@ -71,12 +72,15 @@ class OutputPart:
     #: The variables it tells of, and all that were made of them or they of; None if not known
     names: frozenset[str] | None
     sha256: str  # digest of its text
+    #: The file that the program called, with lines as above, if its statements are there
+    called: tuple[str, int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         names = None if self.names is None else sorted(self.names)
         lines = None if self.lines is None else list(self.lines)
-        return {**vars(self), "names": names, "lines": lines}
+        called = {"called": None if self.called is None else list(self.called)}
+        return {**vars(self), "names": names, "lines": lines} | called
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
@@ -86,7 +90,8 @@ class OutputPart:
             "names": None if names is None else frozenset(names),
             "lines": None if lines is None else (int(lines[0]), int(lines[1])),
         }
-        return cls(**{**plain, **read})
+        called = plain.get("called")
+        return cls(**{**plain, **read, "called": None if called is None else tuple(called)})
 
     @classmethod
     def of_file(
@@ -116,9 +121,12 @@ class OutputPart:
     def covers(self, universe: str) -> bool:
         """Whether a universe is of this output."""
         match = _LINE.match(universe)
-        if match is None or self.lines is None:
-            return False
-        return self.lines[0] <= int(match[1]) < self.lines[1]
+        return match is not None and self.is_at(match[1] or "", int(match[2]))
+
+    def is_at(self, called: str, line: int) -> bool:
+        """Whether a line of the program, or of a file that it called, is of its statements."""
+        file, *lines = self.called or ("", *(self.lines or (0, 0)))
+        return file == called and lines[0] <= line < lines[1]
 
     def shares_names(self, other: OutputPart) -> bool:
         """Whether two outputs tell, or may tell, of the same variables."""
@@ -192,17 +200,18 @@ def _part(
     places: Mapping[int, _EchoPlace],
     code: _Program,
 ) -> OutputPart:
-    """An output with what its program says of it; of a called file only its name is known."""
+    """An output with what its program says of it; of a called file only its lines are known."""
     start = lines[at + 1].start
     end = lines[behind].start if behind < len(lines) else len(source.text)
     echo = _echo(lines[at]) if at >= 0 else ""
-    place, span = places.get(at), None
-    if place is not None and place.program is not code:
-        echo = f"{place.program.name}: {echo}"
-    elif place is not None:
-        behind_it = sorted(other for other in places if other > at)
-        later = (places[one].line for one in behind_it if places[one].program is code)
-        span = (place.line, next(later, len(code.lines) + 1))
+    place, span, called = places.get(at), None, None
+    if place is not None:
+        program, first = place.program, place.line
+        later = (one for other, one in sorted(places.items()) if other > at)
+        lines_after = (one.line for one in later if one.program is program and one.line > first)
+        span = (first, next(lines_after, len(program.lines) + 1))
+        if program is not code:
+            echo, called, span = f"{program.name}: {echo}", (program.name, *span), None
     title = "".join(one if one.isprintable() else "?" for one in echo)[:_LONGEST_TITLE]
     return OutputPart(
         number=0,
@@ -213,6 +222,7 @@ def _part(
         lines=span,
         names=None if span is None else code.names(*span),
         sha256=hashlib.sha256(source.text[start:end].encode("utf-8", "surrogatepass")).hexdigest(),
+        called=called,
     )
 
 
@@ -242,7 +252,8 @@ class _Program:
     @classmethod
     def read(cls, path: Path, home: Path | None = None, depth: int = 0) -> Self:
         """Read one; of what is no do-file nothing is known. Files are called from its folder."""
-        nothing, home = cls(name=path.name), home or path.parent
+        home = home or path.parent
+        nothing = cls(name=os.path.relpath(path, home))
         if path.suffix.lower() != ".do":
             return nothing
         try:
@@ -261,7 +272,7 @@ class _Program:
         opened = [line.endswith("{") - line.startswith("}") for line in lines]
         files = {line: home / file for line, one in own if (file := _called(one))}
         return cls(
-            name=path.name,
+            name=nothing.name,
             lines=lines,
             depths=tuple(accumulate(opened, initial=0)),
             statements=own,

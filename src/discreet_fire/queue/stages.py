@@ -355,7 +355,8 @@ def run(work: SubmissionWork) -> None:
     if not runner.captures_universes:
         message = "the runner does not report the units of outputs; differences are not checked"
         work.note("run", "no-universe", Severity.REVIEW, message, "look for outputs of nearly all")
-    work.findings += [StageFinding.of("run", work.program.name, one) for one in result.findings]
+    name = work.program.name
+    work.findings += [StageFinding.of("run", one.file or name, one) for one in result.findings]
     work.log = write_run(result, target)["log"]
     write_confidential(result, work.folder / FIGURES, limits)
     work.evidence = RunEvidence.of(result.log, limits, checked=result.checked)
@@ -455,7 +456,7 @@ def record_tables(work: SubmissionWork, told: StatisticShown) -> None:
     if work.tables is None:
         return
     work.tables.note(told)
-    name = f"line {told.line}, {told.command}"
+    name = told.title
     if told.units is None or None in told.units:
         whom = "whom it is about" if told.units is None else "whom some records are about"
         message = f"{name}: {whom} is not known; differences to others are not checked"

@@ -95,6 +95,11 @@ class QueueView:
             ],
         }
 
+    def called(self, one: StageFinding) -> str:
+        """The file that a finding of the run is about, if the program called it."""
+        ran = str(Path(one.file).with_suffix("")).removesuffix("_FiRe")
+        return "" if ran == Path(self.row.program).stem else one.file
+
     def _part(self, part: OutputPart) -> dict[str, Any]:
         decision = self.row.standing.decisions.get(part.number)
         return {

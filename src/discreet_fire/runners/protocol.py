@@ -45,7 +45,7 @@ from discreet_fire.statistics import (
     borderline_facts,
     worst,
 )
-from discreet_fire.texts import SourceText, read_source
+from discreet_fire.texts import SourceText, place_of, read_source
 
 _RULE = "-" * 79
 _MARK = "run by discreet fire run"
@@ -60,7 +60,8 @@ Universes = Literal["cells", "each", "groups", "pairs", "together", "model"]
 class StatisticShown:
     """Whom one statistic is about, for whoever keeps a ledger of that (confidential)."""
 
-    line: int  # where it is in the program
+    line: int  # where it is in the program, or in the file that the program calls
+    file: str = ""
     command: str  # name of the safe command
     universes: Universes  # how its variables are about units
     #: Whom each record is about, None where that is not known; None if for no record
@@ -73,6 +74,11 @@ class StatisticShown:
     missing: bool = False  # whether missing values are a group of their own
     #: What it shows over groups of records; None stands for numbers that cannot be followed
     tables: tuple[ShownTable | None, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Its place and command."""
+        return f"{place_of(self.file, self.line)}, {self.command}"
 
 
 Witness = Callable[[StatisticShown], None]
@@ -87,6 +93,7 @@ class ShownOutput:
     line: int
     command: str
     result: SafeResult
+    file: str = ""  # the file that the program calls, if it is there
 
 
 class RedactedError(OutputCheckError):
@@ -160,12 +167,14 @@ class RunResult:
         findings = [] if self.checked else [_of_check("log", 0, _UNCHECKED)]
         for one in self.outputs:
             broken = (check for check in _checks(one) if check.verdict is not CheckVerdict.passed)
-            findings += [_of_check(one.command, one.line, check) for check in broken]
+            findings += [replace(_of_check(one.command, one.line, check), file=one.file)
+                         for check in broken]  # fmt: skip
         findings += self.linked
         if (error := self.error) is not None:
             rule = "unsupported" if error.code == "unsupported" else "stopped"
             message = f"the run stopped: {error.what}"
-            findings.append(_finding(rule, Severity.ERROR, message, self.line or 0, error.hint))
+            stop = _finding(rule, Severity.ERROR, message, self.line or 0, error.hint)
+            findings.append(replace(stop, file=getattr(error, "file", "")))
         return tuple(findings)
 
     @property
@@ -183,7 +192,7 @@ class RunResult:
             "verdict": str(self.verdict),
             "error": error,
             "findings": [one.to_dict() for one in self.findings],
-            "outputs": [{"line": one.line, **one.result.to_dict()} for one in self.outputs],
+            "outputs": [_placed(one) | one.result.to_dict() for one in self.outputs],
         }
 
     def __repr__(self) -> str:
@@ -257,14 +266,14 @@ class _ShownTables:
         self._witness = witness
         self._tables: list[ShownTable] = []
         self._unknown: list[str] = []
-        self._lines: set[int] = set()
+        self._places: set[tuple[str, int]] = set()
 
     def note(self, told: StatisticShown) -> None:
         """Take down the tables of a statistic."""
-        self._lines.add(told.line)
+        self._places.add((told.file, told.line))
         self._tables += [one for one in told.tables if one is not None]
         if None in told.tables:
-            self._unknown.append(f"line {told.line}, {told.command}")
+            self._unknown.append(told.title)
         if self._witness is not None:
             self._witness(told)
 
@@ -275,9 +284,9 @@ class _ShownTables:
             return result
         findings = linked_findings(self._tables, limits=limits, until=until)
         untold = [
-            f"line {one.line}, {one.command.partition(',')[0]}"
+            f"{place_of(one.file, one.line)}, {one.command.partition(',')[0]}"
             for one in result.outputs
-            if one.result.frame is not None and one.line not in self._lines
+            if one.result.frame is not None and (one.file, one.line) not in self._places
         ]
         unknown = list(dict.fromkeys([*self._unknown, *untold]))
         if unknown and len(self._tables) + len(unknown) > 1:
@@ -351,6 +360,11 @@ def _checks(output: ShownOutput) -> Sequence[Check]:
     return output.result.checks or [_UNCHECKED]
 
 
+def _placed(output: ShownOutput) -> dict[str, Any]:
+    """The place of an output for JSON."""
+    return {"line": output.line} | ({"file": output.file} if output.file else {})
+
+
 def _of_check(command: str, line: int, check: Check) -> Finding:
     severity = Severity.REFUSED if check.rule == "refused" else _SEVERITIES[check.verdict]
     where = f" ({check.where})" if check.where else ""
@@ -409,7 +423,7 @@ def write_confidential(result: RunResult, path: Path, limits: SafeLimits) -> Non
     outputs = []
     for one in result.outputs:
         facts = [fact.to_dict() for fact in borderline_facts(one.result, limits)]
-        outputs.append({"line": one.line, "command": one.result.command, "facts": facts})
+        outputs.append(_placed(one) | {"command": one.result.command, "facts": facts})
     content = {"program": result.name, "confidential": True, "outputs": outputs}
     text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     write_text(path, text + "\n", private=True)

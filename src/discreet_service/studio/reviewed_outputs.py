@@ -131,7 +131,7 @@ class ReviewSheet:
     def _line_of(self, one: StageFinding) -> int:
         """The line of the program that a finding is about; 0 if that is not known."""
         if one.stage == "run" and self.report.rewritten and self._ran is not self._handed:
-            return one.line
+            return 0 if self.report.view.called(one) else one.line
         if one.stage == "rewrite" and one.line and self._head is not None:
             return one.line + self._head if one.file == self.report.view.row.program else 0
         return 0
@@ -142,11 +142,10 @@ class ReviewSheet:
             name = f"{one.line:03d} "
             parts = self.report.view.row.standing.parts
             return next((part.number for part in parts if part.file.startswith(name)), 0)
-        line = self._line_of(one)
-        for part in self.report.view.row.standing.parts if line else ():
-            if part.lines is not None and part.lines[0] <= line < part.lines[1]:
-                return part.number
-        return 0
+        called = self.report.view.called(one) if one.stage == "run" else ""
+        line = one.line if called else self._line_of(one)
+        parts = self.report.view.row.standing.parts
+        return next((part.number for part in parts if part.is_at(called, line)), 0)
 
     @cached_property
     def about(self) -> dict[int, list[StageFinding]]:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet.microdata.secret import Secret
-from discreet_fire.queue import Submission, SubmissionWork, approve, process, submit, view
+from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, process, submit, view
 from discreet_fire.queue import release as release_now
 from discreet_fire.queue import stages as intake_module
 from discreet_fire.rewriting.submission import rewrite_files
@@ -360,3 +360,46 @@ def test_a_folder_whose_program_no_runner_takes_says_what_is_missing(tmp_path: P
     missing = r"no runner for \.py programs"
     with new_queue(tmp_path) as queue, pytest.raises(OutputCheckError, match=missing):
         submit(queue, Submission(program=tmp_path / "folder", **given))
+
+
+def test_an_officers_day_with_called_files(tmp_path: Path, data: Path) -> None:
+    for name, text in {
+        "good/master.do": "do sub/tables\nsummarize wage\n",
+        "good/sub/tables.do": "tabulate sex\ntabulate sex if wage > 0\n",
+        "bad/main.do": "tabulate sex\ndo helper\n",
+        "bad/helper.do": "generate lw = ln(wage)\nsummarize lwage\n",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def handed(queue: Queue, program: str, main: str | None = None):
+        chosen = Submission(
+            program=tmp_path / program, main=main, researcher="Weber", data=(data,), unit="pid"
+        )
+        return view(queue, submit(queue, chosen))
+
+    with new_queue(tmp_path, clean_approvals=0) as queue:
+        good = handed(queue, "good", "master.do")
+        assert good.row.standing.state.value == "approved", good.findings
+        parts = good.row.standing.parts
+        titles = [
+            "sub/tables_FiRe.do: fdztabulate sex",
+            "sub/tables_FiRe.do: fdztabulate sex if wage > 0",
+        ]
+        assert [one.title for one in parts] == [*titles, "fdzsummarize wage"]
+        # Where each table stands is known in called files, too, and nowhere else.
+        first = parts[0].called[1]
+        assert [one.covers(f"sub/tables_FiRe.do, line {first}, tabulate sex") for one in parts] == [
+            True, False, False,
+        ]  # fmt: skip
+        assert not any(one.covers(f"line {first - 7}, tabulate sex") for one in parts[:2])
+        bad = handed(queue, "bad", "main.do")
+        stop = next(one for one in bad.findings if one.rule == "stopped")
+        assert (stop.file, stop.line) == ("helper_FiRe.do", 9)
+        assert bad.called(stop) == "helper_FiRe.do"
+        assert bad.row.standing.parts[-1].is_at("helper_FiRe.do", stop.line)
+        # Alone, a file that calls another lacks it, and the advice says what to hand in.
+        alone = handed(queue, "good/master.do")
+        missing = next(one for one in alone.findings if one.rule == "path")
+        assert "--main" in missing.hint

@@ -43,6 +43,7 @@ from discreet_fire.statistics import (
     number_text,
     safe_statistic,
 )
+from discreet_fire.texts import place_of
 
 #: Columns of the frame that no variable can be called.
 _ENTITY, _INSIDE, _ROW = "who is it", "counted", "row"
@@ -234,7 +235,7 @@ def _whom(
     ours = cs.by_name(_ENTITY, _INSIDE, _ROW, require_all=False) | cs.starts_with(_SOURCE)
     command = result.command.split(",")[0]
     records = OutputRecords(
-        title=f"line {session.line}, {command}",
+        title=f"{place_of(session.program, session.line)}, {command}",
         labels=inside.select(~ours),
         numbers=data.records[mask],
         owners=data.units[mask],
@@ -244,6 +245,7 @@ def _whom(
     words = command.replace("#", " ").split()
     return StatisticShown(
         line=session.line,
+        file=session.program,
         command=command.rpartition(": ")[2].split()[0],
         universes=row.universes,
         units=session.named_units(mask),

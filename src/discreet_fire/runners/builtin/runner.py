@@ -2,7 +2,8 @@
 
 In: a do-file, data (CONFIDENTIAL), the rules. Out: `RunResult` and a log in which all output
 comes from safe commands. The run stops at the first line that the small Stata does not know, and
-at an error of the program. Commands run from the top down: there are no macros and no loops.
+at an error of the program. Commands run from the top down, also those of do-files that are called:
+there are no macros and no loops.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from discreet_fire.runners.builtin.syntax import (
     read_call,
     required,
     steps_of,
+    words_of,
 )
 from discreet_fire.runners.protocol import (
     InternalError,
@@ -44,19 +46,22 @@ from discreet_fire.runners.protocol import (
 )
 from discreet_fire.stata import Kind, parse_do
 from discreet_fire.statistics import SafeLimits
-from discreet_fire.texts import read_source
+from discreet_fire.texts import place_of, read_source
 
+#: Commands that run a do-file, and how many may call each other.
+_CALLS = frozenset(("do", "run", "include"))
+_DEEPEST = 8
 _BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,\s*s(?:ort)?\s*)?\Z", re.DOTALL)
 
 
 class TimeLimitReached(DiscreetError):  # noqa: N818 - not an error of the program
     """The time allowed for a run is over."""
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, file: str, line: int) -> None:
         super().__init__(
             "the time allowed for this program is over",
             code="time-limit",
-            where=f"line {line}",
+            where=place_of(file, line),
             hint="allow more time",
         )
 
@@ -67,13 +72,15 @@ class Interpreter:
     def __init__(self, session: Session, seconds: float | None) -> None:
         self.session = session
         self.end = None if seconds is None else time.monotonic() + seconds
+        self.depth = 0  # so many do-files have called each other
 
     def steps(self, steps: Sequence[Step], *, echo: bool = False) -> None:
-        """Run steps in order; errors learn their line."""
+        """Run steps in order; errors learn their place."""
+        file, quiet = self.session.program, self.session.quiet
         for step in steps:
             self.session.line = step.line
             if self.end is not None and time.monotonic() > self.end:
-                raise TimeLimitReached(step.line)
+                raise TimeLimitReached(file, step.line)
             if echo and step.source:
                 first, *more = step.source.splitlines()
                 self.session.write("\n".join([f". {first.strip()}", *(f"> {one}" for one in more)]))
@@ -81,10 +88,24 @@ class Interpreter:
                 UnsupportedError.when(step.unknown, step.unknown)
                 self.run(step.code)
             except DoError as error:
-                raise error.at(step.line) from None
+                raise error.at(file, step.line) from None
             except (RecursionError, MemoryError):
-                raise DoError("nested too deeply", 130, line=step.line) from None
-            self.session.quiet = False
+                raise DoError("nested too deeply", 130).at(file, step.line) from None
+            self.session.quiet = quiet
+
+    def call(self, text: str, *, quiet: bool) -> None:
+        """Run a do-file of the folder of the program, by its path from there."""
+        session, names = self.session, words_of(text)
+        UnsupportedError.when(len(names) != 1, "arguments of a do-file")
+        name = names[0].replace("\\", "/")
+        name += "" if Path(name).suffix else ".do"
+        path = session.inside(name)
+        DoError.when(not path.is_file(), f"file {name} not found", 601)
+        DoError.when(self.depth == _DEEPEST, "too many do-files call each other", 130)
+        outer, session.program = session.program, str(path.relative_to(session.folder.resolve()))
+        session.quiet, self.depth = session.quiet or quiet, self.depth + 1
+        self.steps(steps_of(parse_do(read_source(path).text)), echo=True)
+        session.program, self.depth = outer, self.depth - 1
 
     def run(self, text: str) -> None:
         """Run a command behind its prefixes: `quietly`, `by`, `bysort`, `version`."""
@@ -107,6 +128,8 @@ class Interpreter:
         rest = text[statement.command.end :].strip()
         if word in ("fdzrun", "fdzestimate") and rest and by is None:
             self.run(rest)
+        elif name in _CALLS and by is None:
+            self.call(rest, quiet=name == "run")
         elif reason := refused(word.removeprefix("fdz")):
             self.session.refuse(name.removeprefix("fdz"), reason)
         else:

@@ -81,6 +81,7 @@ class Session:
     outputs: list[ShownOutput] = field(default_factory=list)
     quiet: bool = False  # whether it runs quietly
     line: int = 0
+    program: str = ""  # the file that runs, if the program calls it
     touched: bool = False  # whether the command rests on single values of the data
     few: bool = False  # whether a comparison in the command holds for a few only
     plain: bool = True  # whether it may be said that the condition chose nobody
@@ -100,7 +101,7 @@ class Session:
     def show(self, result: SafeResult) -> None:
         """Show a safe result and remember it with its checks."""
         if not self.quiet:
-            self.outputs.append(ShownOutput(self.line, result.command, result))
+            self.outputs.append(ShownOutput(self.line, result.command, result, self.program))
             if result.shown:
                 self.write(result.shown)
 
@@ -114,7 +115,7 @@ class Session:
         self.tell(f"{refused_line(self.limits.language)}: {command}")
         check = Check(rule="refused", verdict=CheckVerdict.fail, reason=reason)
         result = SafeResult(command=command, shown="", checks=[check])
-        self.outputs.append(ShownOutput(self.line, command, result))
+        self.outputs.append(ShownOutput(self.line, command, result, self.program))
 
     # --- data --------------------------------------------------------------------------
 
@@ -122,15 +123,16 @@ class Session:
         """The microdata of a file: given to the run, or in the folder of the program."""
         text = name.strip().strip('"').replace("\\", "/")
         text += "" if Path(text).suffix else ".dta"
-        path = self.given.get(text.rsplit("/", 1)[-1])
-        if path is None:
-            outside = "files outside the folder of the program are not opened"
-            DoError.when(
-                "://" in text or text.startswith(("~", "//")) or "\0" in text, outside, 603
-            )
-            path = (self.folder.resolve() / text).resolve()
-            DoError.when(not path.is_relative_to(self.folder.resolve()), outside, 603)
+        path = self.given.get(text.rsplit("/", 1)[-1]) or self.inside(text)
         return self.numbered(read_data(path), path.resolve())
+
+    def inside(self, name: str) -> Path:
+        """A file in the folder of the program; an error if it is not there."""
+        outside = "files outside the folder of the program are not opened"
+        DoError.when("://" in name or name.startswith(("~", "//")) or "\0" in name, outside, 603)
+        path = (self.folder.resolve() / name).resolve()
+        DoError.when(not path.is_relative_to(self.folder.resolve()), outside, 603)
+        return path
 
     def numbered(self, data: DataSet, path: Path) -> DataSet:
         """Number the records of microdata; those of a file that was read before keep theirs."""

@@ -20,7 +20,7 @@ from discreet import microdata
 from discreet.arrays import FloatArray, TextArray
 from discreet.errors import OutputCheckError
 from discreet_fire.stata import DoFile, Kind
-from discreet_fire.texts import Lines
+from discreet_fire.texts import Lines, place_of
 
 _FILES = microdata.stata_files
 LETTERS, STEP, MISSING = _FILES.LETTERS, _FILES.STEP, _FILES.MISSING
@@ -49,20 +49,23 @@ class DoError(OutputCheckError):
         rc: int = 198,
         *,
         line: int | None = None,
+        file: str = "",
         redacted: bool = False,
     ) -> None:
         self.failure, self.rc, self.line, self.redacted = failure, rc, line, redacted
-        where = "" if line is None else f"line {line}"
+        self.file = file
+        where = "" if line is None else place_of(file, line)
         super().__init__(self.sentence(), code=self.kind, where=where, hint=self.hint_of)
 
     def sentence(self) -> str:
         """What is wrong."""
         return f"{self.failure}; r({self.rc})"
 
-    def at(self, line: int) -> DoError:
-        """The same with its line, unless it has one."""
-        line = line if self.line is None else self.line
-        return type(self)(self.failure, self.rc, line=line, redacted=self.redacted)
+    def at(self, file: str, line: int) -> DoError:
+        """The same with its place, unless it has one."""
+        if self.line is not None:
+            return self
+        return type(self)(self.failure, self.rc, line=line, file=file, redacted=self.redacted)
 
     @classmethod
     def when(cls, holds: object, failure: str, rc: int = 198) -> None:
@@ -71,7 +74,7 @@ class DoError(OutputCheckError):
             raise cls(failure, rc)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        again = partial(type(self), line=self.line, redacted=self.redacted)
+        again = partial(type(self), line=self.line, file=self.file, redacted=self.redacted)
         return again, (self.failure, self.rc)
 
 

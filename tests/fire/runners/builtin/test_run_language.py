@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from discreet_fire.catalogue import known_commands
 from discreet_fire.runners.builtin.commands import COMMANDS, refused
 from discreet_fire.runners.builtin.expressions import FUNCTIONS, Scope, evaluate
-from discreet_fire.runners.builtin.runner import TimeLimitReached
+from discreet_fire.runners.builtin.runner import TimeLimitReached, run_do
 from discreet_fire.runners.builtin.syntax import MISSING, DoError, UnsupportedError, missing_letter
 from tests.helpers.run_data import Run
 
@@ -128,9 +129,46 @@ def test_a_program_that_takes_too_long_is_stopped():
         Run("count\ncount", DATA, seconds=0)
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("do sub/a", "sub/a.do, line 2: variable nothing not found"),
+        ('quietly include "sub/a.do"', "sub/a.do, line 2: variable nothing not found"),
+        ("do missing", "line 2: file missing.do not found; r(601)"),
+        ("do ../outside", "line 2: files outside the folder of the program are not opened"),
+        ("do sub/a 3", "line 2: the small Stata does not know arguments of a do-file"),
+        ("do again", "again.do, line 1: too many do-files call each other"),
+        ("by x: do sub/a", "line 2: the small Stata does not know"),
+    ],
+)
+def test_an_error_names_the_file_that_it_is_in(tmp_path: Path, call: str, said: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.do").write_text("count\nsummarize nothing\n")
+    (tmp_path / "again.do").write_text("do again\n")
+    main = tmp_path / "main.do"
+    main.write_text(f"count\n{call}\n")
+    frame = tmp_path / "a.csv"
+    frame.write_text("x\n" + "1\n" * 20)
+    assert said in str(run_do(main, data=frame).error)
+
+
+def test_what_is_called_quietly_stays_quiet_and_the_rest_does_not(tmp_path: Path) -> None:
+    (tmp_path / "sub.do").write_text("summarize x\nkeep if x > 3\n")
+    main, frame = tmp_path / "main.do", tmp_path / "a.csv"
+    main.write_text("run sub\ncount\nquietly do sub\ndo sub\n")
+    frame.write_text("x\n" + "".join(f"{one}\n" for one in range(20)))
+    run = run_do(main, data=frame)
+    assert run.error is None
+    assert [(one.file, one.line, one.command) for one in run.outputs] == [
+        ("", 2, "count"),
+        ("sub.do", 1, "summarize x"),
+    ]
+    assert ". count\n  16\n" in run.log
+
+
 def test_all_other_commands_are_refused_with_one_clear_message():
     """No command of Stata runs but those of the table; what shows records is noted instead."""
-    language = "by bysort quietly fdzrun fdzestimate"
+    language = "by bysort quietly fdzrun fdzestimate do run include"
     for name in sorted(known_commands()):
         plain = name.removeprefix("fdz")
         if plain in COMMANDS or name in language.split() or name == "version":
