@@ -318,6 +318,12 @@ _NAMED = """
 SELECT submission, what FROM findings WHERE rule IN ('linked-tables', 'difference')
 AND submission IS NOT ?1 AND instr(what || '; ' || hint, 'submission ' || ?1 || ', ') > 0
 """
+_LINKED = "SELECT what FROM findings WHERE rule = 'linked-tables' AND submission = ?"
+#: Submissions that gave something away with others, of those up to one.
+_BEFORE = """
+SELECT DISTINCT submission FROM findings
+WHERE rule IN ('linked-tables', 'difference') AND submission <= ?
+"""
 #: Submissions of which something was decided output by output.
 _DECIDED = "SELECT DISTINCT submission FROM events WHERE kind = 'decided'"
 #: How findings name the submission of a table.
@@ -333,31 +339,48 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
     later = [(other, what) for other, what in named if other in out]
     decided = {one for (one,) in queue.connection.execute(_DECIDED)}
     own = [what for (what,) in queue.connection.execute(_OWN, (number,))]
-    partly = any(one in decided or stopped(queue, one) for one in (number, *out))
-    if partly or any(MORE in what for what in own):
-        anew, complete = _found_anew(queue, number, out)
+    here = (number, *out)
+    told = [_others(what) for (what,) in queue.connection.execute(_LINKED, (number,))]
+    linked = any(others and out.issuperset(others) for others in told)
+    # What was known from others as one came in counts no more if these are not released.
+    before = queue.connection.execute(_BEFORE, (max(here),)).fetchall()
+    waits = any(one not in here for (one,) in before)
+    cut = any(stopped(queue, one) for one in here)
+    partly = waits or cut or not decided.isdisjoint(here)
+    partly |= any(MORE in what or not out.issuperset(_others(what)) for what in own)
+    if partly:
+        anew, complete = _found_anew(queue, number, out, cells=cut or (waits and not linked))
         own = anew if complete else [*own, *anew]
         later = [(other, what) for other, what in later if not _is_difference(queue, other, what)]
     sentences = []
     for what in own:
-        others = sorted(set(map(int, _SUBMISSION.findall(what))))
+        others = _others(what)
         if others and out.issuperset(others):
             sentences.append(f"{what}, released as {' and '.join(map(str, others))}")
     return [*sentences, *(f"released as {other}, with this one: {what}" for other, what in later)]
+
+
+def _others(what: str) -> list[int]:
+    """The submissions that a finding names."""
+    return sorted(set(map(int, _SUBMISSION.findall(what))))
 
 
 def _is_difference(queue: Queue, number: int, what: str) -> bool:
     return (what,) in queue.connection.execute(_OWN, (number,)).fetchall()
 
 
-def _found_anew(queue: Queue, number: int, out: Iterable[int]) -> tuple[list[str], bool]:
-    """What is shown of a submission gives away with what is released; whether that is all."""
+def _found_anew(
+    queue: Queue, number: int, out: Iterable[int], *, cells: bool
+) -> tuple[list[str], bool]:
+    """What is shown of a submission gives away with what is released, withheld cells only if
+    wanted; and whether that is all.
+    """
     shown = {one: shown_tables(queue, one) for one in (number, *sorted(out))}
     tables, _ = shown.pop(number) or ([], [])
     earlier = [one for other in shown.values() if other is not None for one in other[0]]
     limits, until = SafeLimits(minimum=queue.settings.minimum), time.monotonic() + _SECONDS
     together, complete = difference_findings(tables, limits=limits, earlier=earlier, until=until)
-    if stopped(queue, number) or any(stopped(queue, one) for one in shown):
+    if cells:
         together += linked_findings(tables, limits=limits, earlier=earlier, until=until)
     return [one.what.replace(f"submission {number}, ", "") for one in together], complete
 

@@ -148,6 +148,19 @@ def test_what_stopped_is_no_witness_until_it_is_released(queue: Queue, tmp_path:
         sign(queue, first)
 
 
+def test_what_a_waiting_one_gives_away_is_no_excuse_for_another(
+    queue: Queue, tmp_path: Path
+) -> None:
+    first = hand(queue, tmp_path / "1", FINE, records())
+    second = hand(queue, tmp_path / "2", COARSE, records())
+    third = hand(queue, tmp_path / "3", f"count\n{COARSE}", records())
+    assert told(queue, second)  # it waits, and the third gives away no more than both
+    sign(queue, first)
+    release(queue, first, person="Anna", reason="done", version=version(queue, first))
+    with pytest.raises(OutputCheckError, match="released as 1"):
+        sign(queue, third)
+
+
 def _conflicts(queue: Queue, number: int) -> tuple[str, ...]:
     return tuple(view(queue, number).conflicts)
 
