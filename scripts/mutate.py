@@ -287,10 +287,19 @@ def targets(only: str) -> list[Target]:
 def equivalent(every: Sequence[Mutant]) -> set[Mutant]:
     """Changes that make no difference, as listed; a list of what is not there is wrong.
 
-    Each is named by its place and, where a function has the same text twice, by its line.
+    Each is named by its place and, where a function has the same text twice, by its line. Limits
+    that may have any value near theirs are named by their lines alone.
     """
     found: set[Mutant] = set()
-    for one in tomllib.loads(LIST.read_text("utf-8")).get("equivalent", []):
+    listed = tomllib.loads(LIST.read_text("utf-8"))
+    for module, lines in listed.get("limits", {}).items():
+        for line in lines:
+            place = module, "module", line
+            chosen = [one for one in every if (one.path, one.function, one.text) == place]
+            if not chosen:
+                wrong(f"mutants.toml names no limit by {place}")
+            found.update(chosen)
+    for one in listed.get("equivalent", []):
         key = one["module"], one["function"], one["before"], one["after"]
         alike = [mutant for mutant in every if mutant.key == key]
         chosen = [mutant for mutant in alike if one.get("line", mutant.text) == mutant.text]

@@ -6,7 +6,6 @@ import re
 import sys
 
 import numpy as np
-import pandas
 import polars as pl
 import pytest
 
@@ -18,7 +17,6 @@ from discreet.publication.examples import census_example
 from discreet.publication.notebook import MOST_COLUMNS, MOST_ROWS, notebook_html
 from discreet.tables import CellStatus, ProtectedTable
 from tests.helpers.protected_tables import protected_table
-from tests.helpers.rows import for_all_rows
 
 
 def large(rows: int, columns: int) -> ProtectedTable:
@@ -61,78 +59,9 @@ def test_a_confidential_table_shows_its_shape_only() -> None:
     assert repr(table) == "<Table table (confidential): sex, 3 cells>"
 
 
-def test_cells_are_found_by_codes_labels_and_names() -> None:
-    safe = census_example()
-    assert safe["m", "3"] == safe["male", "Class 3"] == safe["männlich", "Klasse 3"] == 32
-    assert safe.get(age="3") == 71
-    assert safe.get(sex="w", age="3") == 40
-    assert safe["Insgesamt", "Total"] == 371
-
-
-def test_hidden_cells_are_none_by_any_name() -> None:
-    cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
-    table = dc.Table.from_cells(cells, by=["sex"], count="n")
-    safe = dc.suppress(table, table.count < 3, method="fast")
-    assert safe["d"] is None
-    assert safe.get(sex="d") is None
-
-
-@for_all_rows(
-    ("ask", "said"),
-    [
-        (lambda t: t["x", "3"], "code 'x' not found"),
-        (lambda t: t["m"], "expected 2 codes, got"),
-        (lambda t: t.get(region="N"), "variable 'region' not found"),
-        (lambda t: t.get("m", age="3"), "not both"),
-        (lambda t: t.to_polars(wide="region"), "variable 'region' not found"),
-    ],
-)
-def test_what_is_not_there_is_an_error_with_a_hint(ask, said) -> None:
-    with pytest.raises(DiscreetError, match=said) as caught:
-        ask(census_example())
-    assert caught.value.code in ("cell", "wide")
-
-
-def test_a_label_of_two_codes_is_refused() -> None:
-    labels = {"01": {"en": "Neustadt"}, "02": {"en": "Neustadt"}}
-    place = Classification.flat("place", ["01", "02"], labels=labels)
-    table = protected_table([place], [3, 4], at=[[1, 2]])
-    with pytest.raises(DiscreetError, match="several codes have the label 'Neustadt'"):
-        table["Neustadt"]
-
-
 def test_a_table_is_no_sequence() -> None:
     with pytest.raises(DiscreetError, match="expected 2 codes, got"):
         list(census_example())  # type: ignore[call-overload]
-
-
-def test_one_variable_across() -> None:
-    found = census_example().to_polars(wide="sex", labels="en")
-    assert found.columns == ["age", "age_label", "Total", "male", "female"]
-    assert found.filter(pl.col("age") == "3").row(0) == ("3", "Class 3", 71, 32, 40)
-    plain = census_example().to_polars(wide="age")
-    assert plain.columns == ["sex", "Total", "1", "2", "3", "4", "5"]
-
-
-def test_pandas_frames_have_the_same_cells() -> None:
-    found = census_example().to_pandas()
-    assert isinstance(found, pandas.DataFrame)
-    assert found["value"].tolist() == census_example().to_polars()["value"].to_list()
-
-
-def test_labels_are_asked_for_with_their_language() -> None:
-    safe = census_example()
-    german = safe.to_polars(language="de")
-    assert german.equals(safe.to_polars(labels=True, language="de"))
-    assert german.equals(safe.to_polars(labels="de"))
-    assert german["sex_label"][0] == "Insgesamt"
-    assert safe.to_polars(labels=True)["sex_label"][0] == "Total"
-    assert safe.to_polars(labels=False, language="de").columns == safe.to_polars().columns
-    assert safe.to_polars(wide="sex", language="de").columns[2:] == [
-        "Insgesamt", "männlich", "weiblich",
-    ]  # fmt: skip
-    with pytest.raises(DiscreetError, match="'de' and in 'en'"):
-        safe.to_polars(labels="de", language="en")
 
 
 def test_great_tables_have_title_headings_signs_and_notes() -> None:

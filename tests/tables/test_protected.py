@@ -16,7 +16,6 @@ from discreet.tables import (
     Provenance,
     Table,
     Withheld,
-    without_unpublished,
 )
 from tests.helpers.rows import for_all_rows
 
@@ -133,26 +132,6 @@ def test_margins_that_were_not_handed_in_are_unknown_not_zero(tmp_path):
     hidden = dc.perturb(table, unchanged, suppress_below=4).to_polars()
     assert hidden.height == 6
     assert hidden["value"].null_count() == 3
-
-
-def test_found_codes_without_figures_are_listed_only_where_their_part_is_suppressed():
-    """That a code occurs is told by nothing but figures, or by a part that tells of none."""
-    area = AREA.replace(found="all")
-    shown = ProtectedTable(
-        dimensions=(Dimension(classifications=(SEX,)), Dimension(classifications=(area,))),
-        index=(np.array([0, 0], dtype=np.int32), np.array([0, 1], dtype=np.int32)),
-        value=np.array([5, 5]),
-        status=np.zeros(2, dtype=np.int8),
-        provenance=ORIGIN,
-    )
-    for parts, codes in (
-        (frozenset(), ("Total", "N")),
-        (frozenset({(1, 1)}), ("Total", "N")),
-        (frozenset({(1, 0)}), ("Total", "N", "S")),  # 0 is the finest level
-    ):
-        table = without_unpublished(dataclasses.replace(shown, suppressed_parts=parts))
-        assert table.dimensions[1].codes == codes
-        assert table.dimensions[0].codes == ("Total", "m", "w")
 
 
 @pytest.mark.parametrize("found", ["none", "all"])

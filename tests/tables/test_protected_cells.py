@@ -339,13 +339,18 @@ def test_tables_that_do_not_fit_together_are_refused() -> None:
     ],
 )
 def test_cells_that_are_not_named_clearly_are_refused(codes: Any, named: Any, message: str) -> None:
-    with pytest.raises(TableError, match=message):
+    with pytest.raises(TableError, match=message) as refusal:
         Drawn(3).table.get(*codes, **named)
+    assert refusal.value.code == "cell"
 
 
 def test_cells_are_named_by_labels_in_any_language_too() -> None:
     table = Drawn(4).table
-    for labels, codes in ((("weiblich", "south"), ("w", "S")), (("male", "N1"), ("m", "N1"))):
+    for labels, codes in (
+        (("weiblich", "south"), ("w", "S")),
+        (("male", "N1"), ("m", "N1")),
+        (("Insgesamt", "N"), ("Total", "N")),
+    ):
         assert table.get(*labels) == table.get(*codes)
         assert table[labels] == table[codes]
     with pytest.raises(TableError, match="two columns the same name"):

@@ -163,34 +163,3 @@ def test_what_a_waiting_one_gives_away_is_no_excuse_for_another(
 
 def _conflicts(queue: Queue, number: int) -> tuple[str, ...]:
     return tuple(view(queue, number).conflicts)
-
-
-@pytest.mark.parametrize(
-    ("program", "advice"),
-    [
-        ("tabulate band", "merge band 4 with 5 in line 8, tabulate band"),
-        ("tabulate class", "leave out class in line 8, tabulate class"),
-        ("count if age < 80", "leave out line 8, count if …"),
-    ],
-)
-def test_the_advice_names_what_to_change(
-    queue: Queue, tmp_path: Path, program: str, advice: str
-) -> None:
-    places = np.arange(400)
-    size = places // 4 % 5 + 1
-    few = places < 20  # four of each size
-    moved = few & (places % 4 < 2)
-    frame = pl.DataFrame(
-        {
-            "pid": places,
-            "size": size,
-            "band": np.where(moved & (size == 4), 5, size),
-            "class": np.where(moved & np.isin(size, (1, 3)), size + 1, size),
-            "age": np.where(moved & (size == 1), 82, np.where(places > 350, 90, 30)),
-        }
-    )
-    hand(queue, tmp_path / "1", "tabulate size\ncount if age < 85\n", frame)
-    second = hand(queue, tmp_path / "2", f"{program}\n", frame)
-    findings = [one for one in view(queue, second).findings if one.rule == "difference"]
-    assert findings
-    assert findings[-1].hint == advice

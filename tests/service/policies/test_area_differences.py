@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -70,9 +72,41 @@ def test_all_pairs_are_found_and_no_others(levels: list[AreaLevel], least: int) 
 @given(systems(), st.integers(2, 8))
 def test_no_pair_is_left_without_the_areas_to_merge(levels: list[AreaLevel], least: int) -> None:
     report = area_differences(levels, least=least)
-    merged = set(report.merges)
-    for one in report.differences:
-        assert merged & {(one.first, one.first_code), (one.second, one.second_code)}
+    pairs = [
+        {(one.first, one.first_code), (one.second, one.second_code)} for one in report.differences
+    ]
+    number = Counter(itertools.chain.from_iterable(pairs))
+    assert report.levels == Counter(title for pair in pairs for title, _ in pair)
+    merged = [number[area] for area in report.merges]
+    assert merged == sorted(merged, reverse=True)
+    assert merged[:1] == [many for _, many in number.most_common(1)]
+    for area in report.merges:  # none of them in vain
+        left = [pair for pair in pairs if area not in pair]
+        assert len(left) < len(pairs)
+        pairs = left
+    assert pairs == []
+
+
+@given(systems())
+def test_classes_within_areas_are_those_of_both(levels: list[AreaLevel]) -> None:
+    _, coarse, square, zone = levels
+    for place in (square, zone):
+        own = coarse.within(place)
+        assert own.title == f"a coarse by {place.title}"
+        for code, area, both in zip(coarse.codes, place.codes, own.codes, strict=True):
+            assert (both < 0) == (area < 0)
+            if area >= 0:
+                assert own.labels[both] == f"{place.labels[area]}, {coarse.labels[code]}"
+    report = area_differences(levels, least=5)
+    assert report.atoms == len(set(zip(*(one.codes.tolist() for one in levels), strict=True)))
+    assert area_differences([], least=5).atoms == 0
+    pairs = [(each[0], each[1], each[2], each[3]) for each in report.document()["differences"]]
+    assert pairs == [(one.first, one.first_code, one.second, one.second_code)
+                     for one in report.differences]  # fmt: skip
+    lines = report.text(most=1).splitlines()
+    if pairs:
+        assert lines[0] == f"{len(pairs)} pairs of areas differ by 1 to 4 records."
+        assert (lines[-1] == f"  and {len(pairs) - 1} more") == (len(pairs) > 1)
 
 
 def test_levels_of_one_classification_are_nested_and_no_matter() -> None:
