@@ -202,6 +202,15 @@ def test_ranks_move_within_the_window_and_values_stay(count, window, seed, strat
             assert ((known > low) & (known < high)).sum() < most
 
 
+@given(count=st.integers(2, 40), window=st.floats(0.001, 1), seed=st.integers(0, 99))
+def test_no_two_are_left_alone_that_could_exchange(count, window, seed) -> None:
+    draw = np.random.default_rng(seed)
+    frame = pl.DataFrame({"id": np.arange(count), "income": draw.permutation(count)})
+    made = dc.pretabular.rank_swap(frame, "income", id="id", window=window, secret=SECRET)
+    alone = frame["income"].filter(made.records["income"] == frame["income"]).sort()
+    assert (alone.diff().drop_nulls() > max(1, int(window * count))).all()
+
+
 def test_nearly_everyone_finds_a_partner_by_rank() -> None:
     frame = incomes(2_000)
     made = dc.pretabular.rank_swap(frame, "income", id="id", window=0.05, secret=SECRET)
