@@ -87,6 +87,11 @@ def test_wrong_recodings_are_refused(asked, said) -> None:
 def test_ends_are_coded_and_totals_kept_by_means() -> None:
     pay = [1.0, 2, 3, 50, 60, 70, float("nan"), None]
     frame = pl.DataFrame({"pay": pay})
+    ties = pl.DataFrame({"pay": [10.0, 10, 20, 30, 40, 40]})  # a value at the end is none beyond it
+    assert top_code(ties, "pay", above=10, mean=True).records["pay"][0] == 10
+    for put, asked in ((top_code, {"above": 30}), (bottom_code, {"below": 20})):
+        with pytest.raises(MicrodataError, match="fewer than 3"):
+            put(ties, "pay", **asked)
     assert top_code(frame, "pay", above=10).records["pay"].to_list()[:6] == [1, 2, 3, 10, 10, 10]
     kept = top_code(frame, "pay", above=10, mean=True).records["pay"]
     assert kept.to_list()[:6] == [1, 2, 3, 60, 60, 60]
