@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -22,18 +21,6 @@ from tests.helpers.rows import for_all_rows
 SEX = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
 AREA = Classification(name="area", codes=("Total", "N", "S"), parents=(-1, 0, 0))
 ORIGIN = Provenance(version="0", method="test")
-
-
-def protected(values):
-    dimensions = (Dimension(classifications=(SEX,)), Dimension(classifications=(AREA,)))
-    places = np.array([divmod(k, 3) for k in range(9)], dtype=np.int32)[: len(values)]
-    return ProtectedTable(
-        dimensions=dimensions,
-        index=(places[:, 0], places[:, 1]),
-        value=np.array(values),
-        status=np.zeros(len(values), dtype=np.int8),
-        provenance=ORIGIN,
-    )
 
 
 def test_there_is_no_field_for_originals_keys_or_noise():
@@ -132,20 +119,3 @@ def test_margins_that_were_not_handed_in_are_unknown_not_zero(tmp_path):
     hidden = dc.perturb(table, unchanged, suppress_below=4).to_polars()
     assert hidden.height == 6
     assert hidden["value"].null_count() == 3
-
-
-@pytest.mark.parametrize("found", ["none", "all"])
-def test_a_code_that_is_not_listed_is_an_error_wherever_codes_are_from(found):
-    """A slip of the pen was a zero where the codes were found in the data."""
-    table = protected([9, 4])
-    dimensions = (
-        Dimension(classifications=(dataclasses.replace(SEX, found=found),)),
-        table.dimensions[1],
-    )
-    table = dataclasses.replace(table, dimensions=dimensions)
-    with pytest.raises(TableError, match="sex: code 'x' not found"):
-        table.get("x", "N")
-    with pytest.raises(TableError, match="2 codes do not exist"):
-        table.get("x", "n")
-    with pytest.raises(TableError, match="closest match: 'Total'"):
-        table.get("total", "N")

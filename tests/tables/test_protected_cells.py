@@ -336,6 +336,7 @@ def test_tables_that_do_not_fit_together_are_refused() -> None:
         ((), {}, "expected 3 codes, got 0"),
         (("m", "town", "rent"), {}, "several codes have the label 'town'"),
         (("f", "East", "rent"), {}, "2 codes do not exist"),
+        (("total", "N", "rent"), {}, "closest match: 'Total'"),
     ],
 )
 def test_cells_that_are_not_named_clearly_are_refused(codes: Any, named: Any, message: str) -> None:

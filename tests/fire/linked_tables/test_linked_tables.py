@@ -283,11 +283,3 @@ def test_a_file_that_is_read_again_has_the_same_records(tmp_path: Path) -> None:
     program = 'tabulate cty sex\nuse "d.csv", clear\ntabulate region sex\n'
     told = told_of(tmp_path, program, records())
     assert "cty = 9, sex = 1 follows from line 3" in told["linked-tables"][0]
-
-
-def test_cases_are_counted_once_in_each_cell_and_margin() -> None:
-    frame = pl.DataFrame({"a": ["x", "x", "y", "y"], "who": [5, 5, 5, 7]})
-    told = pl.DataFrame({"a": ["x", "y", "Total"], "n": [2.0, 2.0, 4.0]})
-    one = shown_counts("t", told, frame.select("a"), np.arange(4), frame["who"].to_numpy())
-    assert one is not None
-    assert (one.counts.tolist(), one.cases.tolist()) == ([2, 2, 4], [1, 2, 2])

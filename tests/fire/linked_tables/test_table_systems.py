@@ -94,6 +94,10 @@ class People:
             inside &= (codes[axis.name] == at) | (at == SIZES[axis.name])
         return inside
 
+    def inside(self, table: ShownCounts, place: int) -> np.ndarray:
+        """Which records a cell has."""
+        return np.isin(self.number, table.records) & self.atoms_of(table, place)[self.atom]
+
     def shown(self, tables: Sequence[ShownCounts]) -> np.ndarray:
         """The combinations of each cell that is shown."""
         cells = [
@@ -266,8 +270,7 @@ def test_the_cells_of_a_system_have_the_records_of_their_tables(seed: int) -> No
         for table in system.tables:
             for place in range(table.hidden.size):
                 name = table.place(place)
-                inside = people.atom[:, None] == np.flatnonzero(people.atoms_of(table, place))
-                records = set(people.number[inside.any(axis=1)].tolist()) & set(table.records)
+                records = set(people.number[people.inside(table, place)].tolist())
                 hidden = bool(table.hidden.ravel()[place])
                 assert cells[f"{table.name}: {name}"] == (
                     len(records), hidden, hidden and bool(records), frozenset(records),
@@ -304,9 +307,7 @@ def test_small_counts_must_seem_possible_up_to_a_safe_one(seed: int) -> None:
         assert np.array_equal(numbers.atoms, system.atoms)
         for cell in range(system.cells):
             table, place = system.tables[system.table(cell)], system.place(cell)
-            inside = np.isin(people.number, table.records)
-            inside &= np.isin(people.atom, np.flatnonzero(people.atoms_of(table, place)))
-            cases = len(set(people.owner[inside].tolist()))
+            cases = len(set(people.owner[people.inside(table, place)].tolist()))
             small = bool(system.asked[cell]) and cases < LIMITS.minimum
             assert bool(numbers.small[cell]) == small
             # Empty inner cells are seen: in all others is one record at least.
@@ -354,9 +355,7 @@ def test_systems_of_sums_are_the_same_in_any_unit(seed: int) -> None:
         assert np.allclose(one.lower, np.minimum(one.upper, one.cells))
         assert not one.upper[~one.small].any()
         for cell in np.flatnonzero(one.small).tolist():
-            table, place = system.tables[system.table(cell)], system.place(cell)
-            inside = np.isin(people.number, table.records)
-            inside &= people.atoms_of(table, place)[people.atom]
+            inside = people.inside(system.tables[system.table(cell)], system.place(cell))
             shares = np.bincount(people.owner[inside], weights=people.pay[inside])
             *_, second, first = np.sort(np.append(shares, 0.0))
             size, top = shares.sum(), first + second
