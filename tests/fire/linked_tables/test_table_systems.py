@@ -571,6 +571,11 @@ def test_of_sums_that_add_up_one_that_is_withheld_alone_is_open(seed: int) -> No
         assert set(one.opened()) == expected
         assert one.alike == bool((masks == masks[0]).all())
         assert repr(one) == "<RelatedSums (confidential): 3>"
+    for hides in (False, True):  # of other cells: said only if anything of them is withheld
+        hidden = np.array([hides, False, False, False])
+        other = replace(sums[0], place=replace(place, axes=place.axes[:1], hidden=hidden))
+        loose = [one for one in related_sums([*sums, other]) if not one.sums]
+        assert bool(loose) == hides
     texts = [one.what for one in linked_findings(sums, limits=LIMITS)]
     told = [text for text in texts if text.endswith(": total = home + away")]
     assert len(told) == min(len(expected), 5) + (bool(masks.any()) and not expected
