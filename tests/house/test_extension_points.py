@@ -182,7 +182,7 @@ for number in ("-1", "9"):
         dc.protect(folder / "programme.toml", out=folder / "release")
     except dc.errors.ProgrammeError as error:
         print(error.problems[0].what)
-print(sorted(set(pl.read_csv(folder / "release" / "T1.csv")["reason"].drop_nulls())))
+print(sorted(set(pl.read_csv(folder / "release" / "T1.csv", separator=";")["reason"].drop_nulls())))
 print("crowd: zu viele" in (folder / "release" / "T1.html").read_text())
 """
 
