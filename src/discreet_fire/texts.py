@@ -214,7 +214,7 @@ def _doubts(source: SourceText, body: bytes) -> list[Finding]:
     if (letter := _UTF8_LETTER.search(body)) is not None or source.bom:
         start = 0 if letter is None else letter.start()
         message = "the file mixes UTF-8 and a single-byte encoding; it was read byte by byte"
-        hint = "look at letters outside ASCII; nothing else is changed"
+        hint = "check letters outside ASCII; nothing else is changed"
         return [source.finding("mixed-encoding", Severity.REVIEW, message, start, start + 1, hint)]
     if source.encoding == "latin-1" and (odd := _ABOVE_LATIN.search(body)) is not None:
         message = "bytes outside every supported encoding; they were left unchanged"

@@ -36,7 +36,7 @@ class Relations:
         if len(self.start) != len(self.rhs) + 1 or len(self.cell) != len(self.coef):
             raise TableError("the rows of the relations differ in length", code="relations")
         if self.cell.size and not 0 <= int(self.cell.min()) <= int(self.cell.max()) < self.cells:
-            raise TableError("a relation names a cell that is not there", code="relations")
+            raise TableError("a relation names a cell that does not exist", code="relations")
 
     @classmethod
     def of(

@@ -538,7 +538,7 @@ def repeat(work: SubmissionWork) -> None:
     data = work.submission.data
     if not data:
         message = "nobody repeated the session; its outputs are what the researcher submitted"
-        hint = "hand it in with --data to have every output made again"
+        hint = "submit it with --data, and every output is computed again"
         work.note("session", "not-repeated", Severity.REVIEW, message, hint)
         return
     if len(data) > 1:

@@ -239,7 +239,7 @@ def _rounded(frame: pl.DataFrame, base: int, setting: CallSetting) -> tuple[pl.D
     if base < least:
         message = f"counts are rounded to multiples of {least} or more"
         raise OutputCheckError(message, code="crosstab", where="rounding")
-    reason = f"counts and totals are rounded to multiples of {base}; hold them against no others"
+    reason = f"counts and totals are rounded to multiples of {base}; compare them with no others"
     check = Check(rule="rounding", verdict=CheckVerdict.review, reason=reason)
     return frame.with_columns((pl.col("n") / base).round() * base), check
 

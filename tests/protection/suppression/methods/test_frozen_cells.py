@@ -64,7 +64,7 @@ def test_the_fewest_published_cells_are_named() -> None:
             find_pattern(problem, "fast")
         assert caught.value.code == "infeasible"
         (told,) = caught.value.problems
-        names = told.what.split("hide instead: ")[1].split("; ")
+        names = told.what.split("suppress at least: ")[1].split("; ")
         assert len(names) == least
         state = problem.state.copy()
         state[[int(name.removeprefix("cell ")) for name in names]] = CellState.free
@@ -108,6 +108,6 @@ def test_what_was_published_before_is_named() -> None:
         Suppression.of((table, Found()), earlier=[before])
     assert caught.value.code == "infeasible"
     text = str(caught.value)
-    assert "region=A: published cells leave it no room" in text
-    assert "the fewest to hide instead: " in text
+    assert "region=A: cells that must be published leave no safe pattern" in text
+    assert "suppress at least: " in text
     assert "25 % of its protection levels can be kept" in text  # B may be 0: zeros may be hidden

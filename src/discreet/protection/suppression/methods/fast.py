@@ -48,7 +48,7 @@ _EXACT_LIMIT = 3_000
 _SHOWN = 20
 
 _BOUNDS = "what an attacker is said to know about it is narrower than its protection levels"
-_NEIGHBOURS = "cells that must be published leave it no room"
+_NEIGHBOURS = "cells that must be published leave no safe pattern"
 
 
 def check_outer_bounds(draft: DraftPattern) -> None:

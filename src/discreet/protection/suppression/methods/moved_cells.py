@@ -235,6 +235,6 @@ def _conflict(
         if cells.size and not len(certify(draft.problem, hidden, watched).unprotected):
             names = [problem.name(int(item)) for item in cells[:_NAMED]]
             more = f" and {len(cells) - _NAMED:,} more" if len(cells) > _NAMED else ""
-            message = "published cells leave it no room; the fewest to hide instead: "
+            message = "cells that must be published leave no safe pattern; suppress at least: "
             return Problem(message + "; ".join(names) + more, name, f"decide that, or that {fewer}")
-    return Problem("cells that must be published leave it no room", name, fewer)
+    return Problem("cells that must be published leave no safe pattern", name, fewer)
