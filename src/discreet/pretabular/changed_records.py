@@ -175,7 +175,7 @@ class HeldRecords:
         elif isinstance(self._opened, nw.LazyFrame):
             stream = ArrowStream(native)  # DuckDB looks for this name
             relation = self._opened.to_native()
-            named = hand_over(relation, stream) or "given"
+            named = hand_over(relation, stream) or "stream"
             native = relation.query("discreet_records", f"select * from {named}")  # noqa: S608
         return like(nw.from_native(native), self.original)
 

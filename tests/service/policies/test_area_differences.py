@@ -105,7 +105,10 @@ def test_classes_within_areas_are_those_of_both(levels: list[AreaLevel]) -> None
                      for one in report.differences]  # fmt: skip
     lines = report.text(most=1).splitlines()
     if pairs:
-        assert lines[0] == f"{len(pairs)} pairs of areas differ by 1 to 4 records."
+        differ = (
+            "1 pair of areas differs" if len(pairs) == 1 else f"{len(pairs)} pairs of areas differ"
+        )
+        assert lines[0] == f"{differ} by 1 to 4 records."
         assert (lines[-1] == f"  and {len(pairs) - 1} more") == (len(pairs) > 1)
 
 
