@@ -88,8 +88,8 @@ def test_from_design_to_activation_by_keys(logged_in: Any, check_page: Any, stud
     carl.wait_for_url("**/approvals/*")
     assert "Maximum noise (D)" in carl.locator("#figures").inner_text()
     heads = carl.locator("#figures thead").inner_text()
-    assert f"census {version}: proposed" in heads
-    assert "in force" in heads
+    assert f"census {version}: Proposed" in heads
+    assert "In force" in heads
     assert carl.locator("figure.chart").count() == 4
     check_page(carl)
     # No page needs more than two screens for one decision, and the decision is in view.
