@@ -88,6 +88,15 @@ def test_signs_of_other_tools_are_blanks(tmp_path: Path) -> None:
     path.write_text("sex,value\nTotal,18\nm,x\nw,x\nd,2\n")
     told = json.loads(run("audit", path, "--by", "sex", "--json", "--intervals").stdout)
     assert [(row["low"], row["high"]) for row in told["intervals"]] == [(1.0, 15.0)] * 2
+    english = tmp_path / "with-decimals.csv"
+    english.write_text("sex,value\nTotal,18.5\nm,x\nw,x\nd,2.25\n")
+    german = tmp_path / "with-decimals.de.csv"
+    german.write_text("sex;value\nTotal;18,5\nm;x\nw;x\nd;2,25\n")
+    one, other = (
+        json.loads(run("audit", file, "--by", "sex", "--json", "--intervals").stdout)["intervals"]
+        for file in (english, german)
+    )
+    assert one == other
     path.write_text("sex,value\nTotal,18\nm,many\n")
     done = run("audit", path, "--by", "sex", "--json")
     assert done.exit_code == 2

@@ -276,8 +276,9 @@ class DrawnAreas:
         >>> DrawnAreas([], 9, 9, none, none, none.astype(float), 70.0, "").scale_bar(40)
         (28.571428571428573, '2 km')
         """
-        power = 10.0 ** math.floor(math.log10(most * self.metres))
-        metres = next(k * power for k in (5, 2, 1) if k * power <= most * self.metres)
+        longest = max(most, 1.0) * self.metres
+        power = 10.0 ** math.floor(math.log10(longest))
+        metres = next((k * power for k in (5, 2, 1) if k * power <= longest), power / 2)
         text = f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"
         return metres / self.metres, text
 

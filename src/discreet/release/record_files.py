@@ -203,7 +203,8 @@ def audit_published_file(
             frame = pl.read_parquet(place)
         else:
             with place.open("rb") as file:
-                semicolons = b";" in file.readline()
+                header = file.readline()
+            semicolons = header.count(b";") > header.count(b",")
             frame = pl.read_csv(
                 place,
                 schema_overrides=dict.fromkeys(by, pl.String),
@@ -211,6 +212,8 @@ def audit_published_file(
                 separator=";" if semicolons else ",",
                 decimal_comma=semicolons,
             )
+            if semicolons and value in frame.columns and frame[value].dtype == pl.String:
+                frame = frame.with_columns(pl.col(value).str.replace(",", ".", literal=True))
     except pl.exceptions.PolarsError:
         message = "cannot read the file as a table"
         hint = "give published cells as .csv or .parquet"
@@ -223,7 +226,9 @@ def audit_published_file(
     missing = [name for name in wanted if name not in columns]
     if missing:
         few = len(missing) < len(wanted)
-        hint = f"columns: {', '.join(columns)}" if few else "separate values by commas"
+        hint = (
+            f"columns: {', '.join(columns)}" if few else "separate values by commas or semicolons"
+        )
         message = f"column {missing[0]!r} not found"
         hint = hint if few else f"{hint}; the first line must have the column names"
         raise SuppressionError(message, code="missing-column", where=str(place), hint=hint)
