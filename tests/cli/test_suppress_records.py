@@ -62,7 +62,7 @@ def test_words_do_what_the_package_does(firms: pl.DataFrame, tmp_path: Path) -> 
     found = dc.primary(table, listed, value="turnover", holdings=holdings)
     safe = dc.suppress(table, found, method="fast")
     assert safe.write("api.csv").read_bytes() == (tmp_path / "safe.csv").read_bytes()
-    assert f"turnover: {int(found.sensitive.sum())} sensitive cells and " in done.stdout
+    assert f"turnover: {int(found.sensitive.sum())} sensitive and " in done.stdout
 
 
 def test_groups_hide_more_than_their_firms() -> None:
@@ -233,7 +233,7 @@ def test_consent_of_groups_is_that_of_all_their_firms(firms: pl.DataFrame, tmp_p
     )
     listed = [dc.rules.PPercent(20), dc.rules.PPercent(20, per="holding")]
     found = dc.primary(table, listed, value="turnover", holdings=holdings, waivers=waivers)
-    assert f"turnover: {int(found.sensitive.sum())} sensitive cells" in done.stdout
+    assert f"turnover: {int(found.sensitive.sum())} sensitive and " in done.stdout
     number = int(found.waived.sum())
     assert number > 0
     assert f"; {number} are not sensitive because of waivers." in done.stdout

@@ -45,8 +45,8 @@ def check(
     from discreet.protection.problems import warnings_about
 
     if (average is not None or out is not None) and programme is None:
-        raise typer.BadParameter("--limit and --page need --for PROGRAMME")
-    check_suffix("--page", out, ".html")
+        raise typer.BadParameter("--average and --out need --for PROGRAMME")
+    check_suffix("--out", out, ".html")
     table = PerturbationTable.read(file, format=file_format)
     warn(warnings_about(file))
     grid = "any" if table.key_grid is None else str(table.key_grid)

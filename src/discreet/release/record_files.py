@@ -148,8 +148,8 @@ def _in_words(value: str, told: Mapping[str, Any]) -> str:
         else "; the time limit ended the search, the suppression pattern is proven safe"
     )
     return (
-        f"{value}: {told['sensitive']:,} sensitive cells and "
-        f"{told['hidden'] - told['sensitive']:,} other cells of {told['cells']:,} are "
+        f"{value}: {told['sensitive']:,} sensitive and "
+        f"{told['hidden'] - told['sensitive']:,} other of {told['cells']:,} cells are "
         f"suppressed; {told['nearness']}{late}{_waived(told)}."
     )
 

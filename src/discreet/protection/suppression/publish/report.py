@@ -157,8 +157,8 @@ def described_pattern(pattern: Pattern) -> dict[str, Any]:
 def pattern_lines(told: Mapping[str, Any]) -> list[str]:
     """The same in words."""
     lines = [
-        f"Method {told['method']}: {told['primaries']:,} sensitive cells and "
-        f"{told['secondaries']:,} other cells of {told['cells']:,} are suppressed.",
+        f"Method {told['method']}: {told['primaries']:,} sensitive and "
+        f"{told['secondaries']:,} other of {told['cells']:,} cells are suppressed.",
         f"Unprotected: {told['unprotected']:,}. Cost {told['cost']:,}; {told['nearness']}.",
         f"Proof {told['proof'][:16]}, {told['seconds']:.1f} seconds.",
     ]
@@ -197,7 +197,7 @@ def report_on(suppression: Suppression, *, prices: bool = False) -> SuppressionR
     >>> table = Table.from_cells(cells, by=["sex"], count="n")
     >>> done = Suppression.of((table, table.count < 3), method="fast")
     >>> print(report_on(done).text())
-    Method fast: 1 sensitive cells and 1 other cells of 4 are suppressed.
+    Method fast: 1 sensitive and 1 other of 4 cells are suppressed.
     Unprotected: 0. Cost 7; no cheaper suppression pattern is safe.
     Proof f8fa9a679d20cf1b, 0.0 seconds.
     Reasons: manual 1.
