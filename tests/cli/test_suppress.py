@@ -97,6 +97,10 @@ def test_signs_of_other_tools_are_blanks(tmp_path: Path) -> None:
         for file in (english, german)
     )
     assert one == other
+    path.write_text("branch,value\nTotal,18\n1,12\n10,x\n12,x\n2,6\n21,6\n")
+    told = json.loads(run("audit", path, "--by", "branch", "--prefixes", "branch=1,2", "--json",
+                          "--intervals").stdout)  # fmt: skip
+    assert [(row["branch"], row["high"]) for row in told["intervals"]] == [("10", 11), ("12", 11)]
     path.write_text("sex,value\nTotal,18\nm,many\n")
     done = run("audit", path, "--by", "sex", "--json")
     assert done.exit_code == 2

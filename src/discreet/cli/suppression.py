@@ -277,11 +277,16 @@ def audit(
     decimals: int = 0,
     rounding: float = 0.0,
     classification: list[str] | None = None,
+    prefixes: list[str] | None = None,
     intervals: bool = False,
     as_json: bool = False,
 ) -> None:
     """Audit suppressed cells: compute what an intruder can learn."""
-    published: dict[str, object] = {"by": by, "classification": classification}
+    published: dict[str, object] = {
+        "by": by,
+        "classification": classification,
+        "prefixes": prefixes,
+    }
     published |= {"value": value != "value", "decimals": decimals, "rounding": rounding}
     _check_kind(table, published, {"metadata": metadata, "intervals": intervals})
     if table.suffix == ".toml":
@@ -304,6 +309,7 @@ def audit(
             by=names(by),
             value=value,
             classifications=trees_from(classification),
+            prefixes=pairs(prefixes, "NAME=1,3"),
             decimals=decimals,
             rounding=rounding,
             intervals=intervals,

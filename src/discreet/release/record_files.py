@@ -22,7 +22,7 @@ from discreet.files import write_text
 from discreet.plugins import plugin
 from discreet.protection.suppression import audit_published, interval_lines
 from discreet.release.coarser_tables import Savings, hide_less
-from discreet.release.record_tables import JudgedTable, RecordTable
+from discreet.release.record_tables import JudgedTable, RecordTable, spanning_of
 from discreet.rules import Primary
 from discreet.tables import ProtectedTable
 
@@ -187,15 +187,12 @@ def audit_published_file(
     by: Sequence[str],
     value: str,
     classifications: Mapping[str, Classification],
+    prefixes: Mapping[str, str],
     decimals: int,
     rounding: float,
     intervals: bool,
 ) -> tuple[str, dict[str, Any]]:
     """Audit a file of published cells."""
-    unknown = sorted(set(classifications) - set(by))
-    if unknown:
-        message = f"{unknown[0]!r} is not a spanning variable of the table"
-        raise SuppressionError(message, code="by", where="classifications")
     if not place.is_file():
         raise SuppressionError("file not found", code="file", where=str(place))
     try:
@@ -232,7 +229,10 @@ def audit_published_file(
         message = f"column {missing[0]!r} not found"
         hint = hint if few else f"{hint}; the first line must have the column names"
         raise SuppressionError(message, code="missing-column", where=str(place), hint=hint)
-    spanning = [classifications.get(name, name) for name in by]
+    codes = {name: _finest_codes(frame[name]) for name in prefixes if name in by}
+    longest = max(map(len, codes.values()), default=0)
+    listed = pl.DataFrame({name: (each * longest)[:longest] for name, each in codes.items()})
+    spanning = spanning_of(listed, by, classifications, prefixes)
     if value in frame.columns and frame[value].dtype == pl.String:
         frame = frame.with_columns(_numbers(frame[value], place))
     found = audit_published(frame, spanning, value=value, decimals=decimals, rounding=rounding)
@@ -242,6 +242,13 @@ def audit_published_file(
         described["intervals"] = found.to_polars().to_dicts()
         text = "\n".join([text, *interval_lines(described["intervals"], by)])
     return text, described
+
+
+def _finest_codes(column: pl.Series) -> list[str]:
+    """The codes that no other code begins with, without the total."""
+    codes = sorted(set(column.drop_nulls()) - {"Total"})
+    followed = zip(codes, [*codes[1:], ""], strict=True)
+    return [code for code, after in followed if not after.startswith(code)] or ["Total"]
 
 
 def _numbers(column: Any, place: Path) -> Any:
