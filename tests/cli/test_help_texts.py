@@ -42,6 +42,7 @@ def test_no_bracket_of_any_help_text_is_taken_for_markup() -> None:
     found = list(every())
     assert len(found) > 80
     for words, command in found:
+        assert all(words)
         for rendered, written in texts(command):
             assert Text.from_markup(rendered).plain == written, words
 

@@ -345,5 +345,5 @@ def _in_options(options: Mapping[str, Any]) -> Iterator[None]:
 
 
 for _operation in OPERATIONS.values():
-    if _operation.takes in _READERS:
+    if _operation.command and _operation.takes in _READERS:
         add_command(_operation)

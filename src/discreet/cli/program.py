@@ -324,25 +324,30 @@ class CommandGroup(_Group):
     _as_json = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Single commands first, then groups, those of other packages before the rest."""
+        """As the panels of the help list them, and then what none of them lists."""
         for module in _MODULES:
             _loaded(module)
-        known = [name for names in _MODULES.values() for name in names]
-        made = [str(single.name) for single in SINGLE.registered_commands]
-        return [*known, *(name for name in made if name not in known), *ELSEWHERE, *_GROUPS]
+        listed = [name for names in _words()["panels"].values() for name in names]
+        single = [str(command.name) for command in SINGLE.registered_commands]
+        return list(dict.fromkeys([*listed, *single, *ELSEWHERE, *_GROUPS]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command that is ready; of another no more than its line of help."""
         if cmd_name in self.commands:
             return self.commands[cmd_name]
+        panels: dict[str, list[str]] = _words()["panels"]
+        panel = next((title for title, names in panels.items() if cmd_name in names), None)
+        text: str | None
         if cmd_name in ELSEWHERE:
             text = ELSEWHERE[cmd_name][1]
         elif cmd_name in _GROUPS:
             text = _loaded(_GROUPS[cmd_name]).app.info.help
         else:
             single = self._single(cmd_name)
-            return single and TyperGroup(name=cmd_name, help=single.help)
-        return TyperGroup(name=cmd_name, help=text)
+            if single is None:
+                return None
+            text = single.help
+        return TyperGroup(name=cmd_name, help=text, rich_help_panel=panel)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, made ready."""
