@@ -112,7 +112,7 @@ def ask_counts(
     key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Protect counts: value and status, in the order of the file."""
+    """Protect counts: value and status of each, in the order of the file."""
     frame = _numbers(_read(cells), [])
     with _client(Client, url, key_file) as client:
         protect_counts = client.protect_counts(
@@ -171,7 +171,7 @@ def ask_run(
     key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Carry out a method over the cells of a table, or records; a job is waited for."""
+    """Apply a method to the cells of a table or to records; waits for the job if there is one."""
     asked = {"name": out.name.partition(".")[0], **_document(request)}
     by = [name for name in asked.get("by", []) if isinstance(name, str)]
     row, rows = OPERATIONS.get(method), _read(cells)
@@ -195,7 +195,7 @@ def ask_query(
     key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Ask for a table of a data set; of a large one the job is waited for."""
+    """Query a table of a data set; waits for the job if the table is large."""
     asked = {"language": language, **_document(query)}
     with _client(Client, url, key_file, language) as client:
         found = client.query(dataset, asked, format=format_of(out))
@@ -211,7 +211,7 @@ def ask_check(
     url: Url = None,
     key_file: KeyFile = None,
 ) -> None:
-    """What a query comes to, and whether it would be answered, as JSON."""
+    """Show the size of a query and whether policies allow it, as JSON."""
     with _client(Client, url, key_file) as client:
         show("", client.check(dataset, _document(query)), as_json=True)
 
@@ -222,7 +222,7 @@ def ask_datasets(
     url: Url = None,
     key_file: KeyFile = None,
 ) -> None:
-    """The data sets there are, or what there is to know of one, as JSON."""
+    """List the data sets, or describe one, as JSON."""
     with _client(Client, url, key_file) as client:
         document = client.dataset(dataset) if dataset else {"datasets": client.datasets()}
     show("", document, as_json=True)
@@ -237,7 +237,7 @@ def ask_job(
     url: Url = None,
     key_file: KeyFile = None,
 ) -> None:
-    """How far a job is, as JSON; its result."""
+    """Show the state of a job, as JSON; fetch its result or cancel it."""
     with _client(Client, url, key_file) as client:
         job: ServiceJob = client.cancel(number) if cancel else client.job(number)
         if wait and not cancel:

@@ -39,7 +39,7 @@ def list_proposals(
     state: ProposalState | None = None,
     before: Annotated[int | None, Query(ge=0, le=2**53, description="Milliseconds")] = None,
 ) -> dict[str, Any]:
-    """The proposals that one may see, the newest first, 200 at a time."""
+    """List the proposals that the caller may see, newest first, 200 at a time."""
     found = visit.service.approvals.proposals(visit.principal, state, before)
     return {"proposals": [_shown(item) for item in found]}
 
@@ -52,19 +52,19 @@ def get_proposal(proposal: ProposalId, visit: KnownVisit) -> dict[str, Any]:
 
 @router.post("/api/v1/proposals/{proposal}:approve")
 def approve_proposal(proposal: ProposalId, body: ApprovalBody, visit: KnownVisit) -> dict[str, Any]:
-    """Agree as the second person: it is done at once, or not at all."""
+    """Approve as the second person; the change takes effect at once, completely or not at all."""
     return _shown(decide_proposal(visit, proposal, "approve", body.digest))
 
 
 @router.post("/api/v1/proposals/{proposal}:reject")
 def reject_proposal(proposal: ProposalId, body: RejectionBody, visit: KnownVisit) -> dict[str, Any]:
-    """Say no as the second person."""
+    """Reject as the second person."""
     return _shown(decide_proposal(visit, proposal, "reject", body.reason))
 
 
 @router.post("/api/v1/proposals/{proposal}:withdraw")
 def withdraw_proposal(proposal: ProposalId, visit: KnownVisit) -> dict[str, Any]:
-    """Take back what one proposed oneself."""
+    """Withdraw one's own proposal."""
     return _shown(decide_proposal(visit, proposal, "withdraw", ""))
 
 

@@ -83,20 +83,20 @@ class LogSearch(_TrailSearch):
 
 @router.get("/audit")
 def search_audit(visit: AuditReader, wanted: Annotated[AuditSearch, Query()]) -> dict[str, Any]:
-    """Entries of the trail, the newest first."""
+    """Entries of the audit trail, newest first."""
     page = visit.service.trail.search(**wanted.terms())
     return {"entries": [shown_entry(row) for row in page.rows], "next": page.cursor}
 
 
 @router.get("/audit:verify")
 def verify_audit(visit: Verifier) -> dict[str, Any]:
-    """Walk the trail, and say where it is not as it was written; heads kept here are compared."""
+    """Verify the audit trail against the heads kept here; name the first changed entry."""
     return _verified(visit, ())
 
 
 @router.post("/audit:verify")
 def compare_audit(body: VerificationBody, visit: Verifier) -> dict[str, Any]:
-    """The same, compared with heads that the auditor kept: they show a missing end."""
+    """Verify the audit trail against heads that an auditor kept: they show a missing end, too."""
     return _verified(visit, [SignedHead(**one.model_dump()) for one in body.heads])
 
 
@@ -116,7 +116,7 @@ def _verified(visit: Visit, heads: tuple[()] | list[SignedHead]) -> dict[str, An
     responses={200: {"content": {"application/x-ndjson": {}}}},
 )
 def export_audit(visit: AuditReader) -> StreamingResponse:
-    """The whole trail, one entry a line, oldest first; the last one tells of this export."""
+    """Export the trail, one entry per line, oldest first; the last one records this export."""
     seq, _ = visit.service.trail.head()
     visit.note(AuditKind.trail_exported, facts={"entries": seq})
     name = 'attachment; filename="audit.jsonl"'
@@ -127,7 +127,7 @@ def export_audit(visit: AuditReader) -> StreamingResponse:
 
 @router.get("/log")
 def search_log(visit: LogReader, wanted: Annotated[LogSearch, Query()]) -> dict[str, Any]:
-    """Rows of the query log, the newest first. Old ones name pseudonyms, one for each caller."""
+    """Rows of the query log, newest first. Old rows contain a pseudonym for each caller."""
     page = visit.service.query_log.search(**wanted.terms())
     if wanted.cursor is None:
         # Whoever looks up people leaves a trace; the next pages belong to the first.

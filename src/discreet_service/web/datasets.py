@@ -33,7 +33,7 @@ LanguageParameter = Annotated[
 
 @router.get("/datasets")
 def list_datasets(visit: _Reader, language: LanguageParameter = None) -> dict[str, Any]:
-    """The data sets that can be asked about."""
+    """List the data sets that can be queried."""
     spoken = language or visit.language
     latest: dict[str, VersionRecord] = {}
     for record in visit.service.datasets.records():
@@ -50,7 +50,7 @@ def list_datasets(visit: _Reader, language: LanguageParameter = None) -> dict[st
 
 @router.get("/datasets/{dataset}")
 def get_dataset(dataset: str, visit: _Reader, language: LanguageParameter = None) -> dict[str, Any]:
-    """A data set with its versions, the latest first."""
+    """A data set with its versions, latest first."""
     spoken = language or visit.language
     latest = visit.service.datasets.record(dataset)
     versions = [
@@ -88,7 +88,7 @@ def list_variables(
     unit: _Unit = None,
     language: LanguageParameter = None,
 ) -> dict[str, Any]:
-    """The variables of a unit with their levels."""
+    """List the variables of a unit with their levels."""
     opened = visit.service.datasets.version(dataset, version)
     found = _asked_unit(opened, unit)
     spoken = language or visit.language
@@ -114,7 +114,7 @@ def list_codes(
     size: Annotated[int, Query(ge=1, le=MOST_CODES)] = MOST_CODES,
     language: LanguageParameter = None,
 ) -> dict[str, Any]:
-    """The codes of a variable, page by page, in the order of its classification."""
+    """List the codes of a variable, page by page, in the order of its classification."""
     opened = visit.service.datasets.version(dataset, version)
     found = _asked_variable(opened, variable, unit)
     tree = found.tree
@@ -143,9 +143,9 @@ def list_codes(
 
 @router.post("/datasets/{dataset}/versions/{version}:publish")
 def publish_dataset_version(dataset: str, version: str, visit: _Publisher) -> dict[str, Any]:
-    """Open a version, find it fit, and let everybody ask it.
+    """Check a version and open it for queries.
 
-    What is wrong with it is told to whoever may publish it.
+    Problems are reported to people who may publish it.
     """
     record = visit.service.datasets.publish(dataset, version, visit.principal.name)
     return {"dataset": dataset, "version": version, "state": record.state}
@@ -153,7 +153,7 @@ def publish_dataset_version(dataset: str, version: str, visit: _Publisher) -> di
 
 @router.post("/datasets/{dataset}/versions/{version}:retire")
 def retire_dataset_version(dataset: str, version: str, visit: _Publisher) -> dict[str, Any]:
-    """Let nobody ask a version any more."""
+    """Close a version for queries."""
     record = visit.service.datasets.retire(dataset, version, visit.principal.name)
     return {"dataset": dataset, "version": version, "state": record.state}
 

@@ -69,7 +69,7 @@ def create_job(
     visit: Owner,
     idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> JSONResponse:
-    """Hand in a job. With the same `Idempotency-Key` the same request is the same job."""
+    """Submit a job. The same request with the same `Idempotency-Key` is the same job."""
     kind = kind_of(body.kind)
     request = checked_request(kind, body.request)
     check_allowed(visit.principal, kind.permission, _dataset_of(request))
@@ -86,7 +86,7 @@ def list_jobs(
     cursor: Annotated[str, Query(max_length=60)] = "",
     size: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> dict[str, Any]:
-    """One's jobs, the newest first."""
+    """List one's own jobs, newest first."""
     if everybody:
         check_allowed(visit.principal, Permission.status_read)
     owner = None if everybody else visit.principal.name
@@ -99,7 +99,7 @@ def list_jobs(
 
 @router.get("/{job}")
 def get_job(job: str, visit: Viewer, response: Response) -> dict[str, Any]:
-    """A job, and how far it is."""
+    """The state and progress of a job."""
     found = visit.service.jobs.job(
         job, None if visit.principal.may(Permission.status_read) else visit.principal.name
     )
@@ -110,7 +110,7 @@ def get_job(job: str, visit: Viewer, response: Response) -> dict[str, Any]:
 
 @router.delete("/{job}")
 def cancel_job(job: str, visit: Viewer) -> JSONResponse:
-    """Stop a job; one that runs ends within seconds. What is done stays done."""
+    """Cancel a job; a running one stops within seconds. Completed steps are kept."""
     staff = visit.principal.may(Permission.limits_manage)
     found = visit.service.jobs.cancel(job, None if staff else visit.principal.name)
     status = 200 if found.state.final else 202
@@ -123,7 +123,7 @@ def cancel_job(job: str, visit: Viewer) -> JSONResponse:
     responses={206: {"description": "A part of the result"}},
 )
 def get_job_result(job: str, visit: Owner) -> Response:
-    """The result of a job, or a part of it by `Range`; it is kept for some weeks."""
+    """The result of a job, or a part of it by `Range`; results are kept for some weeks."""
     found, place = visit.service.jobs.result(job, visit.principal.name)
     # Whoever lost a right has lost what it gave.
     check_allowed(visit.principal, kind_of(found.kind).permission, _dataset_of(found.asked()))

@@ -49,7 +49,7 @@ class RotationBody(BaseModel, extra="forbid"):
 
 @router.post("", status_code=201)
 def create_key(body: NewKeyBody, visit: KnownVisit, response: Response) -> dict[str, Any]:
-    """Make a key; it is shown this once. A login is needed: a key makes no other keys."""
+    """Create an API key; it is shown only once. Needs a login: a key cannot create keys."""
     made = visit.service.api_keys.create(
         visit.principal,
         name=body.name,
@@ -62,7 +62,7 @@ def create_key(body: NewKeyBody, visit: KnownVisit, response: Response) -> dict[
 
 @router.get("")
 def list_keys(visit: KnownVisit) -> dict[str, Any]:
-    """One's own keys; for administrators all keys. None shows the key itself."""
+    """List one's own API keys; administrators see all. The keys themselves are never shown."""
     of_all = visit.principal.may(Permission.people_manage, ALL) and not visit.principal.key
     found = visit.service.api_keys.listed("" if of_all else visit.principal.name)
     return {"keys": [shown_key(item) for item in found]}
@@ -72,7 +72,7 @@ def list_keys(visit: KnownVisit) -> dict[str, Any]:
 def rotate_key(
     key: KeyId, body: RotationBody, visit: KnownVisit, response: Response
 ) -> dict[str, Any]:
-    """A new key in place of one, which stays good for some hours; it may ask for that itself."""
+    """Replace an API key. The old one stays valid for some hours; a key may replace itself."""
     return _shown_once(
         visit.service.api_keys.rotate(visit.principal, key, body.overlap_hours), response
     )
@@ -80,7 +80,7 @@ def rotate_key(
 
 @router.delete("/{key}", status_code=204)
 def revoke_key(key: KeyId, visit: KnownVisit) -> None:
-    """Take a key back at once, with all that came of it by rotation."""
+    """Revoke an API key at once, with all keys that replaced it."""
     visit.service.api_keys.revoke(visit.principal, key)
 
 

@@ -42,7 +42,7 @@ _LONGEST_PLACE = 8_001
 
 @router.get("/api/v1/me")
 def get_me(visit: KnownVisit) -> dict[str, Any]:
-    """Who one is for the service, and what one may."""
+    """Name, roles and permissions of the caller."""
     return {
         "name": visit.principal.name,
         "kind": visit.principal.kind,
@@ -57,7 +57,7 @@ def show_login(
     visit: OpenVisit,
     onward: Annotated[str, Query(alias="next", max_length=_LONGEST_PLACE)] = "/",
 ) -> Response:
-    """The page to log in, and where to go on from there: to a page of our own."""
+    """The login page; it leads back to the page of the studio that asked for it."""
     return _login_page(visit, onward)
 
 
@@ -86,7 +86,7 @@ def log_in(
 
 @router.get("/login/password", include_in_schema=False)
 def show_password(visit: OpenVisit) -> Response:
-    """The page to change one's password."""
+    """The page to change the password."""
     return back_to("/login") if visit.login is None else page(visit, "password", problem="")
 
 
@@ -115,7 +115,7 @@ def _provider(visit: Visit) -> OidcLogin:
 
 @router.get("/login/oidc", include_in_schema=False)
 def begin_elsewhere(visit: OpenVisit) -> Response:
-    """Send the browser to the office's provider."""
+    """Start a login at the office's identity provider."""
     attempt = _provider(visit).begin()
     cookie = visit.service.sessions.keep_attempt(attempt)
     response = RedirectResponse(attempt.address, 303, {"Cache-Control": "no-store"})
@@ -127,7 +127,7 @@ def begin_elsewhere(visit: OpenVisit) -> Response:
 
 @router.get("/login/oidc/back", include_in_schema=False)
 def finish_elsewhere(visit: OpenVisit) -> Response:
-    """Let in whom the provider sent back."""
+    """Complete a login at the identity provider."""
     provider, service = _provider(visit), visit.service
     attempt = service.sessions.take_attempt(request_cookie(visit, _ELSEWHERE) or "")
     # What the provider answered, each thing once.
@@ -146,7 +146,7 @@ def finish_elsewhere(visit: OpenVisit) -> Response:
 
 @router.post("/logout", include_in_schema=False)
 def log_out(visit: FormVisit, everywhere: Annotated[bool, Form()] = False) -> Response:
-    """End this session, or all of one's own."""
+    """Log out here, or of all one's sessions."""
     cookie = session_cookie(visit)
     if cookie is not None:
         visit.service.sessions.log_out(cookie, visit.service.trail, everywhere=everywhere)
@@ -159,7 +159,7 @@ def log_out(visit: FormVisit, everywhere: Annotated[bool, Form()] = False) -> Re
 
 @router.get("/account", include_in_schema=False)
 def show_account(visit: OpenVisit) -> Response:
-    """One's own page: roles, keys, logout."""
+    """One's own account: roles, API keys, logout."""
     session = visit.login
     if session is None or session.must_change:
         return back_to("/login" if session is None else "/login/password")
@@ -174,7 +174,7 @@ def make_key(
     role: Annotated[str, Form(max_length=200)],
     days: Annotated[int, Form(ge=1, le=730)] = 365,
 ) -> Response:
-    """Make a key for oneself; the page shows it once."""
+    """Create an API key for oneself; the page shows it once."""
     made = visit.service.api_keys.create(
         visit.principal, name=name, grants=[Grant.of(role)], days=days
     )
@@ -184,7 +184,7 @@ def make_key(
 
 @router.post("/account/keys/{key}/revoke", include_in_schema=False)
 def revoke_by_form(key: KeyId, visit: FormVisit) -> Response:
-    """Take one of one's keys back."""
+    """Revoke one of one's own API keys."""
     visit.service.api_keys.revoke(visit.principal, key)
     return back_to("/account")
 

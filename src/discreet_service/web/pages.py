@@ -67,7 +67,7 @@ def _files() -> Mapping[str, Path]:
 
 @router.get("/static/{name}")
 def get_static(name: str, _: OpenVisit) -> Response:
-    """A file of our own: one of those listed, whatever is asked for."""
+    """A static file of the studio, from a fixed list."""
     if name not in _files():
         raise ServiceError("file not found", "not-found")
     path = _files()[name]

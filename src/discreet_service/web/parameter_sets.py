@@ -35,13 +35,13 @@ def _told(found: ParameterSet) -> dict[str, Any]:
 
 @router.get("")
 def list_parameter_sets(visit: _Reader) -> dict[str, Any]:
-    """The parameter sets there are; never what is in them. Times are milliseconds since 1970."""
+    """List the parameter sets, without their content. Times are milliseconds since 1970."""
     return {"parameter_sets": [_told(item) for item in visit.service.parameter_sets.sets()]}
 
 
 @router.get("/{name}/{version}")
 def show_parameter_set(name: str, version: str, visit: _Reader) -> dict[str, Any]:
-    """One of them."""
+    """Describe one parameter set, without its content."""
     return _told(visit.service.parameter_sets.show(name, version))
 
 
@@ -53,7 +53,7 @@ async def _body(request: Request) -> bytes:
 def import_parameter_set(
     package: Annotated[bytes, Depends(_body)], visit: _Proposer
 ) -> dict[str, Any]:
-    """Take in a signed package (.dcparams); two persons then bring it into use."""
+    """Import a signed package (.dcparams); it needs a proposal and an approval to be used."""
     with visit.service.database.writing() as connection:
         return _told(
             visit.service.parameter_sets.propose(connection, package, visit.principal.name)
@@ -64,7 +64,7 @@ def import_parameter_set(
 def propose_activation(
     name: str, version: str, given: ReasonGiven, visit: _Proposer
 ) -> dict[str, Any]:
-    """Propose that a set comes into use; a second person approves the proposal."""
+    """Propose to activate a parameter set; a second person approves the proposal."""
     kind = ProposalKind.parameter_activation
     return _proposed(visit, kind, (name, version), given.reason)
 
@@ -73,7 +73,7 @@ def propose_activation(
 def propose_retirement(
     name: str, version: str, given: ReasonGiven, visit: _Proposer
 ) -> dict[str, Any]:
-    """Propose that a set goes out of use, for good; a second person approves the proposal."""
+    """Propose to retire a parameter set for good; a second person approves the proposal."""
     kind = ProposalKind.parameter_retirement
     return _proposed(visit, kind, (name, version), given.reason)
 

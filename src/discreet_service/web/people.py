@@ -42,43 +42,43 @@ class NewUserBody(BaseModel, extra="forbid"):
 
 @router.get("/api/v1/people")
 def list_people(visit: Manager) -> dict[str, Any]:
-    """Everybody who is known, with their roles."""
+    """List all users with their roles."""
     return {"people": [_shown(account) for account in visit.service.users.accounts()]}
 
 
 @router.post("/api/v1/people", status_code=201)
 def create_person(body: NewUserBody, visit: Manager) -> dict[str, Any]:
-    """Make somebody known, without any role."""
+    """Add a user, without any role."""
     return _shown(visit.service.users.add(visit.principal, body.name, body.kind))
 
 
 @router.post("/api/v1/people/{user}:grant")
 def grant_role(user: UserId, body: GrantBody, visit: Manager) -> dict[str, Any]:
-    """Give a role. The user's logins end; nobody gives a role to themselves."""
+    """Grant a role. The user's sessions end; nobody can grant a role to themselves."""
     return _role_changed(visit, user, "grant", body.grant())
 
 
 @router.post("/api/v1/people/{user}:withdraw")
 def withdraw_role(user: UserId, body: GrantBody, visit: Manager) -> dict[str, Any]:
-    """Take a role away, from the user's keys too."""
+    """Withdraw a role, also from the user's API keys."""
     return _role_changed(visit, user, "withdraw", body.grant())
 
 
 @router.post("/api/v1/people/{user}:disable")
 def disable_person(user: UserId, visit: Manager) -> dict[str, Any]:
-    """Shut somebody out at once, with all keys."""
+    """Disable a user and all their API keys at once."""
     return _set_disabled(visit, user, disabled=True)
 
 
 @router.post("/api/v1/people/{user}:enable")
 def enable_person(user: UserId, visit: Manager) -> dict[str, Any]:
-    """Let somebody in again."""
+    """Enable a disabled user."""
     return _set_disabled(visit, user, disabled=False)
 
 
 @router.post("/api/v1/people/{user}:reset-password")
 def reset_password(user: UserId, visit: Manager, response: Response) -> dict[str, Any]:
-    """A password to be used once within a day; it is shown this once."""
+    """Create a one-time password, valid for a day; it is shown only once."""
     password = visit.service.users.reset_password(
         visit.principal, visit.service.users.name_of(user)
     )
@@ -90,7 +90,7 @@ def reset_password(user: UserId, visit: Manager, response: Response) -> dict[str
 def show_people(
     visit: Manager, wanted: Annotated[str, Query(alias="name", max_length=200)] = ""
 ) -> Response:
-    """The page of people: those whose names hold what is wanted."""
+    """The page of users; `name` keeps those whose names contain a text."""
     sought, language = wanted.strip().casefold(), visit.language
     accounts = [one for one in visit.service.users.accounts() if sought in one.name.casefold()]
     spoken = words("people", language)
@@ -120,13 +120,13 @@ def show_people(
 def add_by_form(
     visit: _PeopleManageForm, form: Annotated[NewUserBody, Depends(sent(NewUserBody))]
 ) -> Response:
-    """Make somebody known."""
+    """Add a user."""
     return _to_person(visit.service.users.add(visit.principal, form.name, form.kind).id)
 
 
 @router.get("/people/{user}", include_in_schema=False)
 def show_person(user: UserId, visit: Manager) -> Response:
-    """The page of one of them: roles, keys, login."""
+    """The page of one user: roles, API keys, login."""
     return _person_page(visit, user)
 
 
@@ -138,7 +138,7 @@ def change_role_by_form(
     act: Annotated[Literal["grant", "withdraw"], Form()],
     dataset: Annotated[str, Form(max_length=100)] = ALL,
 ) -> Response:
-    """Give or take a role."""
+    """Grant or withdraw a role."""
     _role_changed(visit, user, act, Grant(role, dataset.strip() or ALL))
     return _to_person(user)
 
@@ -149,14 +149,14 @@ def change_state_by_form(
     visit: _PeopleManageForm,
     act: Annotated[Literal["disable", "enable"], Form()],
 ) -> Response:
-    """Shut somebody out, or let them in again."""
+    """Disable or enable a user."""
     _set_disabled(visit, user, disabled=act == "disable")
     return _to_person(user)
 
 
 @router.post("/people/{user}/password", include_in_schema=False)
 def reset_password_by_form(visit: _PeopleManageForm, user: UserId) -> Response:
-    """A one-time password, shown once."""
+    """Create a one-time password; the page shows it once."""
     once = visit.service.users.reset_password(visit.principal, visit.service.users.name_of(user))
     return _person_page(visit, user, password=once)
 
@@ -169,7 +169,7 @@ def make_key_by_form(
     role: Annotated[str, Form(max_length=200)],
     days: Annotated[int, Form(ge=1, le=730)] = 365,
 ) -> Response:
-    """A key for a system, with one of its roles; the page shows it once."""
+    """Create an API key for a system, with one of the user's roles; the page shows it once."""
     owner, grants = visit.service.users.name_of(user), [Grant.of(role)]
     made = visit.service.api_keys.create(
         visit.principal, name=name, grants=grants, owner=owner, days=days
@@ -179,7 +179,7 @@ def make_key_by_form(
 
 @router.post("/people/{user}/keys/{key}/revoke", include_in_schema=False)
 def revoke_key_of_person(user: UserId, key: KeyId, visit: _PeopleManageForm) -> Response:
-    """Take one of somebody's keys back."""
+    """Revoke one of a user's API keys."""
     visit.service.api_keys.revoke(visit.principal, key)
     return _to_person(user)
 

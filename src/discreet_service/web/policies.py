@@ -47,7 +47,7 @@ class OverrideWanted(BaseModel, extra="forbid", strict=True):
 
 @router.get("")
 def show_policy(dataset: str, version: str, visit: _Reader) -> dict[str, Any]:
-    """What may be asked: limits that depend on classifications and time only."""
+    """The limits of a data set that readers may know."""
     _ensure(visit.service, dataset, version)
     with visit.service.database.reading() as connection:
         return visit.service.policies.in_force.policy(connection, dataset, version).public()
@@ -67,7 +67,7 @@ def show_policy_document(dataset: str, version: str, visit: _Approver) -> JSONRe
 def propose_policy(
     dataset: str, version: str, given: PolicyChange, visit: _Proposer
 ) -> dict[str, Any]:
-    """Propose another policy; a second person looks at it and approves the proposal."""
+    """Propose another policy; a second person sees it and approves the proposal."""
     _ensure(visit.service, dataset, version)
     try:
         with visit.service.database.writing() as connection:
@@ -89,7 +89,7 @@ def propose_policy(
 def show_proposed_policy(
     dataset: str, version: str, digest: _Digest, visit: _Approver
 ) -> JSONResponse:
-    """A policy that was proposed, for the second person. CONFIDENTIAL."""
+    """A proposed policy, for the second person. CONFIDENTIAL."""
     with visit.service.database.reading() as connection:
         found = visit.service.policies.in_force.proposed(connection, dataset, digest)
     if found.document.version != version:
@@ -115,7 +115,7 @@ def explained_refusal(visit: Visit, dataset: str, version: str, digest: str) -> 
 def propose_override(
     dataset: str, version: str, digest: _Digest, given: OverrideWanted, visit: _Overrider
 ) -> dict[str, Any]:
-    """Propose to answer a table that was refused; a second person approves the proposal."""
+    """Propose to answer a refused table; a second person approves the proposal."""
     with visit.service.database.writing() as connection:
         made = visit.service.policies.in_force.propose_override(
             connection, dataset, version, digest, visit.principal, given.reason
@@ -125,7 +125,7 @@ def propose_override(
 
 @router.get("/alerts")
 def list_policy_alerts(dataset: str, version: str, visit: _Explainer) -> JSONResponse:
-    """What looked like an attack, the latest first. CONFIDENTIAL."""
+    """Possible attacks, latest first. CONFIDENTIAL."""
     with visit.service.database.reading() as connection:
         found = alerts(connection, dataset, version)
     names = ("at", "principal", "kind", "number", "stopped")
@@ -136,7 +136,7 @@ def list_policy_alerts(dataset: str, version: str, visit: _Explainer) -> JSONRes
 
 @router.get("/areas/{unit}")
 def report_areas(dataset: str, version: str, unit: str, visit: _Approver) -> JSONResponse:
-    """Areas of two systems that hold nearly the same people, and what helps. CONFIDENTIAL."""
+    """Areas of two systems with nearly the same people, and remedies. CONFIDENTIAL."""
     return _confidential(area_report(visit, dataset, version, unit).document())
 
 

@@ -122,7 +122,7 @@ def list_programmes(
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     size: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
-    """Programmes over the data sets that one may use, the latest first."""
+    """List the programmes of the caller's data sets, latest first."""
     found = [
         item
         for item in shelf_of(visit.service).every()
@@ -138,14 +138,14 @@ def list_programmes(
 
 @router.get("/{programme}")
 def get_programme(visit: Producer, programme: str) -> dict[str, Any]:
-    """One programme, and its drafts."""
+    """One programme and its drafts."""
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     return {**_entry(record), "drafts": shelf.drafts(record.id)}
 
 
 @router.get("/{programme}/text")
 def get_programme_text(visit: Producer, programme: str) -> PlainTextResponse:
-    """The text of a programme, as it was handed in."""
+    """The text of a programme, as it was submitted."""
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     return PlainTextResponse(shelf.text(record.id), media_type="application/toml")
 
@@ -178,7 +178,7 @@ def check_text(visit: Visit, text: bytes) -> dict[str, Any]:
 
 @router.post("/{programme}:validate")
 def validate_programme(visit: Producer, programme: str) -> dict[str, Any]:
-    """Whether a programme can be run; everything that is wrong at once, with lines."""
+    """Check a programme; reports all problems at once, with lines."""
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     version = visit.service.datasets.version(record.dataset, record.version or None)
     return _validated(visit, shelf.file(record.id), version)
@@ -228,9 +228,9 @@ def run_programme_job(
     programme: str,
     key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)] = None,
 ) -> JSONResponse:
-    """Make a draft of a release: a job of the kind "programme". Its number is that of the draft.
+    """Create a draft of a release: a job of the kind "programme", with the number of the draft.
 
-    Its tables pass the policies of the data set as queries do, and count as released from then on.
+    The policies of the data set apply to its tables as to queries; then they count as released.
     """
     job = begin_run(visit, programme, key)
     return JSONResponse(job.told(), status_code=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
@@ -249,7 +249,7 @@ def begin_run(visit: Visit, programme: str, key: str | None = None) -> Job:
 def compare_draft(
     visit: Producer, programme: str, draft: str, release: Annotated[str, Query(max_length=64)] = ""
 ) -> dict[str, Any]:
-    """A draft, and what readers would see changed against a release of that name."""
+    """A draft, and the differences that readers would see to the release of that name."""
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     found = _draft(visit.service, shelf, record, draft, release or "draft")
     before = visit.service.releases.releases().get(release) if release else None
@@ -279,7 +279,7 @@ def _changes(
 
 @router.get("/{programme}/drafts/{draft}/files/{file}")
 def download_draft_file(visit: Producer, programme: str, draft: str, file: str) -> Response:
-    """A file of a draft, as it would be published; nobody may keep it on the way."""
+    """A file of a draft, as it would be published; it must not be cached."""
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     found = _draft(visit.service, shelf, record, draft, "draft")
     if file not in found.release.published:
@@ -303,9 +303,8 @@ def publish_programme(
 ) -> dict[str, Any]:
     """Propose to publish a draft, in two steps; a second person publishes it.
 
-    Without `confirm` nothing happens but that changes are told, with a word to confirm them by;
-    with that word and a reason, it is proposed. The draft takes the place of the release when a
-    second person approves the proposal.
+    Without `confirm` the answer lists the changes and a word to confirm them. With that word and
+    a reason, the proposal is made. The draft replaces the release when a second person approves.
     """
     shelf, record = programme_of(visit, programme, Permission.releases_publish)
     draft = _draft(visit.service, shelf, record, asked.draft, asked.release)

@@ -61,9 +61,9 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 
 @router.post("/{dataset}/query:check")
 def check_query(dataset: str, query: _Query, visit: _Checker) -> dict[str, Any]:
-    """What a query comes to: cells with totals, exposure, what policies say, and its class.
+    """Show the size of a query: cells with totals, averaging risk, verdict, whether it needs a job.
 
-    Nothing is counted for it that would not be counted for everybody, and nothing is given out.
+    Nothing is counted that is not public, and no result is returned.
     """
     start = time.perf_counter()
     prepared = visit.service.answers.prepared(dataset, query)
@@ -92,7 +92,7 @@ def run_query(
 
 @router.get("/{dataset}/data", responses=_ANSWERS)
 def get_data(dataset: str, visit: _Asker, known: _KnownTag = None) -> Response:
-    """The same for a query in the address.
+    """The protected table of a query in the address.
 
     by=VARIABLE or by=VARIABLE:LEVEL, where.VARIABLE=CODE,CODE, codes.VARIABLE=CODE,CODE,
     within.VARIABLE=CODE, measures=count,mean:COLUMN, totals=all|none|VARIABLE, unit, version,

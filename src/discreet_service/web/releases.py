@@ -88,7 +88,7 @@ def _table_entry(listed: ListedTable, language: str) -> dict[str, Any]:
 def list_releases(
     visit: Reader, language: Language = "", page: Page = 1, size: Size = 100
 ) -> dict[str, Any]:
-    """Releases, the youngest first."""
+    """List the releases, newest first."""
     spoken = chosen_language(visit.service, language, visit)
     found = sorted(
         visit.service.releases.releases().values(),
@@ -108,7 +108,7 @@ def get_release(
     page: Page = 1,
     size: Size = 100,
 ) -> dict[str, Any]:
-    """One release with its tables, page by page; those that contain all words of the query."""
+    """One release with its tables, page by page; `query` keeps those that contain all its words."""
     spoken = chosen_language(visit.service, language, visit)
     found = visit.service.releases.release(release)
     words = query.casefold().split()
@@ -137,9 +137,9 @@ def get_release_table(
     labels: bool = True,
     complete: bool | None = None,
 ) -> Response:
-    """One table: the published file if there is one of this form, else made of the same cells.
+    """One table: the published file if there is one in this format, else the same cells rewritten.
 
-    The format is that of the parameter, else of the header Accept, else JSON.
+    The parameter decides the format, else the header Accept, else it is JSON.
     """
     spoken = chosen_language(visit.service, language, visit)
     found = visit.service.releases.release(release)
@@ -195,7 +195,7 @@ def chosen_format(given: str, request: Request) -> str:
 def get_release_table_about(
     visit: Reader, release: str, table: str, language: Language = ""
 ) -> dict[str, Any]:
-    """What is said of a table besides its cells: variables, notes, legend, provenance."""
+    """Variables, notes, legend and provenance of a table, without its cells."""
     spoken = chosen_language(visit.service, language, visit)
     found = visit.service.releases.release(release)
     listed = found.listed(table)
@@ -205,7 +205,7 @@ def get_release_table_about(
 
 @router.get("/{release}/files/{file}")
 def download_release_file(visit: Reader, release: str, file: str) -> Response:
-    """A published file of a release, as it was sealed; or the seal itself."""
+    """A published file of a release, unchanged since it was signed; or the signature."""
     found = visit.service.releases.release(release)
     if file == SEAL:
         text = found.seal.text().encode()

@@ -25,7 +25,7 @@ _LIMITS = (
 
 @router.get("/api/v1/config")
 def get_config(visit: OpenVisit) -> dict[str, Any]:
-    """Limits, languages, formats and version: what a caller should know beforehand."""
+    """Limits, languages, formats and version of the service."""
     settings = visit.service.settings
     return {
         "name": settings.name,
@@ -41,13 +41,13 @@ def get_config(visit: OpenVisit) -> dict[str, Any]:
 
 @router.get("/health/live")
 def get_live(_: OpenVisit) -> dict[str, str]:
-    """Whether the process answers."""
+    """Whether the process runs."""
     return {"status": "live"}
 
 
 @router.get("/health/ready")
 def get_ready(visit: OpenVisit) -> dict[str, str]:
-    """Whether the database answers, so that requests can be served."""
+    """Whether the database is reachable, so that requests can be served."""
     try:
         with visit.service.database.reading() as connection:
             connection.execute(sa.text("SELECT 1"))
@@ -59,7 +59,7 @@ def get_ready(visit: OpenVisit) -> dict[str, str]:
 
 @router.get("/metrics")
 def get_metrics(visit: Annotated[Visit, Depends(visit_with(Permission.status_read))]) -> Response:
-    """Figures about the service for Prometheus, without contents."""
+    """Metrics for Prometheus, without contents."""
     # Other figures are told where the database does not answer.
     with contextlib.suppress(ServiceError):
         for state, count in visit.service.jobs.counts().items():

@@ -77,7 +77,7 @@ async def hand_in_submission(
 
 @router.get("/mine")
 def list_own_submissions(visit: Researcher) -> dict[str, Any]:
-    """One's own submissions: where they stand, comments, and what was released."""
+    """List one's own submissions: state, comments and released files."""
     found = visit.service.reviews.own(visit.principal)
     under_way = visit.service.reviews.under_way(visit.principal)
     return {
@@ -88,20 +88,20 @@ def list_own_submissions(visit: Researcher) -> dict[str, Any]:
 
 @router.get("/mine/{submission}/files/{file}")
 def fetch_released_file(visit: Researcher, submission: int, file: str) -> Response:
-    """A file that was released of one's own submission."""
+    """A released file of one's own submission."""
     return file_response(visit.service.reviews.fetch(visit.principal, submission, file), file)
 
 
 @router.get("")
 def list_submissions(visit: Reviewer, every: bool = False) -> dict[str, Any]:
-    """Submissions of all researchers, the riskiest first."""
+    """List the submissions of all researchers, riskiest first."""
     rows = visit.service.reviews.rows(visit.principal, every=every)
     return {"submissions": [row.to_dict() for row in rows]}
 
 
 @router.get("/{submission}")
 def get_submission(visit: Reviewer, submission: int) -> JSONResponse:
-    """All of a submission of somebody else. CONFIDENTIAL."""
+    """A whole submission, for reviewers. CONFIDENTIAL."""
     report = visit.service.reviews.report(visit.principal, submission)
     told = {
         **report.view.to_dict(),
@@ -122,7 +122,7 @@ def get_submission(visit: Reviewer, submission: int) -> JSONResponse:
 def decide_on_outputs(
     visit: Reviewer, submission: int, asked: Annotated[OutputVerdicts, Body()]
 ) -> dict[str, Any]:
-    """Decide on single outputs; approvals of before no longer count."""
+    """Decide on single outputs; earlier approvals become void."""
     chosen = {
         one.output: OutputDecision(verdict=PartVerdict(one.verdict), comment=one.comment)
         for one in asked.outputs
@@ -139,7 +139,7 @@ def decide_on_outputs(
 def act_on_submission(
     visit: Reviewer, submission: int, asked: Annotated[ReviewAct, Body()]
 ) -> dict[str, Any]:
-    """Approve, reject, send back or release a submission; ask its researcher, or note something."""
+    """Approve, reject, send back or release a submission; ask its researcher, or add a note."""
     words = asked.model_dump(include={"reason", "version", "despite_conflicts"})
     return _told(visit.service.reviews.act(visit.principal, submission, asked.act, **words))
 

@@ -135,7 +135,7 @@ def list_px_tables(
     page: Annotated[int, Query(alias="pageNumber", ge=1, le=10_000_000)] = 1,
     size: Annotated[int, Query(alias="pageSize", ge=1, le=_MOST_PAGE)] = _PAGE,
 ) -> dict[str, Any]:
-    """Released tables, page by page; those that contain all words of the query."""
+    """List released tables, page by page; `query` keeps those that contain all its words."""
     language, base, service = _language(visit), _base(visit), visit.service
     words = [word.strip("*").casefold() for word in query.split()]
     tables = [
@@ -178,7 +178,7 @@ def list_px_tables(
 
 @router.get("/tables/{table}")
 def get_px_table(visit: Reader, table: str) -> Response:
-    """One released table in short."""
+    """Summary of one released table."""
     language, listed = _language(visit), visit.service.releases.listed(table)
     title = visit.service.releases.release(listed.release).title(language)
     entry = table_entry(listed, language, _base(visit), title)
@@ -187,7 +187,7 @@ def get_px_table(visit: Reader, table: str) -> Response:
 
 @router.get("/tables/{table}/metadata")
 def get_px_metadata(visit: Reader, table: str) -> Response:
-    """All variables and codes of a released table: JSON-stat 2, or json-px."""
+    """All variables and codes of a released table, as JSON-stat 2 or json-px."""
     language, whole = _language(visit), visit.service.releases.table(table)
     lower = {name.lower(): value for name, value in visit.query_params.items()}
     form = lower.get("outputformat", PX_FORMATS[0]).lower()
@@ -221,7 +221,7 @@ def get_px_metadata(visit: Reader, table: str) -> Response:
 
 @router.get("/tables/{table}/defaultselection")
 def get_px_default_selection(visit: Reader, table: str) -> Response:
-    """What is shown of a released table if nothing is selected."""
+    """The codes that are shown if nothing is selected."""
     whole = visit.service.releases.table(table)
     chosen = default_positions(whole, _most(visit))
     names = [dimension.name for dimension in whole.dimensions]
@@ -251,14 +251,14 @@ def _selected(
 
 @router.get("/tables/{table}/data")
 def get_px_data(visit: Reader, table: str) -> Response:
-    """Cells of a released table; what was hidden has no number here either."""
+    """Cells of a released table; suppressed cells have no number."""
     parameters, language = visit.query_params.multi_items(), visit.service.settings.languages[0]
     return _data(visit, table, PxQuery.of_parameters(parameters, language))
 
 
 @router.post("/tables/{table}/data")
 def post_px_data(visit: Reader, table: str, body: Annotated[Any, Body()] = None) -> Response:
-    """The same with the selection in the body."""
+    """Cells of a released table, with the selection in the body."""
     language = visit.service.settings.languages[0]
     return _data(visit, table, PxQuery.of_body(body, dict(visit.query_params), language))
 
@@ -310,7 +310,7 @@ def get_px_code_list(visit: Reader, codelist: str) -> Response:
 
 @router.post("/savedqueries", status_code=201)
 def save_px_query(visit: Reader, body: Annotated[Any, Body()] = None) -> JSONResponse:
-    """Save a query. Nothing is kept for it: its number holds all of it."""
+    """Save a query. The service stores nothing: the number contains the query."""
     number, query = saved_query(body, _language(visit))
     _meant(visit, query)
     saved = _saved(visit, number, query)
@@ -325,14 +325,14 @@ def get_px_saved_query(visit: Reader, query: str) -> dict[str, Any]:
 
 @router.get("/savedqueries/{query}/data")
 def run_px_saved_query(visit: Reader, query: str) -> Response:
-    """The cells that a saved query means; the address may name another language or format."""
+    """The cells of a saved query; the address may name another language or format."""
     saved = opened_query(query)
     return _data(visit, str(saved["tableId"]), query_of(saved, dict(visit.query_params)))
 
 
 @router.get("/savedqueries/{query}/selection")
 def get_px_saved_selection(visit: Reader, query: str) -> Response:
-    """The codes that a saved query means, without expressions."""
+    """The codes that a saved query selects, without expressions."""
     saved = opened_query(query)
     wanted, meant = _meant(visit, saved)
     names = [dimension.name for dimension in meant.table.dimensions]
