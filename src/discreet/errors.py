@@ -181,7 +181,7 @@ def _rebuild(
 
 
 class DiscreetWarning(UserWarning):
-    """What a caller should know, although it is no error; it quotes no true value either.
+    """A warning of discreet; like errors, it quotes no true value.
 
     >>> import warnings
     >>> warnings.simplefilter("error", DiscreetWarning)  # have them raised, in scripts
@@ -190,7 +190,7 @@ class DiscreetWarning(UserWarning):
 
 
 class DisclosureWarning(DiscreetWarning):
-    """What was asked for may tell more than was meant; it is done all the same."""
+    """A request that may disclose more than intended; it is carried out."""
 
 
 class ClassificationError(DiscreetError):

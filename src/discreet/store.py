@@ -159,7 +159,7 @@ class Store:
         return [code for code in tree.codes[1:] if code != tree.missing]
 
     def info(self) -> dict[str, Any]:
-        """What is in it: CONFIDENTIAL, as the number of its records is."""
+        """Describe the store. CONFIDENTIAL: it contains the number of records."""
         records = self.records
         length = sum(item["length"] for item in records.manifest["files"].values())
         return {

@@ -103,7 +103,7 @@ class SourceText:
 
     @cached_property
     def lines(self) -> Lines:
-        """Where the lines start."""
+        """Start positions of the lines."""
         return Lines(self.text)
 
     def place(self, offset: int) -> tuple[int, int]:

@@ -90,7 +90,7 @@ class ServiceDemonstration:
     keys: Mapping[str, str]  # Per system, the key
 
     def text(self) -> str:
-        """What is printed."""
+        """The printed text."""
         url = f"http://127.0.0.1:{self.port}"
         roles = {**_PEOPLE, _ADMINISTRATOR: "admin"}
         people = [f"  {name:6} {roles[name]:13} {word}" for name, word in self.passwords.items()]

@@ -41,7 +41,7 @@ class NewService:
     password: str  # Their one-time password. SECRET.
 
     def text(self) -> str:
-        """What is said of it, once."""
+        """The report as text."""
         return (
             f"A new service is in {self.settings.parent}.\nFirst administrator: {self.person}, "
             f"one-time password {self.password}\nThe password is valid for one day and shown "
@@ -49,7 +49,7 @@ class NewService:
         )
 
     def described(self) -> dict[str, Any]:
-        """The same for programs."""
+        """As plain values, for JSON."""
         return {
             "settings": str(self.settings),
             "person": self.person,

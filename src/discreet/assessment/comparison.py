@@ -247,7 +247,7 @@ class TableComparison(Unpicklable):
         return tuple(self._figures)
 
     def measures(self, figure: str | None = None) -> dict[str, float]:
-        """What protection did to a figure, by name of the measure. CONFIDENTIAL.
+        """Measures of the change that protection caused, by name. CONFIDENTIAL.
 
         Cells without records are left out, except `zeros_changed`, their number where
         something else than zero is published. Counts have shares of cells by size of the

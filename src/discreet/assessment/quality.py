@@ -38,7 +38,7 @@ _SHARES: Mapping[str, Callable[[IntArray], npt.NDArray[np.bool_]]] = {
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Quality:
-    """What the noise does to the cells that have records. CONFIDENTIAL.
+    """Effect of the noise on cells with records. CONFIDENTIAL.
 
     Args:
         kind: "expected" before, "actual" after drawing.
@@ -152,7 +152,7 @@ def expected_quality(ptable: PerturbationTable, counts: Any) -> Quality:
 
 
 def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
-    """What the noise drawn has done to the cells that have records. CONFIDENTIAL.
+    """Effect of the drawn noise on cells with records. CONFIDENTIAL.
 
     Suppressed and official cells are not assessed; their number is given.
 

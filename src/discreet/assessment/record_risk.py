@@ -38,7 +38,7 @@ _PAGE = files("discreet.assessment").joinpath("record_risk.html").read_text("utf
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecordRisk:
-    """What a file tells of those in it. CONFIDENTIAL.
+    """Re-identification risk of the units in a file. CONFIDENTIAL.
 
     Args:
         records: One row per record, in order: `frequency` in the file, `population` (estimated, if
@@ -59,7 +59,7 @@ class RecordRisk:
     diversity: Mapping[str, Mapping[str, float]]
 
     def levels(self) -> dict[str, dict[str, Any]]:
-        """What speaks for each level of anonymity of German law: indicators, never a verdict."""
+        """Indicators for each level of anonymity in German law, without a verdict."""
         names = {
             "formal": ("identifying_columns",),
             "factual": ("expected_found", "largest_risk", "above_limit", "unique", "special"),
@@ -156,7 +156,7 @@ class RecordRisk:
 
 @record_method(RecordRiskSettings)
 def assess_records(held: HeldRecords, settings: RecordRiskSettings) -> RecordRisk:
-    """How easily those in a file are found by what others know of them.
+    """Assess how easily units of a file are re-identified by their key variables.
 
     Options are those of `RecordRiskSettings`.
 
@@ -338,7 +338,7 @@ def _diversity(keys: pl.DataFrame, values: pl.DataFrame) -> dict[str, float]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecordChanges:
-    """What changing records did to their numbers and codes. CONFIDENTIAL.
+    """Changes of values and codes between two files. CONFIDENTIAL.
 
     Args:
         rates: For all numbers together: `linked` (share whose nearest changed record is their

@@ -36,14 +36,14 @@ class RevisedCells:
     units: pl.DataFrame
 
     def text(self) -> str:
-        """What was found, without naming a cell."""
+        """The findings, without naming a cell."""
         if not self.changed:
             return f"{self.table}: all cells have the same units as before."
         sentence = f"{self.table}: the units of {self.changed:,} cells changed"
         return f"{sentence}; in {self.few:,} cells fewer than {self.least} units changed."
 
     def described(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """As plain values, for JSON."""
         fields = {"table": self.table, "least": self.least}
         return {**fields, "changed": self.changed, "few": self.few}
 

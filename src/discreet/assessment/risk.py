@@ -222,7 +222,7 @@ def disclosure_risk(
     *,
     knows: Knows = "maximum",
 ) -> DisclosureRisk:
-    """How likely a published sum and its parts determine an original. SECRET.
+    """Probability that a published sum and its parts determine an original. SECRET.
 
     Parts are drawn independently from `counts`; cells with different records have
     independent noise. All probabilities are computed, none is simulated.
@@ -287,7 +287,7 @@ def disclosure_risk(
 
 
 def small_values(ptable: PerturbationTable, counts: Any) -> pl.DataFrame:
-    """How likely a published small value came from an original 1 or 2. SECRET.
+    """Probability that a published small value was an original 1 or 2. SECRET.
 
     The attacker knows the perturbation table and how often each count occurs.
 

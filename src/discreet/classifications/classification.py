@@ -348,7 +348,7 @@ class Classification(CodeTree):
 def flat(
     name: str, codes: Sequence[str], *, total: str = TOTAL, **details: Unpack[Details]
 ) -> Classification:
-    """The same as `Classification.flat`.
+    """Short for `Classification.flat`.
 
     >>> flat("sex", ["m", "w"]).codes
     ('Total', 'm', 'w')

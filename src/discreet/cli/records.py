@@ -47,7 +47,7 @@ def detect(
 
 
 def stated(read: Sequence[str] | None) -> dict[str, Any]:
-    """What the words of ``--read`` say, as `discreet.read_microdata` takes it.
+    """The options of ``--read`` as arguments of `discreet.read_microdata`.
 
     >>> stated(["decimal=,", "null_values=NA,-", "types.income=number"])
     {'decimal': ',', 'null_values': ['NA', '-'], 'types': {'income': 'number'}}

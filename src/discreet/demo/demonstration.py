@@ -47,7 +47,7 @@ class MadeElsewhere:
     files: tuple[str, ...]
 
     def described(self) -> dict[str, Any]:
-        """The same for programs."""
+        """As plain values, for JSON."""
         return {
             "out": str(self.release.out),
             "package": str(self.package),
@@ -139,7 +139,7 @@ class HiddenFirms:
     sensitive: int  # how many of those are sensitive; each is proven to be protected
 
     def text(self) -> str:
-        """The same for people."""
+        """As text."""
         return (
             f"Firms: {self.hidden:,} of {self.figures:,} values are suppressed, "
             f"{self.sensitive:,} of them by the rules.\nThe audit proves that each of these is "
@@ -147,7 +147,7 @@ class HiddenFirms:
         )
 
     def described(self) -> dict[str, Any]:
-        """The same for programs."""
+        """As plain values, for JSON."""
         return {
             "out": str(self.release.out),
             "figures": self.figures,

@@ -46,11 +46,11 @@ class ReleasedProducts:
     agreed: AgreedFigures  # the figures that stand in several of them
 
     def text(self) -> str:
-        """The same for people."""
+        """As text."""
         return f"All products in {self.release.out}: {self.agreed.text()}"
 
     def described(self) -> dict[str, Any]:
-        """The same for programs."""
+        """As plain values, for JSON."""
         return {"out": str(self.release.out), **self.agreed.described()}
 
 
@@ -65,7 +65,7 @@ class AgreedFigures:
     differing: tuple[str, ...]
 
     def text(self) -> str:
-        """The same for people.
+        """As text.
 
         >>> print(AgreedFigures(files=3, figures=90, repeated=20, differing=()).text())
         3 files contain 90 values; 20 of them are in several files, always equal.
@@ -77,7 +77,7 @@ class AgreedFigures:
         )
 
     def described(self) -> dict[str, Any]:
-        """The same for programs."""
+        """As plain values, for JSON."""
         return {**vars(self), "differing": list(self.differing)}
 
 

@@ -272,7 +272,7 @@ class Component:
         return self.places.chosen(self.status != nothing)
 
     def stored(self, places: CellPlaces) -> IntArray:
-        """Where its cells at these places stand among its own; -1 where it has none."""
+        """Positions of these cells among the stored ones; -1 for missing cells."""
         return find(self.grid, self.places, places)
 
     def at(self, places: CellPlaces) -> IngredientCells:

@@ -132,7 +132,7 @@ class KeyFigure:
 
     @property
     def scale(self) -> float:
-        """What the quotient is multiplied with."""
+        """Factor of the quotient."""
         return _FACTORS.get(self.kind, 1.0) if self.factor is None else float(self.factor)
 
     @property

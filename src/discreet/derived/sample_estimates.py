@@ -54,7 +54,7 @@ _LANGUAGES = ("en", "de")
 
 @dataclass(frozen=True, kw_only=True)
 class SampleDesign:
-    """How a sample was drawn, as far as variances need it.
+    """Design of a sample, for the estimation of variances.
 
     With replicate weights, the variance of an estimate is `factor` times the sum of the squared
     differences of the replicates from it. Without, it is that of sampling units drawn in
@@ -165,7 +165,7 @@ class PrecisionClasses:
         return ", ".join([*bounds, words["above"].format(self.worst)])
 
     def note(self, number: int) -> Note:
-        """What is said of figures of a class."""
+        """The note on figures of a precision class."""
         name = self.names[number]
         return Note(
             f"precision-{name}",

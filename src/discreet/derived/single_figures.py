@@ -93,7 +93,7 @@ def rate_of_change(
 
 
 def balance(part: Ingredient, whole: Ingredient, **options: Any) -> ProtectedTable:
-    """What comes in less what goes out; 0 where its sign would be wrong.
+    """Inflow less outflow; 0 where its sign would be wrong.
 
     >>> from discreet.derived.examples import people
     >>> balance(people, people).to_polars()["value"].to_list()

@@ -188,7 +188,7 @@ class Blanks(Judged):
 
     @property
     def judgement(self) -> DisclosureVerdict:
-        """What anyone can compute, and what the table alone does not say."""
+        """Findings on hidden cells, with gaps that the table alone leaves."""
         several = [one.name for one in self.dimensions if len(one.classifications) > 1]
         gaps = [Gap("levels", number=len(self))]
         if several:

@@ -114,7 +114,7 @@ class PublishedLayer:
         return find_sorted(self.ids, ids)
 
     def figures(self, ids: IntArray) -> tuple[IntArray, BoolArray, BoolArray]:
-        """What cells show, whether they show anything, and whether without noise."""
+        """Published values of cells, masks of shown cells and of cells without noise."""
         at = self.at(ids)  # -1 stands for what is added: a zero that is shown
         official = np.append(self.official, np.False_)[at]
         return np.append(self.value, 0)[at], np.append(self.shown, np.True_)[at], official

@@ -98,7 +98,7 @@ class Relations:
 
     @property
     def matrix(self) -> tuple[IntArray, PositionArray, IntArray]:
-        """Where each row begins, and cells and coefficients of the entries."""
+        """Row starts, cells and coefficients, as in compressed sparse rows."""
         return self.start, self.cell, self.coef
 
     def residuals(self, value: IntArray) -> IntArray:
@@ -140,7 +140,7 @@ class Relations:
         )
 
     def renumbered(self, numbers: npt.NDArray[Any], cells: int) -> Relations:
-        """The same relations over cells with other numbers, and perhaps more of them."""
+        """These relations with other cell numbers, and perhaps more cells."""
         return replace(self, cells=cells, cell=numbers[self.cell].astype(np.int32))
 
     def joined(self, other: Relations) -> Relations:

@@ -52,7 +52,7 @@ class ChangedCells(Confidential):
         return len(self.now)
 
     def renumbered(self, numbers: IntArray) -> ChangedCells:
-        """The same with other numbers of cells; those without number are left out."""
+        """A copy with other cell numbers; cells without a number are left out."""
         now, before = numbers[self.now], numbers[self.before]
         kept = (now >= 0) & (before >= 0) & (now != before)
         return ChangedCells(now=now[kept], before=before[kept], share=self.share[kept])

@@ -62,7 +62,7 @@ class Gap:
         return f"{self._text('', language)} ({self.size(language)})"
 
     def described(self) -> dict[str, str]:
-        """The same as plain values."""
+        """As plain values, for JSON."""
         return {"name": self.name, "size": self.size(), "remedy": self.remedy()}
 
 
@@ -126,7 +126,7 @@ class DisclosureVerdict:
         return words[self.word.replace(" ", "-")].format(subject=subject)
 
     def lines(self, language: str = "en") -> list[str]:
-        """What was not examined, with what to do about it; and what was accepted."""
+        """Gaps with remedies, and gaps that were accepted."""
         words = texts_of(_PACKAGE, "verdicts", language)
         return [
             *(
@@ -142,7 +142,7 @@ class DisclosureVerdict:
         return [f"not examined, and accepted: {gap.text()}" for gap in self.accepted]
 
     def described(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """As plain values, for JSON."""
         return {
             "verdict": self.word,
             "safe": self.safe,

@@ -183,7 +183,7 @@ class DistantCubes(KeyedBefore):
 
     @property
     def records(self) -> int:
-        """How many records were added up."""
+        """Number of records in the sums."""
         return sum(int(file.manifest["records"]) for file in self.files)
 
     @property

@@ -44,7 +44,7 @@ _NUMBER = re.compile(r"[+-]?[\d.,]+")
 
 @dataclass(frozen=True, kw_only=True)
 class DetectedReading:
-    """How a file is to be read.
+    """Detected read options of a file.
 
     Args:
         source: The file.
@@ -103,7 +103,7 @@ class DetectedReading:
         return "\n".join(lines)
 
     def described(self) -> dict[str, Any]:
-        """The same for programs."""
+        """As plain values, for JSON."""
         options = {key: getattr(self.options, key) for key in self.options.given}
         return {
             "source": str(self.source),

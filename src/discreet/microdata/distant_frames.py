@@ -58,7 +58,7 @@ class KeyedBefore(DistantRecords):
     @property
     @abstractmethod
     def records(self) -> int:
-        """How many there are, or were."""
+        """Number of records."""
 
     @property
     @abstractmethod

@@ -45,7 +45,7 @@ APPLIES: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """How a file of records is to be read.
+    """Options to read a file of records.
 
     All names of columns are those after `rename`.
 
@@ -124,7 +124,7 @@ class ReadingOptions:
         return _SEPARATORS.get(self.separator, self.separator)
 
     def kind(self, column: str) -> str:
-        """What a column is stated to hold; empty if nothing is stated."""
+        """Stated type of a column; empty if none is stated."""
         return "text" if column in self.text else self.types.get(column, "")
 
     def missing(self, column: str) -> list[str]:

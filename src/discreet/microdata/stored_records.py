@@ -231,7 +231,7 @@ class StoredRecords(KeyedBefore):
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return int(self.manifest["records"])
 
     @property
@@ -242,7 +242,7 @@ class StoredRecords(KeyedBefore):
 
     @property
     def columns(self) -> Mapping[str, Mapping[str, Any]]:
-        """What each column is."""
+        """Type of each column."""
         columns: Mapping[str, Mapping[str, Any]] = self.manifest["columns"]
         return columns
 

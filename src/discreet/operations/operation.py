@@ -136,7 +136,7 @@ class Records(Protocol):
 
     @property
     def statement(self) -> Mapping[str, Any]:
-        """What was done, language → sentences. Public."""
+        """Description of the method for readers: language → sentences. Public."""
         ...
 
 

@@ -74,7 +74,7 @@ class TableEffect(Confidential):
     cells: Sequence[tuple[tuple[str, ...], int, int]]  # codes, count before, count after
 
     def measures(self) -> dict[str, float]:
-        """How far counts moved: cells, share unchanged, mean and largest difference."""
+        """Changes of counts: cells, share unchanged, mean and largest difference."""
         moved = [abs(after - before) for _, before, after in self.cells]
         number = max(len(moved), 1)
         return {

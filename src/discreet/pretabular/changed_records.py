@@ -49,7 +49,7 @@ _AT = "\0at"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ChangedRecords:
-    """What a method on records gives back.
+    """Result of a method on records.
 
     Args:
         records: The records with other values, as the kind of frame they came in.

@@ -263,7 +263,7 @@ class ReleasedOutcome:
 
     @classmethod
     def of_counts(cls, table: Table, safe: ProtectedTable) -> ReleasedOutcome:
-        """What became of a table of counts."""
+        """The protected counts of a table."""
         return cls(
             table=safe,
             remembered={},
@@ -425,24 +425,24 @@ class Protection(ABC):
 
     @abstractmethod
     def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
-        """What readers are told, unless the tables say it already."""
+        """Sentences for readers that the tables do not contain already."""
 
     @abstractmethod
     def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """How good counts are: the standard deviation of what it does to them."""
 
     def margin(self, inputs: InputsView, table: str) -> int | None:
-        """How far 95 of 100 counts of a table are from the true ones at most; None says nothing."""
+        """Largest difference of 95 of 100 counts of a table to the true ones; None if unstated."""
         return None
 
     # -- what a programme says ---------------------------------------------------
 
     def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
-        """What is wrong with its sections and its tables; nothing here has seen data."""
+        """Check sections and tables before any data are read."""
         return ()
 
     def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
-        """What should be put right although it is not an error."""
+        """Warnings about sections and tables."""
         return ()
 
     def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
@@ -477,7 +477,7 @@ class Protection(ABC):
     def opened(
         self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
     ) -> Any:
-        """What it reads before anything is counted.
+        """Open the files of the method before anything is counted.
 
         What is wrong is added to the problems known so far, or is an error.
         """

@@ -180,7 +180,7 @@ class Boundaries:
         )
 
     def degrees(self) -> Boundaries:
-        """The same in degrees; corners that squares share are computed once."""
+        """A copy in degrees; corners that squares share are computed once."""
         if self.coordinates == "EPSG:4326":
             return self
         east, north = self.points.T
@@ -189,7 +189,7 @@ class Boundaries:
         return replace(self, points=corners[back], coordinates="EPSG:4326")
 
     def within(self, coordinates: Coordinates) -> Boundaries:
-        """The same in these coordinates."""
+        """A copy in these coordinates."""
         if coordinates == "EPSG:4326":
             return self.degrees()
         if self.coordinates == "EPSG:3035":

@@ -59,7 +59,7 @@ class StructureDimension:
 
 @dataclass(frozen=True, kw_only=True)
 class SdmxNames:
-    """What SDMX calls tables, variables and codes that have other names here.
+    """SDMX names of tables, variables and codes that have other names here.
 
     Args:
         structures: Table → its dataflow, as "AGENCY:NAME(1.0)"; after the table where none is said.

@@ -17,7 +17,7 @@ _Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class CountMargin:
-    """How far published counts may be from true ones: about 95 of 100 are no farther.
+    """Margin of published counts: about 95 of 100 are within it.
 
     Noise changes each count on its own. The range of what is derived from several counts therefore
     grows with the root of their number, not with their number.

@@ -96,7 +96,7 @@ class AnonymisationDocument(ProgrammeEntry):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AnonymisedFile:
-    """What a programme for records has made.
+    """Result of a programme for records.
 
     Args:
         path: The file of records; None if only checked.

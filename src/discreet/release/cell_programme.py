@@ -94,7 +94,7 @@ class CellProgramme:
         name: str = "table",
         trees: Mapping[str, Classification] | None = None,
     ) -> CellProgramme:
-        """The same without files, for parameters that are open already."""
+        """A programme without files, for parameters that are open already."""
         problems: list[Problem] = []
         entry = checked_entry(CellsEntry, "cells", cells, problems)
         if entry.hierarchies:

@@ -84,7 +84,7 @@ class Savings:
         return "\n".join(lines)
 
     def described(self, *, shares: bool = False) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """As plain values, for JSON."""
         ranked = [
             {"variable": item.variable, "change": item.change, "codes": list(item.codes)}
             | _described(item.after, shares=shares)

@@ -139,7 +139,7 @@ def join_cube_files(
 
 
 def describe_cubes(path: AnyPath, key: PackageKey | None = None) -> dict[str, Any]:
-    """What is in a file of cubes: CONFIDENTIAL, as the number of its cells is."""
+    """Describe a file of cubes. CONFIDENTIAL: it contains the number of cells."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="discreet-cubes-") as folder:

@@ -38,7 +38,7 @@ class ReleaseChanges:
         return "\n".join(lines)
 
     def described(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """As plain values, for JSON."""
         tables = {
             name: {"stayed": self.stayed[name], "changed": cells.to_dicts()}
             for name, cells in self.changed.items()

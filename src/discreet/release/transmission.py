@@ -73,13 +73,13 @@ class TransmittedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Transmission:
-    """What was written: the folder, and table → its files."""
+    """The written files: the folder, and table → its files."""
 
     out: Path
     tables: Mapping[str, TransmittedTable]
 
     def described(self) -> dict[str, Any]:
-        """The same for programs; no value stands there."""
+        """As plain values, for JSON; without values of cells."""
         tables = {
             name: {"files": list(each.files), "status": dict(each.status)}
             for name, each in self.tables.items()
@@ -87,7 +87,7 @@ class Transmission:
         return {"out": str(self.out), "tables": tables}
 
     def text(self) -> str:
-        """The same for people."""
+        """As text."""
         lines = [f"The transmission is in {self.out}. CONFIDENTIAL: it contains true values."]
         for name, each in self.tables.items():
             told = [

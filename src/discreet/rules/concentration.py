@@ -59,7 +59,7 @@ class Dominance(Rule):
 
     @property
     def contributions(self) -> int:
-        """How many of the largest contributions it looks at."""
+        """Number of largest contributions that the rule uses."""
         return self.n
 
     @property
@@ -121,7 +121,7 @@ class PPercent(Rule):
 
     @property
     def contributions(self) -> int:
-        """How many of the largest contributions it looks at."""
+        """Number of largest contributions that the rule uses."""
         return self.n + 1
 
     @property
@@ -175,7 +175,7 @@ class PQ(Rule):
 
     @property
     def contributions(self) -> int:
-        """How many of the largest contributions it looks at."""
+        """Number of largest contributions that the rule uses."""
         return self.n + 1
 
     @property
@@ -204,7 +204,7 @@ def _estimated(cells: CellEvidence, share: float, n: int, ties: str, rule: str) 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Request(Rule):
-    """Who asked for protection gets it where large (Antragsregel, as in foreign trade). SECRET.
+    """Protect large contributors on request (Antragsregel, as in foreign trade). SECRET.
 
     Args:
         percent: A cell is sensitive if one who asked has more than this share of it.

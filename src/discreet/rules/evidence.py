@@ -83,7 +83,7 @@ class CellEvidence:
 
     @property
     def contributors(self) -> str:
-        """Who contributes to what is published: records, or those with a value."""
+        """Contributors of published figures: all records, or those with a value."""
         return "records" if self.value is None else "values"
 
     @property

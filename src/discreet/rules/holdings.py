@@ -228,7 +228,7 @@ def _exact_sums(within: IntArray, value: FloatArray, cells: int) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Waivers:
-    """Those who have not consented, in tables of these only (confidential).
+    """A copy of the waivers for these contributors only (confidential).
 
     Args:
         records: The table of their records, by the same variables and of the same values.

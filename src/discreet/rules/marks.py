@@ -39,7 +39,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Mark:
-    """What is decided about a cell, or about all cells with some codes (confidential).
+    """Decision about a cell, or about all cells with some codes (confidential).
 
     Args:
         cells: Code per variable; a variable that is left out stands for all its codes, so

@@ -128,7 +128,7 @@ class Primary:
         return mask
 
     def conf_status(self) -> npt.NDArray[np.str_]:
-        """What SDMX calls each cell if it is hidden, by CL_CONF_STATUS. CONFIDENTIAL.
+        """SDMX status (CL_CONF_STATUS) of each cell if it is hidden. CONFIDENTIAL.
 
         That of the first rule that marks a sensitive cell; "G" where one unit dominates it and
         two do, "C" of cells marked by hand, and "D" of all that are hidden to protect others.
@@ -147,7 +147,7 @@ class Primary:
         return np.asarray(self.rules[own].any(axis=0))
 
     def numbers(self) -> dict[str, int]:
-        """How many cells are sensitive for which reason, by code of the reason."""
+        """Numbers of sensitive cells by code of the reason."""
         counts = np.unique(self.reason[self.sensitive], return_counts=True)
         return {Reason(which).code: int(count) for which, count in zip(*counts, strict=True)}
 

@@ -35,7 +35,7 @@ def is_number(value: Any) -> bool:
 
 
 def number(name: str, value: Any, low: float, high: float, *, open_low: bool = True) -> list[str]:
-    """What is wrong with a number between bounds; the lower one excluded, the upper one too."""
+    """Check a number between two bounds, both excluded."""
     words = (
         f"{name} must be a number above {low:g}" if open_low else f"{name} must be at least {low:g}"
     )
@@ -184,7 +184,7 @@ class Rule(ABC):
     @property
     @abstractmethod
     def contributions(self) -> int:
-        """How many of the largest contributions to each cell it looks at; 1 at least."""
+        """Number of largest contributions to each cell that the rule uses; at least 1."""
 
     @property
     @abstractmethod
@@ -197,11 +197,11 @@ class Rule(ABC):
 
     @abstractmethod
     def inference(self, cells: CellEvidence) -> RuleInference:
-        """What readers who know the rule infer about the published number."""
+        """Inference about the published number by readers who know the rule."""
 
     @property
     def conf_status(self) -> str:
-        """What SDMX calls its cells, of CL_CONF_STATUS: "C" unless the rule knows better."""
+        """SDMX status of its cells, of CL_CONF_STATUS: "C" unless the rule states another."""
         return "C"
 
     @property

@@ -70,7 +70,7 @@ class RuleSet:
 
     @property
     def contributions(self) -> int:
-        """How many of the largest contributions the rules look at."""
+        """Number of largest contributions that the rules use."""
         return max([1, *(rule.contributions for rule in self._made)])
 
     @property
@@ -132,7 +132,7 @@ class RuleSet:
         holdings: Mapping[str, Table] | None = None,
         **options: Any,
     ) -> Primary:
-        """What the rules find in one value of a table; None for counts."""
+        """Sensitive cells of one value of a table; None for counts."""
         waivers = None
         if self.withheld:
             theirs = None if holdings is None else holdings[self.withheld]

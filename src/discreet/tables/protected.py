@@ -112,7 +112,7 @@ class Withheld:
         return bounds[0], bounds[1]
 
     def renumbered(self, places: Sequence[PositionArray]) -> Withheld:
-        """The same after codes were left out that none of its cells has.
+        """A copy without codes that no cell has.
 
         Args:
             places: Per spanning variable, the new position of each old one.
@@ -129,7 +129,7 @@ COMPLETE_LIMIT = 1_000_000
 
 
 class CellStatus(IntEnum):
-    """What a published cell is; `sdmx` gives OBS_STATUS and CONF_STATUS.
+    """Status of a published cell; `sdmx` gives OBS_STATUS and CONF_STATUS.
 
     >>> CellStatus.suppressed.sdmx
     ('Q', 'C')
@@ -224,7 +224,7 @@ def heading(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Imprint:
-    """Who publishes a table, and what readers should know about it: language → text each.
+    """Publisher of a table and information for readers: language → text each.
 
     >>> Imprint(publisher={"en": "Statistical Office"}).publisher
     {'en': 'Statistical Office'}
@@ -331,7 +331,7 @@ class ProtectedTable:
             )
 
     def described_as(self, **texts: Any) -> ProtectedTable:
-        """The same cells under other texts; nothing is checked or sorted again."""
+        """A copy with other texts; nothing is checked or sorted again."""
         table = copy(self)
         for name, text in texts.items():
             object.__setattr__(table, name, text)
@@ -352,7 +352,7 @@ class ProtectedTable:
         return self.figures[position].decimals if self.figures else self.decimals
 
     def absent(self, index: Sequence[PositionArray], length: int) -> npt.NDArray[np.int8]:
-        """What cells at these places are when they are not stored."""
+        """Status of cells at these places that are not stored."""
         status = np.full(length, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
         if self.figures:
             summed = np.array([figure.summed for figure in self.figures])
@@ -473,7 +473,7 @@ class ProtectedTable:
         )
 
     def to_pandas(self, **options: Any) -> Any:
-        """The same as `to_polars`, as a pandas frame; pandas must be installed."""
+        """Like `to_polars`, as a pandas frame; pandas must be installed."""
         try:
             pandas = importlib.import_module("pandas")
         except ModuleNotFoundError:

@@ -119,7 +119,7 @@ class ValueRelation:
         return cls(own, each=each / common, share=share)
 
     def without_count(self) -> ValueRelation:
-        """The same for readers who do not see numbers of records: they bound what is missing."""
+        """A copy for readers who do not see numbers of records: they bound missing values."""
         own = dict(self.coefs)
         each = self.each + abs(own.pop(COUNT, 0))
         return ValueRelation(tuple(own.items()), each=each, share=self.share)
@@ -166,7 +166,7 @@ class ValueRelation:
         return self.each * records + self.share * np.nan_to_num(size) / 2
 
     def rounding(self, units: Mapping[str, float]) -> float:
-        """What it may be missed by at most where each value is rounded to units."""
+        """Largest error of the relation if each value is rounded to units."""
         return sum(abs(factor) * units[name] / 2 for name, factor in self.coefs)
 
 

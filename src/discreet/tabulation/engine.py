@@ -50,7 +50,7 @@ class Pass:
         return [*([] if weight is None else [weight]), *self.layout.values]
 
     def complete(self) -> Pass:
-        """The same with measures of all shares of the records that may occur."""
+        """A copy with measures of all shares of the records that may occur."""
         return replace(self, layout=self.layout.with_shares(self.layout.possible))
 
 

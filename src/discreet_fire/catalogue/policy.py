@@ -419,7 +419,7 @@ class Policy:
         return strictest(verdicts)
 
     def stored(self, kind: str, name: str) -> Action:
-        """What becomes of a command that shows a stored result.
+        """The decision on a command that shows a stored result.
 
         >>> Policy.default().stored("r", "max").value, Policy.default().stored("e", "N").value
         ('refused', 'allowed')

@@ -108,7 +108,7 @@ class CommandRule:
 
     @classmethod
     def missing(cls, name: str, kind: str = "command") -> CommandRule:
-        """What holds where no rule names a command."""
+        """The rule for commands that no rule names."""
         reason = _NO_RULE.format(kind=kind)
         return cls(action=Action.REVIEW, name=name, reason=reason, known=False)
 

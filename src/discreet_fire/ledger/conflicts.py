@@ -243,7 +243,7 @@ class ReleasedUniverses:
         )
 
     def joined(self, one: LedgerUniverse, release: int = 0) -> ReleasedUniverses:
-        """The same shelf with one more universe at its end; quicker than to make it anew."""
+        """A copy with one more universe at its end; quicker than a new one."""
         universes = ReleasedUniverses(
             names=[*self.names, one.name],
             releases=np.append(self.releases, release),

@@ -204,7 +204,7 @@ class MarkIndex:
         return MarkIndex.of([self.at(int(place)) for place in places])
 
     def joined(self, marks: Marks) -> MarkIndex:
-        """The same with the marks of one more set, put where they belong in order."""
+        """A copy with the marks of one more set, in order."""
         number, size = np.uint64(len(self.ends)), len(self.flat) + len(marks)
         index = MarkIndex(flat=np.concatenate([self.flat, marks]), ends=np.append(self.ends, size))
         wide, half = marks.astype(np.uint64), np.uint64(32)

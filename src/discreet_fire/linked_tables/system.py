@@ -66,7 +66,7 @@ class CellNumbers:
 
     @property
     def rounding(self) -> float:
-        """How far apart numbers may lie that are the same one as far as rounding tells."""
+        """Largest difference of two equal numbers after rounding."""
         return 4 * float(self.slack.max(initial=0.0))
 
     @property
@@ -98,7 +98,7 @@ class LinkedSystem:
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return int(self.first[-1])
 
     def name(self, cell: int) -> str:

@@ -620,7 +620,7 @@ class Queue:
         return self.folder / "store" / token
 
     def told(self, number: int, column: str) -> Any:
-        """What is written of a submission; None if there is none."""
+        """The entry of a submission; None if there is none."""
         query = f"SELECT {column} FROM submissions WHERE id = ?"  # noqa: S608 - of this program
         row = self.connection.execute(query, (number,)).fetchone()
         return None if row is None else row[0]

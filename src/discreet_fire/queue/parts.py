@@ -112,7 +112,7 @@ class OutputPart:
         )
 
     def text(self, folder: Path) -> str:
-        """What it shows. CONFIDENTIAL until it is released."""
+        """The shown text. CONFIDENTIAL until it is released."""
         path = folder / self.file
         if self.end is None:
             return path.read_bytes().decode("utf-8", "replace")

@@ -369,7 +369,7 @@ class ResearchSession:
     # --- handing in ----------------------------------------------------------------
 
     def check(self) -> SessionCheck:
-        """What an officer will see: verdicts, reasons, and the counts behind what is shown."""
+        """Verdicts, reasons and underlying counts, as an officer will see them."""
         return check_of(self.outputs, self._results, self._hidden, self._limits)
 
     def protect(self) -> tuple[SessionOutput, ...]:

@@ -64,7 +64,7 @@ class SessionTable:
 
     @property
     def hidden(self) -> int:
-        """How many cells have a hidden number."""
+        """Number of cells with a hidden number."""
         return sum(None in cell for cell in zip(*self.measures.values(), strict=True))
 
     def together(self, places: Collection[int]) -> frozenset[int]:
@@ -468,7 +468,7 @@ class SessionOutput:
 
     @property
     def text(self) -> str:
-        """What is shown, as text."""
+        """The output as text."""
         return self.body if self.table is None else self.table.text(self.language)
 
     @property

@@ -175,7 +175,7 @@ class RewrittenFile:
         return self.count(Severity.REVIEW) > 0
 
     def count(self, severity: Severity) -> int:
-        """How many findings have a severity."""
+        """Number of findings with a severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
     def reviews(self) -> list[FindingCause]:
@@ -234,7 +234,7 @@ class ResultPlace:
         return text.startswith(MARK)
 
     def problems(self, *, overwrite: bool) -> list[Problem]:
-        """What is in the way of a result."""
+        """Reasons why the result cannot be written."""
         check_writable(self.output.parent)
         hint = "remove or rename it"
         for path in (self.output, self.document):
@@ -412,7 +412,7 @@ def _told(items: Sequence[FindingCause], language: Language) -> Iterable[str]:
 
 
 def described(outcomes: Sequence[RewrittenFile], policy: Policy) -> dict[str, Any]:
-    """The same for programs."""
+    """As plain values, for JSON."""
     return {
         "policy": policy.digest,
         "written": sum(outcome.state == "written" for outcome in outcomes),

@@ -151,7 +151,7 @@ def count(
     limits: SafeLimits | None = None,
     entity: str | None = None,
 ) -> SafeResult:
-    r"""How many records there are.
+    r"""Number of records.
 
     Withheld if they are few, and if all but few are counted.
 

@@ -162,7 +162,7 @@ def contributions(
     start: IntArray,
     enough: int,
 ) -> CaseContributions:
-    """What each entity contributes to each group.
+    """Contribution of each entity to each group.
 
     Records are in the order of entities, those of each begin at `start`; values have no NaN, codes
     are never -1, and None if all are in one group. So many differing entities as are enough need

@@ -49,7 +49,7 @@ class ServiceCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceJob:
-    """How far a job is."""
+    """State and progress of a job."""
 
     id: str  # its number
     state: str  # queued, running, done, failed, cancelled or expired
@@ -57,18 +57,18 @@ class ServiceJob:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more happens to it."""
+        """Whether the job has ended."""
         return self.state in ("done", "failed", "cancelled", "expired")
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> ServiceJob:
-        """The job of which the service tells."""
+        """Read a job from an answer of the service."""
         number = str(facts.get("id", facts.get("job", "")))
         return cls(id=number, state=str(facts["state"]), facts=facts)
 
 
 def path_of(*parts: str) -> str:
-    """The path of an endpoint, whatever its parts are called.
+    """The path of an endpoint with its parameters filled in.
 
     >>> path_of("jobs", "a/b")
     '/api/v1/jobs/a%2Fb'
@@ -119,7 +119,7 @@ def document_of(answer: httpx.Response) -> dict[str, Any]:
 
 
 def error_of(answer: httpx.Response) -> ServiceError:
-    """The error of which an answer tells, with all that it says."""
+    """The error in an answer, with all its problems."""
     try:
         document = answer.json()
         code = str(document["type"]).removeprefix(TYPES_BASE)
@@ -270,7 +270,7 @@ def query(
     progress: Progress | None = None,
     timeout: float | None = None,
 ) -> Conversation[Table]:
-    """Ask for a table of a data set; of a large one the job is waited for."""
+    """Query a table of a data set; waits for the job if the table is large."""
     asked = json.dumps({**query, "format": format or "parquet"}, ensure_ascii=False).encode()
     headers = {"Content-Type": "application/json", "Idempotency-Key": secrets.token_hex(16)}
     path, opened = path_of("datasets", dataset, "query"), table_of if format is None else bytes
@@ -287,7 +287,7 @@ def run(
     timeout: float | None = None,
     **options: Any,
 ) -> Conversation[Table]:
-    """Carry out a method over the cells of a table, or records; a job is waited for."""
+    """Apply a method to the cells of a table or to records; waits for the job if there is one."""
     if name not in OPERATIONS:
         hint = f"methods: {', '.join(OPERATIONS)}"
         raise ServiceError("unknown method", "invalid-input", "name", hint)
@@ -339,7 +339,7 @@ def _opened(
 
 
 def check(dataset: str, query: Mapping[str, Any]) -> Conversation[dict[str, Any]]:
-    """What a query comes to, and whether it would be answered."""
+    """Size of a query, and whether policies allow it."""
     call = ServiceCall(
         method="POST",
         path=path_of("datasets", dataset, "query:check"),
@@ -355,40 +355,40 @@ def document(*path: str, **query: str) -> Conversation[dict[str, Any]]:
 
 
 def datasets() -> Conversation[list[dict[str, Any]]]:
-    """The data sets there are."""
+    """List the data sets."""
     return list((yield from document("datasets"))["datasets"])
 
 
 def dataset(dataset: str) -> Conversation[dict[str, Any]]:
-    """One of them."""
+    """Describe a data set."""
     return (yield from document("datasets", dataset))
 
 
 def parameter_sets() -> Conversation[list[dict[str, Any]]]:
-    """The parameter sets there are, without what is in them."""
+    """List the parameter sets, without their content."""
     return list((yield from document("parameter-sets"))["parameter_sets"])
 
 
 def job(number: str) -> Conversation[ServiceJob]:
-    """How far a job is."""
+    """State and progress of a job."""
     return ServiceJob.of({"id": number, **(yield from document("jobs", number))})
 
 
 def cancel(number: str) -> Conversation[ServiceJob]:
-    """End a job."""
+    """Cancel a job."""
     call = ServiceCall(method="DELETE", path=path_of("jobs", number))
     return ServiceJob.of({"id": number, **document_of((yield from _sent(call)))})
 
 
 def result(number: str) -> Conversation[bytes]:
-    """What a job made."""
+    """The result of a job."""
     return (yield from _sent(ServiceCall(path=path_of("jobs", number, "result")))).content
 
 
 def wait(
     number: str, *, progress: Progress | None = None, timeout: float | None = None
 ) -> Conversation[ServiceJob]:
-    """Wait until a job is done; an error if it ends in another way."""
+    """Wait until a job is done; any other end is an error."""
     pause, until = _FIRST_PAUSE, None if timeout is None else time.monotonic() + timeout
     while True:
         found = yield from job(number)
@@ -416,7 +416,7 @@ def operation(
     media: str = "application/json",
     headers: Mapping[str, str] | None = None,
 ) -> Conversation[Any]:
-    """Any operation of the interface, by the name that its description gives it.
+    """Call any endpoint by its operation id in the OpenAPI description.
 
     Answers of JSON are given as such, all others as bytes.
     """

@@ -177,7 +177,7 @@ class FoldedRecords(StoredRecords):
 
     @property
     def columns(self) -> Mapping[str, Mapping[str, Any]]:
-        """What each column is."""
+        """Type of each column."""
         return self._columns
 
     def values(self, name: str) -> pl.Series:
@@ -275,7 +275,7 @@ class DataVersion:
 
     @property
     def parameters(self) -> Parameters:
-        """What determines its noise. SECRET."""
+        """Source of its noise. SECRET."""
         assert self.inputs.parameters is not None
         return self.inputs.parameters
 

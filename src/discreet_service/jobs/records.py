@@ -76,7 +76,7 @@ class Job:
         return document
 
     def told(self) -> dict[str, Any]:
-        """What its owner is told."""
+        """The state for its owner."""
         times = {"created": self.created_at, "started": self.started_at}
         times |= {"finished": self.finished_at, "expires": self.expires_at}
         found: dict[str, Any] = {

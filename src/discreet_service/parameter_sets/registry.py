@@ -162,7 +162,7 @@ class ParameterSets:
             return tuple(ParameterSet.of(row) for row in connection.execute(order))
 
     def show(self, name: str, version: str) -> ParameterSet:
-        """One of them."""
+        """Describe a parameter set."""
         with self._database.reading() as connection:
             return self._found(connection, name, version)
 

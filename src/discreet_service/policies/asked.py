@@ -20,7 +20,7 @@ class AskedLevel:
 
     @property
     def shown(self) -> int:
-        """How many codes are shown."""
+        """Number of shown codes."""
         return self.size if self.codes is None else len(self.codes)
 
 
@@ -37,7 +37,7 @@ class AskedVariable:
 
     @property
     def shown(self) -> int:
-        """How many codes are shown, with the total."""
+        """Number of shown codes, with the total."""
         return sum(level.shown for level in self.levels) + self.total
 
 

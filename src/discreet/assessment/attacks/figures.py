@@ -63,7 +63,7 @@ class PublishedFigures:
         universes: Mapping[str, Sequence[ProtectedTable]],
         truth: Mapping[str, Sequence[Table | None]] | Iterable[TrueTable] | None = None,
     ) -> PublishedFigures:
-        """Those of tables, by universe."""
+        """The figures of tables, by universe."""
         every = [table for tables in universes.values() for table in tables]
         axes = published_axes(every)
         systems: dict[tuple[str, str], PublishedCells] = {}

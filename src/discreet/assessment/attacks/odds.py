@@ -52,7 +52,7 @@ class NoiseOdds(SecretValues):
 
     @property
     def staying(self) -> float:
-        """How likely a large count is published as it is."""
+        """Probability that a large count is published unchanged."""
         at = -self.noise
         return float(self.share[at]) if 0 <= at < len(self.share) else 0.0
 

@@ -81,7 +81,7 @@ class AttackOutcome:
         return f"{self.attack} is {number(self.rate, 'en')}, above {number(self.limit, 'en')}"
 
     def described(self) -> dict[str, str | float | None]:
-        """The same as plain values."""
+        """As plain values, for JSON."""
         return {
             "attack": self.attack,
             "reader": self.reader,

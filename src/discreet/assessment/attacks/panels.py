@@ -40,7 +40,7 @@ _NORMAL = 1.959964
 
 @dataclass(frozen=True, kw_only=True)
 class AttackSuccess:
-    """How often an attack finds what it looks for.
+    """Success rate of an attack.
 
     Args:
         attack: What it looks for.

@@ -132,7 +132,7 @@ class AttackedUniverse:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AttackReport(SecretValues, Judged):
-    """What all attacks found, in figures and in words. SECRET; CONFIDENTIAL with true tables.
+    """Results of all attacks, in figures and in words. SECRET; CONFIDENTIAL with true tables.
 
     Args:
         universes: Per universe.
@@ -200,7 +200,7 @@ class AttackReport(SecretValues, Judged):
         }  # fmt: skip
 
     def outcomes(self) -> list[AttackOutcome]:
-        """What each attack found, and which reader can carry it out."""
+        """The result of each attack, with the reader who can carry it out."""
         return outcomes_of(self.rates(), self.limits)
 
     @property
@@ -218,7 +218,7 @@ class AttackReport(SecretValues, Judged):
         return verdict_sentence(self.judged(outcomes), language, outcomes)
 
     def gap_lines(self, language: str = "en") -> list[str]:
-        """What no attack examines, with what to do about it, in words."""
+        """Gaps that no attack examines, with remedies, in words."""
         return DisclosureVerdict.of((), self.gaps).lines(language)
 
     def exceeded(self, limits: Mapping[str, float] | None = None) -> list[str]:
@@ -483,7 +483,7 @@ class AttackListing:
     shown: int = 5  # so many rows stand in texts
 
     def lines(self, language: str) -> Iterator[str]:
-        """The same as lines of a text, of its first rows."""
+        """The first rows as lines of text."""
         words = words_of_listings(language)
         if self.rows:
             yield f"{self.title}:"

@@ -47,7 +47,7 @@ class ChosenCodes:
     all: int  # number of codes there are to choose from
 
     def note(self, title: str, language: str) -> str:
-        """How many codes of a variable of this title are shown; nothing if all are."""
+        """The number of codes shown of a variable; empty if all are shown."""
         if len(self.codes) == self.all:
             return ""
         shown, every = (number(count, language) for count in (len(self.codes), self.all))

@@ -53,7 +53,7 @@ class DrawnRow:
     segments: tuple[Segment, ...]
 
     def published(self, noise: int) -> str:
-        """What is published; the last row stands for all larger counts n too."""
+        """Published counts; the last row also represents all larger counts n."""
         if not self.label.endswith("+"):
             return str(self.count + noise)
         return f"n {'+' if noise > 0 else '−'} {abs(noise)}" if noise else "n"

@@ -230,7 +230,7 @@ class QualityLog:
 
     @property
     def tables(self) -> Mapping[str, TableQuality]:
-        """What is known of each table, by name."""
+        """Quality of each table, by name."""
         return MappingProxyType(dict(sorted(self._tables.items())))
 
     def add(

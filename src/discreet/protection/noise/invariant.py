@@ -157,7 +157,7 @@ def perturbed_by(table: Table, ptable: PerturbationTable, **how: Any) -> Protect
 
 @dataclass(frozen=True, kw_only=True)
 class InvariantRisk:
-    """How often a reader guesses counts that have an own row in the matrix. For the house.
+    """Success of a reader who guesses counts with an own row of the matrix. CONFIDENTIAL.
 
     Args:
         right: The share of cells whose most likely original, given what is printed, is true.

@@ -44,7 +44,7 @@ HIGHEST_EXPONENT = 20
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SimpleStrength:
-    """The same share of every contribution. SECRET.
+    """One share of every contribution. SECRET.
 
     Args:
         share: Noise per unit of table noise, as a share of the contribution; above 0,
@@ -236,7 +236,7 @@ class MagnitudeNoise(Unpicklable, MarkedNoiseSettings):  # type: ignore[misc]
         return cls.of_settings(settings, table, strength)
 
     def with_options(self, **options: Any) -> MagnitudeNoise:
-        """The same with other options.
+        """A copy with other options.
 
         Args:
             options: Those that change.
@@ -249,7 +249,7 @@ class MagnitudeNoise(Unpicklable, MarkedNoiseSettings):  # type: ignore[misc]
         return tuple(map(float, self.epsilon or (1,)))
 
     def purpose(self, column: str, contribution: int = 1) -> str:
-        """What the keys of a contribution to a column are derived for.
+        """Purpose of the derived keys of a column.
 
         Semicolons of names are doubled, so that different names make different texts.
 
@@ -269,7 +269,7 @@ class MagnitudeNoise(Unpicklable, MarkedNoiseSettings):  # type: ignore[misc]
         return "; ".join(parts)
 
     def more(self, number: int) -> float:
-        """What the noise of a contribution, counted from 0, grows by in sensitive cells. SECRET."""
+        """Additional noise of a contribution, counted from 0, in sensitive cells. SECRET."""
         return float(self.mu_c) if number == 0 or self.mu_c_for == "all" else 0.0
 
     def part(self, kind: Kind) -> MagnitudePart:

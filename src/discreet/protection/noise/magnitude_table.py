@@ -327,7 +327,7 @@ class MagnitudePerturbationTable(SecretTable):
         return cls(tuple(part for table in tables for part in table.parts), name)
 
     def with_closed(self, closed: Closed) -> MagnitudePerturbationTable:
-        """The same table with its intervals closed on the other side.
+        """A copy whose intervals are closed on the other side.
 
         Bounds move by 10^-15, so that every key of the 10^15 grid keeps its noise.
         """
@@ -404,7 +404,7 @@ class MagnitudePerturbationTable(SecretTable):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What there are parts for: "all", "even", "odd", "small"."""
+        """Parts of the table: "all", "even", "odd", "small"."""
         return tuple(part.kind for part in self.parts)
 
     def classes(self, kind: Kind | None = None) -> tuple[int, ...]:

@@ -216,7 +216,7 @@ class PerturbationTable(SecretTable):
         return cls(content, name)
 
     def with_closed(self, closed: Closed) -> PerturbationTable:
-        """The same table with its intervals closed on the other side.
+        """A copy whose intervals are closed on the other side.
 
         Bounds move by 10^-15, so that every key of the 10^15 grid keeps its noise.
         """
@@ -319,7 +319,7 @@ class PerturbationTable(SecretTable):
         return not self.content.noise[self.content.row_of > 0].any()
 
     def margin(self, round_to: int = 1) -> int:
-        """How far 95 of 100 counts of any size are changed at most, rounded outward. Public.
+        """Largest change of 95 of 100 counts of any size, rounded outward. Public.
 
         The margin is one of 2, 5, 10, 20, 50 …: many perturbation tables share it.
 

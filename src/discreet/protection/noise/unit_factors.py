@@ -51,7 +51,7 @@ _USUAL = UnitNoiseSettings(unit="unit")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class UnitNoise:
-    """How far the values of units are moved. SECRET.
+    """Factors that change the values of units. SECRET.
 
     Args:
         unit: Column that says whose a record is: a firm, or better the holding that decides
@@ -104,7 +104,7 @@ class UnitNoise:
         return float(np.sqrt(rest + middle * middle))
 
     def guessed(self, within: float) -> tuple[float, float]:
-        """How often the best guess of a value that stands alone is within a share; its factor.
+        """Success of the best guess of a single value within a share, and its factor.
 
         Whoever knows how factors are drawn divides the published value by this factor. SECRET.
 

@@ -281,7 +281,7 @@ def unit_gate(
 
 @dataclass(frozen=True, kw_only=True)
 class UnitRisk:
-    """What can be worked out of sums with noise by unit. For the house: it rests on true values.
+    """Disclosure risk of sums with unit noise. CONFIDENTIAL: it uses true values.
 
     Args:
         cells: How many cells have a value.

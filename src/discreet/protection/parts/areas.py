@@ -33,18 +33,18 @@ class AreaParts:
     hidden: Mapping[str, Parts]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """As plain data."""
         parts = {code: [list(part) for part in sorted(keys)] for code, keys in self.hidden.items()}
         return {"variable": self.variable, "hidden": parts}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> AreaParts:
-        """The same from plain data."""
+        """Read from plain data."""
         hidden = {code: frozenset(map(tuple, parts)) for code, parts in data["hidden"].items()}
         return cls(variable=data["variable"], hidden=hidden)
 
     def with_hidden(self, more: Mapping[str, Parts]) -> AreaParts:
-        """The same with further parts hidden."""
+        """A copy with further parts hidden."""
         codes = dict.fromkeys([*self.hidden, *more])
         joint = {code: self.hidden.get(code, _NOTHING) | more.get(code, _NOTHING) for code in codes}
         return replace(self, hidden={code: parts for code, parts in joint.items() if parts})
@@ -308,7 +308,7 @@ class AreaShare:
         return self.complete / self.areas
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """As plain data."""
         return {**vars(self), "share_complete": round(self.share_complete, 6)}
 
 

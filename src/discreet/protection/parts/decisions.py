@@ -113,7 +113,7 @@ class PartSuggestion:
 
 @dataclass(frozen=True, kw_only=True)
 class PartDecisions:
-    """What becomes of each part of a table, in the order of the walk. Free of true values.
+    """Decisions on each part of a table, in order of the checks. Free of true values.
 
     Args:
         table: Name of the table.
@@ -405,7 +405,7 @@ class ReleaseShare:
 def release_shares(
     decisions: Iterable[PartDecisions], variable: str | None = None
 ) -> tuple[ReleaseShare, ...]:
-    """How many tables are shown completely, thinned and not at all.
+    """Numbers of tables shown completely, in part and not at all.
 
     Args:
         decisions: The decisions on each table.

@@ -268,7 +268,7 @@ def measure_parts(
     deviation: Deviation | None = None,
     small_up_to: int = 2,
 ) -> pl.DataFrame:
-    """What the rules look at, for every part. CONFIDENTIAL: for choosing thresholds.
+    """Measures of the rules for every part. CONFIDENTIAL: for choosing thresholds.
 
     Args:
         table: The table.

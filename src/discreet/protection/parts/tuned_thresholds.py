@@ -43,7 +43,7 @@ _STRICT = {"min_average_size": -1.0}
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PartTuning:
-    """What sets of thresholds would do to given tables. CONFIDENTIAL.
+    """Effect of sets of thresholds on tables. CONFIDENTIAL.
 
     Args:
         tried: The sets in the order of their trial, as columns of thresholds; `share` is the
@@ -90,7 +90,7 @@ class PartTuning:
         return "\n".join(lines)
 
     def described(self) -> dict[str, Any]:
-        """The same as plain values, for JSON. CONFIDENTIAL."""
+        """As plain values, for JSON. CONFIDENTIAL."""
         return {
             "target": self.target,
             "reading": self.reading,

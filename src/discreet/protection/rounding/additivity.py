@@ -45,7 +45,7 @@ _PLAIN, _FIXED, _FREE = 0, 1, 2
 
 @dataclass(frozen=True, kw_only=True)
 class AdditivityCost:
-    """What making tables additive changed. Public: it compares published figures.
+    """Changes that additive tables needed. Public: it compares published figures.
 
     Args:
         cells: How many figures there are that are not zero.
@@ -87,7 +87,7 @@ class AdditivityCost:
         )
 
     def note(self, *, alone: bool, decimals: int = 0) -> Note:
-        """What readers are told."""
+        """The note for readers."""
         kept = note_of("discreet.protection.rounding", "additive-alone" if alone else "additive")
         numbers = {"changed": f"{self.changed:,}", "cells": f"{self.cells:,}"}
         words = {**numbers, "mean": f"{self.mean:.{decimals + 2}f}"}

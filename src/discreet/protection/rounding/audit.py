@@ -39,7 +39,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class RoundingAudit(Judged):
-    """What rounded tables still tell (confidential).
+    """Audit of rounded tables: intervals that readers can compute (confidential).
 
     Args:
         problem: All their cells as one system, with the interval that each figure leaves.

@@ -22,7 +22,7 @@ from discreet.tables import Table, sort_cells
 
 
 class Rounding(Unpicklable, RoundingSettings):  # type: ignore[misc]
-    """How counts are rounded, and what is drawn from.
+    """Bases and random source of a rounding.
 
     Args:
         options: What `RoundingSettings` has: `base`, `method`, `margins`, `ties`, `unbiased`,
@@ -74,7 +74,7 @@ class Rounding(Unpicklable, RoundingSettings):  # type: ignore[misc]
         return value
 
     def with_base(self, base: int | None) -> Rounding:
-        """The same with another base; itself without one.
+        """A copy with another base; itself if there is none.
 
         Args:
             base: The base.
@@ -112,7 +112,7 @@ class Rounding(Unpicklable, RoundingSettings):  # type: ignore[misc]
         return b"plain\0" + plain
 
     def digest(self) -> str:
-        """What determines the draws, as a digest to be keyed; "" without a seed. SECRET."""
+        """Digest of the source of the draws, to be keyed; "" without a seed. SECRET."""
         none = Table(dimensions=(), index=(), count=np.zeros(1, dtype=np.int64))
         return "" if self.seed is None else hashlib.sha256(self._seed(none)).hexdigest()
 

@@ -47,7 +47,7 @@ class RoundingEntry(RoundingSettings):
     seed_env: str | None = None
 
     def rounding(self, *, drawn: bool = True) -> Rounding:
-        """What the section asks for; without its seed where that is not needed yet."""
+        """The rounding of the section; without its seed where that is not needed yet."""
         seed: Secret | str | None = None
         if self.seed_env is not None:
             seed = Secret.from_env(self.seed_env) if drawn else "not read yet"
@@ -131,7 +131,7 @@ class RoundingProtection(Protection):
         return self._rounding(inputs).with_base(_base(inputs.programme, table))
 
     def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
-        """What can be averaged away, and what sums tell."""
+        """Warnings about averaging and about sums of rounded parts."""
         method = inputs.programme.settings(self.name).method if tables else ""
         if method == "random":
             yield "random rounding rounds a set differently in each table: sums disclose its count"

@@ -160,7 +160,7 @@ class WorkingKeys(NamedTuple):
 
 
 class PackageKey:
-    """What opens a package; shows nothing of itself.
+    """The key of a package; its repr shows nothing.
 
     Args:
         kind: "key-file" or "passphrase".

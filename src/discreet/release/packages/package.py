@@ -58,7 +58,7 @@ class PackageDescription:
         return "none" if self.header.signer is None else "valid"
 
     def described(self) -> dict[str, Any]:
-        """The same for programs."""
+        """As plain values, for JSON."""
         header = self.header
         return {
             "file": str(self.path),
@@ -78,7 +78,7 @@ class PackageDescription:
         }
 
     def text(self) -> str:
-        """The same for people."""
+        """As text."""
         header, key = self.header, self.header.encryption.key.replace("-", " ")
         who = "the expected key" if self.trusted else "not compared with a known key"
         signature = f"valid, key {header.signer_id} ({who})" if header.signer else "none"
@@ -256,7 +256,7 @@ def verify_package(
 
 
 def describe_package(path: AnyPath) -> PackageDescription:
-    """What a package says of itself without a key; a signature must be valid.
+    """Describe a package without a key; its signature must be valid.
 
     Args:
         path: The package.

@@ -65,7 +65,7 @@ class Magnitude(Unpicklable):
     table: MagnitudePerturbationTable  # its perturbation table
 
     def noise(self) -> MagnitudeNoise:
-        """What `perturb_magnitudes` takes."""
+        """The parameters for `perturb_magnitudes`."""
         from discreet.protection.noise import FlexStrength, MagnitudeNoise, SimpleStrength
 
         entry, given = self.entry, self.entry.strength
@@ -77,7 +77,7 @@ class Magnitude(Unpicklable):
 
     @property
     def contributions(self) -> int:
-        """How many of the largest contributions noise and rules look at."""
+        """Number of largest contributions that noise and rules use."""
         return max([self.entry.top, *(int(rule.contributions) for rule in self.rules())])
 
     def rules(self) -> list[Rule]:
@@ -192,7 +192,7 @@ class Parameters(Unpicklable):
         return {name: magnitude.noise() for name, magnitude in self.magnitudes.items()}
 
     def of_period(self, period: str) -> Parameters:
-        """The same, with the noise of a period in columns with keys of their own. SECRET."""
+        """A copy with the noise of a period in columns with own keys. SECRET."""
         found = {}
         for column, magnitude in self.magnitudes.items():
             entry = magnitude.entry

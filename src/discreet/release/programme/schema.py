@@ -577,7 +577,7 @@ class TableEntry(ReleaseSettings):
 
     @property
     def values(self) -> list[str]:
-        """What `value` asks for: value columns, or the number of records."""
+        """The value columns of `value`, or the number of records."""
         return self.value or [COUNT]
 
     def over(self, defaults: ReleaseSettings) -> TableEntry:

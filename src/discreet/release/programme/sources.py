@@ -59,7 +59,7 @@ class RecordsEntry(ProgrammeEntry):
 
     @property
     def stated(self) -> dict[str, Any]:
-        """What is said of how the records are read."""
+        """The stated read options."""
         return {key: getattr(self, key) for key in self.filled(*ReadingOptions.known())}
 
     @property

@@ -271,7 +271,7 @@ class QualitySections(Sections):
         return sections
 
     def margin(self) -> str:
-        """How exact counts are, by their size, and what is made of them."""
+        """Error of counts by size, and of figures derived from them."""
         if "margin" not in self.document:
             return ""
         margin = CountMargin(self.document["margin"])

@@ -393,7 +393,7 @@ class RevisionCheck:
         return sum(table.few for table in self.tables)
 
     def text(self) -> str:
-        """What was found, and what to do about it; no cell is named."""
+        """Findings and remedies, without naming a cell."""
         lines = [table.text() for table in self.tables]
         if self.left_out:
             lines.append(f"Not examined, because of other records: {', '.join(self.left_out)}.")
@@ -405,7 +405,7 @@ class RevisionCheck:
         return "\n".join(lines)
 
     def described(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """As plain values, for JSON."""
         tables = [table.described() for table in self.tables]
         return {"few": self.few, "tables": tables, "left_out": self.left_out}
 

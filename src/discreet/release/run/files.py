@@ -305,7 +305,7 @@ class Writer:
         }
 
     def released(self, name: str, *, fresh: bool = False) -> ReleasedTable:
-        """What there is of a table."""
+        """The files of a table."""
         table = self.shelf.outline(name)
         return ReleasedTable(
             name=name,

@@ -33,7 +33,7 @@ from discreet.release.state.memory import (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReleaseAudit(Judged):
-    """What a release with hidden cells still tells (confidential).
+    """Audit of a release with hidden cells (confidential).
 
     Args:
         audits: Names of the tables that share cells, and the value → verdicts on them.

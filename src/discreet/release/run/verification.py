@@ -31,7 +31,7 @@ _NONE = SealedDifferences()
 
 @dataclass(frozen=True, kw_only=True)
 class VerifiedRelease:
-    """What a check of a release found.
+    """Result of the verification of a release.
 
     Args:
         out: Its folder.
@@ -61,7 +61,7 @@ class VerifiedRelease:
         )
 
     def described(self) -> dict[str, Any]:
-        """The same for programs."""
+        """As plain values, for JSON."""
         return {
             "out": str(self.out),
             "in_order": self.in_order,
@@ -75,7 +75,7 @@ class VerifiedRelease:
         }
 
     def text(self) -> str:
-        """The same for people."""
+        """As text."""
         lines = [f"{self.out} is {'valid' if self.in_order else 'NOT VALID'}."]
         lines += [f"  {finding}" for finding in self.findings]
         for kind in ("missing", "changed", "extra"):

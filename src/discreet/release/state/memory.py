@@ -310,7 +310,7 @@ class ReleaseState:
                 yield Problem("the file was changed", file)
 
     def problems(self) -> list[Problem]:
-        """What a run would refuse the folder for; nothing is written."""
+        """Reasons why a run would refuse the folder; nothing is written."""
         self._memories = self._read()
         return [*self.accepted, *(self._broken(self.seals) if self.seals is not None else ())]
 
@@ -609,7 +609,7 @@ class EarlierTable:
 
     @property
     def values(self) -> list[str]:
-        """What it tells of its cells."""
+        """The figures of its cells."""
         return list(self.about["tells"])
 
     def is_related(self, programme: Programme, table: str) -> bool:

@@ -58,7 +58,7 @@ class DoError(OutputCheckError):
         super().__init__(self.sentence(), code=self.kind, where=where, hint=self.hint_of)
 
     def sentence(self) -> str:
-        """What is wrong."""
+        """The error in one sentence."""
         return f"{self.failure}; r({self.rc})"
 
     def at(self, file: str, line: int) -> DoError:
@@ -90,7 +90,7 @@ class UnsupportedError(DoError):
     hint_of = "a centre runs real Stata, R or Python: see docs/how-to/run-programs.md"
 
     def sentence(self) -> str:
-        """What is not known."""
+        """The unknown name in one sentence."""
         return f"the small Stata does not know {' '.join(self.failure.split())[:60]}"
 
 

@@ -179,7 +179,7 @@ class ModelRequest:
 
     @property
     def title(self) -> str:
-        """What stands above the table."""
+        """Heading of the table."""
         return _TITLES.get(self.command, _TITLES["regress"])  # `utest` is one, too
 
     @property

@@ -97,7 +97,7 @@ class CutProgram(Confidential):
 
     @property
     def number(self) -> int:
-        """How many cuts there are."""
+        """Number of cuts."""
         return len(self._rows) + len(self._aside)
 
     # -- in parts -----------------------------------------------------------------

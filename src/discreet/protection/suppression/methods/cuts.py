@@ -60,7 +60,7 @@ class MovableCells(Confidential):
     def of(
         cls, unknowns: Unknowns, cells: IntArray, forced: BoolArray, cost: FloatArray
     ) -> tuple[MovableCells, IntArray]:
-        """Those of some cells that can move, and their numbers."""
+        """The cells among these that can move, and their numbers."""
         low, high = outer_bounds(unknowns)
         moving = high > low
         forced, cost = forced[moving], np.where(forced, 0.0, cost)[moving]

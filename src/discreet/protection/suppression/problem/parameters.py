@@ -22,7 +22,7 @@ _FARTHEST = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """How dear it is to hide a cell.
+    """Cost of hiding a cell.
 
     Args:
         of: ``"value"`` – the size of its value; ``"count"`` – its records; ``"unity"`` –

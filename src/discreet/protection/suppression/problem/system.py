@@ -112,14 +112,14 @@ class SuppressionProblem:
         return np.flatnonzero(lost & (self.state == CellState.primary)).astype(np.int64)
 
     def with_hidden(self, hidden: BoolArray) -> SuppressionProblem:
-        """The same with a pattern: free cells that are hidden become secondary."""
+        """A copy with a pattern: hidden free cells become secondary."""
         state = self.state.copy()
         state[hidden & (state == CellState.free)] = CellState.secondary
         state[~hidden & (state == CellState.secondary)] = CellState.free
         return replace(self, state=state)
 
     def cost_of(self, hidden: BoolArray) -> int:
-        """What the secondary suppressions of a pattern cost."""
+        """Cost of the secondary suppressions of a pattern."""
         return int(self.cost[hidden & (self.state != CellState.primary)].sum())
 
     def check(self) -> None:
@@ -151,7 +151,7 @@ class SuppressionProblem:
         raise_all(SuppressionError, problems, code="problem", many=many, where=where, most=_SHOWN)
 
     def room(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
-        """How far below and above their true values attackers can think cells, in units.
+        """Room below and above the true values that attackers must allow, in units.
 
         A bound of `UNBOUNDED` is none; in its place stands one, far beyond all else, that sums
         stay exact with: attackers are taken to know that much, on the safe side.

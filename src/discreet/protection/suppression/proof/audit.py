@@ -99,7 +99,7 @@ class AuditOptions(SharedOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Audit(Judged):
-    """What tables with hidden cells still tell (confidential).
+    """Audit of tables with hidden cells (confidential).
 
     Args:
         problem: All their cells as one system.
@@ -151,7 +151,7 @@ class Audit(Judged):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """The same, of releases that lie side by side."""
+        """Audit of releases side by side."""
         return self.unprotected
 
     @property

@@ -104,7 +104,7 @@ class Certificate:
 
     @property
     def exact(self) -> IntArray:
-        """Those among them that anyone can compute exactly."""
+        """The cells among these that anyone can compute exactly."""
         return np.union1d(self.shown, self.cells[self.known]).astype(np.int64)
 
     @property
@@ -290,7 +290,7 @@ class Pattern:
         return gap if math.isfinite(gap) else None
 
     def nearness(self, language: str = "en") -> str:
-        """How near the cost is to the lowest possible, in words."""
+        """Gap between the cost and the lowest possible cost, in words."""
         words = texts_of("discreet.protection.suppression", "nearness", language)
         if not self.gap:
             return words["unknown" if self.gap is None else "lowest"]
@@ -306,7 +306,7 @@ class Pattern:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What users should decide about, in words."""
+        """Warnings that need a decision of the user, in words."""
         if self.bound is None or gap_between(self.cost, self.bound) <= WIDE_GAP:
             return ()
         return (f"{self.nearness()}: {_TRY.get(self.method, 'try the method auto')}",)

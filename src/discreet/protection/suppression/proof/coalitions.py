@@ -55,7 +55,7 @@ class RespondentAudit:
         return "off" if self.opened.size else "levels" if whole >= 1 else whole or "exact"
 
     def described(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """As plain values, for JSON."""
         return {
             "most": self.most,
             "insiders": {0.0: "exact", 1.0: "levels"}.get(self.share, self.share),
@@ -78,7 +78,7 @@ class RespondentAudit:
         return (Gap("coalitions", str(self.most), self.left),) if self.left else ()
 
     def lines(self) -> list[str]:
-        """The same in words."""
+        """As lines of text."""
         who = f"coalitions of up to {self.most} contributors" if self.most > 1 else "contributors"
         lines = [
             f"{self.coalitions:,} {who} who alone make up suppressed cells compute "

@@ -61,7 +61,7 @@ class DraftPattern(Confidential):
         return max(float(np.median(self.cost)), 1.0) if len(self) else 1.0
 
     def targets(self, known: Unknowns) -> FloatArray:
-        """How far each sensitive cell must move: its levels, and the rest of the sliding one.
+        """Required movement of each sensitive cell: its levels, and the rest of the sliding one.
 
         What the sliding level asks beyond the other two goes upwards as far as there is
         room for it, and downwards otherwise.

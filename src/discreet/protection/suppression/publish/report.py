@@ -75,7 +75,7 @@ def _prices(suppression: Suppression) -> tuple[InsiderPrice, ...]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SuppressionReport:
-    """What a suppression did (confidential).
+    """Report on a suppression (confidential).
 
     Args:
         pattern: The pattern as plain values; see `described_pattern`.

@@ -178,7 +178,7 @@ class RecountedTable(Confidential):
         )
 
     def published(self, value: str) -> ProtectedTable:
-        """What was published of one of its values."""
+        """The published figures of one value."""
         return figure_of(self.before.kept.table, self.before.values.index(value))
 
 

@@ -93,7 +93,7 @@ class PrimaryJudge:
         holdings: Mapping[str, Table] | None,
         marks: Marks | None = None,
     ) -> Primary:
-        """What rules and marks find in one value of a table."""
+        """Sensitive cells of one value of a table, by rules and marks."""
         rules = rules_of(self.programme, entry)
         column = None if value == COUNT else value
         found = rules.judged(
