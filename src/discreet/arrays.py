@@ -60,7 +60,7 @@ class CellIndex:
 
     @property
     def size(self) -> int:
-        """How many cells the grid has."""
+        """Number of cells in the grid."""
         return math.prod(self.sizes)
 
     @property
@@ -70,7 +70,7 @@ class CellIndex:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """How far apart the numbers of neighbouring codes are, per variable."""
+        """Step in the cell number from one code to the next, per variable."""
         found, stride = [], 1
         for width in reversed(self.sizes):
             found.append(stride)
@@ -186,7 +186,7 @@ class CellIndex:
         wanted: Sequence[npt.NDArray[Any]],
         lengths: Sequence[int | None] | None = None,
     ) -> IntArray:
-        """Where each wanted cell stands among others; -1 where it does not. For any grid.
+        """Positions of wanted cells among others, -1 for missing ones; for any grid.
 
         >>> cells = CellIndex((2, 3))
         >>> cells.find([np.array([1, 0]), np.array([0, 2])], [np.array([0, 1]), np.array([2, 1])])
@@ -206,7 +206,7 @@ def _cells(index: Sequence[npt.NDArray[Any]], length: int | None) -> int:
 
 
 def find_sorted(known: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> IntArray:
-    """Where each wanted number stands in a sorted array; -1 where it does not.
+    """Positions of wanted numbers in a sorted array, -1 for missing ones.
 
     >>> find_sorted(np.array([2, 5, 9]), np.array([5, 6, 9]))
     array([ 1, -1,  2])
@@ -233,7 +233,7 @@ def find_numbers(known: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> IntArray:
 
 
 def starts(widths: npt.NDArray[Any] | Sequence[int]) -> IntArray:
-    """Where rows of these widths begin in one long array, and where the last one ends.
+    """Starts of rows of these widths in one long array, and the end of the last one.
 
     >>> starts([2, 0, 3])
     array([0, 2, 2, 5])

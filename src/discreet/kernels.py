@@ -102,5 +102,5 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_at_once(function: Function) -> Function:
-    """The same for loops that may take long even where arrays are small."""
+    """Like `compiled`, for loops that may take long even on small arrays."""
     return cast(Function, _LazyKernel(function, heavy=True))

@@ -52,7 +52,7 @@ Strength = Literal["full", "weak", "none"]
 
 @dataclass(frozen=True, slots=True)
 class KeyCheck:
-    """What a test of record keys found; holds no key."""
+    """Result of a test of record keys, without keys."""
 
     grid: KeyGrid  # the grid they lie on
     records: int  # how many keys were looked at
@@ -67,7 +67,7 @@ class KeyCheck:
 
     @property
     def strength(self) -> Strength:
-        """How much the test could see: "none" below 30 records, "weak" below 1,000."""
+        """Power of the test: "none" below 30 records, "weak" below 1,000."""
         if self.records < LEAST:
             return "none"
         return "weak" if self.records < ENOUGH else "full"
@@ -79,7 +79,7 @@ class KeyCheck:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be known of keys that are no mistake."""
+        """Remarks on keys that are not wrong."""
         found = []
         if self.strength == "none":
             found.append(f"too few records ({self.records}) to test whether the keys are random")
@@ -91,7 +91,7 @@ class KeyCheck:
 
     @property
     def said(self) -> str:
-        """What is wrong, in words."""
+        """The problem in words."""
         names = ", ".join(map(repr, self.follows)) or "a spanning variable"
         return "; ".join(_SAID[fault].format(names) for fault in self.faults)
 

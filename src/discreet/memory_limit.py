@@ -128,7 +128,7 @@ def limited_memory(size: str | int | None) -> Iterator[None]:
 
 
 def memory_allowed() -> int:
-    """How many bytes a run may hold: what was said, else half of the machine's memory."""
+    """Bytes that a run may use: the stated limit, else half of the machine's memory."""
     watch = _watch.get()
     if watch is not None:
         return watch.most
@@ -136,13 +136,13 @@ def memory_allowed() -> int:
 
 
 def memory_limit() -> int | None:
-    """The same where it was said; else None."""
+    """The stated limit in bytes; None without one."""
     watch = _watch.get()
     return None if watch is None else watch.most
 
 
 def batch_size(most: int) -> int:
-    """How many records to count at once: `most`, or fewer where memory is limited.
+    """Number of records per batch: `most`, or fewer if memory is limited.
 
     >>> batch_size(100_000)
     100000
@@ -152,7 +152,7 @@ def batch_size(most: int) -> int:
 
 
 def cells_held(most: int, cubes: int) -> int:
-    """How many cells of each of so many cubes wait to be added up: `most`, or fewer.
+    """Number of cells per cube that wait for addition: `most`, or fewer.
 
     >>> cells_held(100_000, 5)
     100000
@@ -164,7 +164,7 @@ def cells_held(most: int, cubes: int) -> int:
 
 
 def cells_room() -> int | None:
-    """How many cells of all cubes of one reading may be kept; None where nothing was said.
+    """Number of cells that all cubes of a pass may keep; None without a limit.
 
     >>> cells_room() is None
     True
@@ -174,7 +174,7 @@ def cells_room() -> int | None:
 
 
 def read_ahead(most: int) -> int:
-    """How many bytes of records may be held to be counted: `most`, or half of what is left.
+    """Bytes of records that may wait: `most`, or half of the remaining memory.
 
     >>> read_ahead(2 * 10**9)
     2000000000

@@ -37,7 +37,7 @@ def _entry_points() -> Mapping[str, EntryPoint]:
 
 
 def plugin(hook: str, key: str, otherwise: str = "") -> Any:
-    """What a package adds to a hook under a key, or else under another key; None if none does.
+    """The plugin of a hook under a key, or under another key; None without one.
 
     >>> plugin("suppress", "unknown")
     """
@@ -67,7 +67,7 @@ class _Alias:
 
 
 def module_spec(name: str) -> ModuleSpec | None:
-    """How to import a module that a plugin offers under this name; None if none does."""
+    """Import specification of a module of a plugin; None without one."""
     module = plugin("module", name)
     return None if module is None else ModuleSpec(name, _Alias(module))  # type: ignore[arg-type]
 

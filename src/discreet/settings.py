@@ -52,7 +52,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Settings(BaseModel):
-    """What a method can be told: nothing unknown, nothing converted, nothing changed later."""
+    """Settings of a method: no unknown keys, no conversion, no later changes."""
 
     # Validators are made when they are first needed: a command needs few of these models.
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -115,7 +115,7 @@ def refused(what: str, hint: str = "", where: str = "") -> PydanticCustomError:
 def plain_problem(
     details: Mapping[str, Any], name: str, place: str, known: Sequence[str] = ()
 ) -> Problem:
-    """What is wrong with a setting in plain words, with its place; `known` are all there are."""
+    """Problem of a setting in plain words, with its place; `known` lists all settings."""
     kind, context = details["type"], details.get("ctx", {})
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return Problem("unknown key", place, nearest(name, known))
@@ -135,7 +135,7 @@ def setting_problems(
     place: Sequence[str] | Callable[[tuple[str | int, ...]], str] = (),
     known: Sequence[str] = (),
 ) -> list[Problem]:
-    """What is wrong with settings, each with its place, without what was sent.
+    """Problems of settings, each with its place, without the values.
 
     Args:
         error: What the model found.

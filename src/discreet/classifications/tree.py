@@ -233,7 +233,7 @@ _TOTAL_LABELS = {"en": "Total", "de": "Insgesamt"}
 
 
 class Details(TypedDict, total=False):
-    """What every way of making a classification takes besides codes and parents.
+    """Arguments of all constructors of classifications besides codes and parents.
 
     - labels: code → language → label
     - titles: language → name of the variable as printed
@@ -386,7 +386,7 @@ class CodeTree:
         return frozenset(self.leaves)
 
     def unknown(self, codes: Iterable[str]) -> list[str]:
-        """Those of `codes` that records may not carry: not leaves of this tree."""
+        """The `codes` that records may not have, because they are not leaves of this tree."""
         return [code for code in codes if code not in self._leaf_set]
 
     def check(self, codes: Iterable[object], *, where: str = "") -> None:

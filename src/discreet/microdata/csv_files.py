@@ -85,7 +85,7 @@ class CsvFile:
         return self.plan(dict.fromkeys(self.names, pl.String()))
 
     def place(self, row: int, column: str) -> str:
-        """Where a value stands: the line, unless fields hold line breaks."""
+        """Place of a value: its line, unless fields contain line breaks."""
         at = f"line {self.before + row + 1:,}"
         if self._broken_lines:
             at = f"record {row + 1:,}"
@@ -185,7 +185,7 @@ def is_wide(encoding: str) -> bool:
 
 
 def raw_bytes(path: Path) -> bytes:
-    """What the file holds, unpacked."""
+    """Content of the file, unpacked."""
     raw = path.read_bytes()
     if not raw.startswith(b"\x1f\x8b"):
         return raw

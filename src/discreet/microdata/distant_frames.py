@@ -71,7 +71,7 @@ _OWN = "_discreet_distant_records"
 
 
 def distant_records(records: Any) -> DistantRecords | None:
-    """What a frame stands in for; None if it holds its records, or is made of others.
+    """The distant records behind a frame; None if it holds or derives its records itself.
 
     >>> distant_records(pl.LazyFrame({"sex": ["m"]}))
     """

@@ -199,7 +199,7 @@ class Filter:
 
 
 class FilterTerms(Protocol):
-    """What an engine makes of the parts of a filter; `&`, `|`, `~` and comparisons join them."""
+    """Expressions of an engine for parts of a filter, joined by `&`, `|`, `~` and comparisons."""
 
     def column(self, name: str) -> Any:
         """A column; NaN is a missing value here, as everywhere."""

@@ -303,7 +303,7 @@ if list(_FORMS) != [*ReadingOptions.known(), "show_values"]:
 
 
 def form_of(key: str, value: Any) -> str:
-    """What a key holds, if the value is something else; empty if it fits.
+    """Expected form of a key whose value does not fit; empty if it fits.
 
     >>> form_of("trim", "yes"), form_of("trim", True)
     ('true or false', '')

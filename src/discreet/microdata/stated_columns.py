@@ -134,7 +134,7 @@ class StatedColumns:
 
     @property
     def spelling(self) -> NumberSpelling:
-        """How numbers are spelled in texts."""
+        """Spelling of numbers in texts."""
         return NumberSpelling(self.options.decimal, self.options.thousands)
 
     def typed(self) -> pl.LazyFrame:

@@ -66,7 +66,7 @@ def value_labels(path: Path, file_format: str) -> dict[str, dict[str, str]]:
 
 
 def opened_file(path: Path, file_format: str, read: Callable[[Any, Path], Read]) -> Read:
-    """What a function finds in a file by means of pyreadstat."""
+    """Read a file with a function of pyreadstat."""
     *_, extra, called = _READERS[file_format]
     try:
         pyreadstat = importlib.import_module("pyreadstat")

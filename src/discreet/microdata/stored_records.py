@@ -208,7 +208,7 @@ class StoredRecords(KeyedBefore):
             self._file(name)
 
     def key_check(self, column: str, grid: KeyGrid, *, allowed: bool) -> KeyCheck:
-        """What was found out about the keys when the store was built."""
+        """Result of the key test when the store was built."""
         tested = self.manifest["keys"]
         if column != self.record_key or tested["grid"] != grid.size:
             message = "the store was built with other record keys or another key grid"
@@ -226,7 +226,7 @@ class StoredRecords(KeyedBefore):
 
     @property
     def manifest_file(self) -> Path:
-        """What tells this version from all others: it has the digest of every file."""
+        """The manifest of this version, with the digest of every file."""
         return self.place / MANIFEST
 
     @property

@@ -50,7 +50,7 @@ _NUMBERS = ("whole", "point", "comma", "grouped_point", "grouped_comma", "float"
 
 @dataclass(frozen=True, kw_only=True)
 class TextProfile:
-    """What is known of one column of texts."""
+    """Profile of one text column."""
 
     name: str
     filled: int  # number of values, words for missing ones left out
@@ -91,7 +91,7 @@ class TextProfile:
 
 
 def profiles(plan: pl.LazyFrame, names: Sequence[str]) -> list[TextProfile]:
-    """What is known of each column, from one pass."""
+    """Profiles of all columns, from one pass."""
     if not names:
         return []
     places = range(len(names))
@@ -150,7 +150,7 @@ def _counts(at: int) -> list[pl.Expr]:
 
 @dataclass(frozen=True)
 class ProfileReading:
-    """What follows from the profiles of all columns."""
+    """Read options that follow from the profiles of all columns."""
 
     plan: pl.LazyFrame  # the texts
     columns: Sequence[TextProfile]  # their profiles
@@ -256,7 +256,7 @@ class ProfileReading:
         return kinds, problems
 
     def remarks(self, options: ReadingOptions) -> Iterator[str]:
-        """What a reader should know, besides the options themselves."""
+        """Remarks for the user besides the options."""
         for column in self.columns:
             kept = [word for word in column.markers if word not in options.missing(column.name)]
             if kept:
@@ -284,7 +284,7 @@ def _quoted(columns: Sequence[TextProfile]) -> str:
 
 
 def kind_of(dtype: Any) -> str:
-    """What a type is called."""
+    """Name of a type."""
     if dtype.is_integer():
         return "whole numbers"
     if dtype.is_float() or dtype.is_decimal():

@@ -20,7 +20,7 @@ _EXACT = 2**53  # whole numbers above are not told apart by floats
 
 @dataclass(frozen=True)
 class NumberSpelling:
-    """How numbers are spelled.
+    """Spelling of numbers.
 
     >>> german = NumberSpelling(",", ".")
     >>> frame = pl.DataFrame({"n": ["1.234,5", "7"]})

@@ -65,7 +65,7 @@ def read_sheet(path: Path, options: ReadingOptions) -> Sheet:
 
 
 def head_of(path: Path, options: ReadingOptions) -> tuple[int, int]:
-    """How many rows stand before the header, and how many the header has.
+    """Number of rows before the header, and of the header.
 
     Records begin with the first row that holds something besides texts; above them stands the
     header, and above that rows that are empty, or have one cell only: titles.

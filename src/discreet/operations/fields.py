@@ -206,7 +206,7 @@ def _members(hint: Any) -> tuple[str, ...]:
 
 
 def value_of(field: SettingField, text: str, problems: list[Problem]) -> Any:
-    """What a text says; None if it says nothing.
+    """Value of a text; None if it is empty.
 
     >>> from discreet.protection.rounding.settings import RoundingSettings
     >>> base = fields_of(RoundingSettings, "discreet.protection.rounding")[1]

@@ -35,7 +35,7 @@ def draws_nothing(settings: Any, keys: bool) -> bool:
 
 
 class Source(Confidential):
-    """What goes into an operation. CONFIDENTIAL."""
+    """Input of an operation. CONFIDENTIAL."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class ChangedSource(MicrodataSource):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ReleaseSource(Source):
-    """What is published, and what it is held against. CONFIDENTIAL."""
+    """A release and the data that it is compared with. CONFIDENTIAL."""
 
     release: str | os.PathLike[str] | ProtectedTable  # the folder of a release, or a table
     #: Its programme, whose data are counted once more; or by universe, as for `attack`, its true
@@ -72,7 +72,7 @@ class ReleaseSource(Source):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class TableSource(Source):
-    """What a protected table is made of. CONFIDENTIAL."""
+    """Table to be protected. CONFIDENTIAL."""
 
     #: language → heading of what is published
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class Operation:
     programme: bool = False  # whether a programme for cells may say everything to its command
 
     def words(self, section: str, language: str = "en") -> Mapping[str, str]:
-        """What its package says in a section of its words."""
+        """A section of the words of its package."""
         texts = texts_of(self.package, section, language)
         if section != self.name:
             return texts
@@ -189,7 +189,7 @@ class Operation:
 
     @property
     def answer(self) -> Literal["table", "records", "report"]:
-        """What a call is answered with."""
+        """Answer to a call."""
         return self.gives or ("report" if self.study is None else "table")
 
     @property

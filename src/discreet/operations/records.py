@@ -87,7 +87,7 @@ class TableEffect(Confidential):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class RecordsStudy(Confidential):
-    """What steps do to records. CONFIDENTIAL."""
+    """Effect of steps on records. CONFIDENTIAL."""
 
     made: AnonymisedRecords  # the records afterwards
     before: int  # how many there were

@@ -46,7 +46,7 @@ class HiddenCell(Confidential):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Study(Confidential):
-    """What became of a table, and what that still tells. CONFIDENTIAL."""
+    """A protected table beside the truth, with its disclosure risk. CONFIDENTIAL."""
 
     table: ProtectedTable  # what may be published
     truth: Table | None  # the table that it was, if figures are shown beside true ones
@@ -67,7 +67,7 @@ class Study(Confidential):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MethodReport:
-    """What a command says of a protected table; nothing in it is confidential."""
+    """Report of a command on a protected table; nothing in it is confidential."""
 
     text: str = ""  # one sentence or more
     facts: Mapping[str, Any] = field(default_factory=dict)  # for programs
@@ -129,6 +129,6 @@ def texts(package: str, name: str, **numbers: float) -> Texts:
 
 
 def gap_remarks(verdict: DisclosureVerdict) -> list[StudyRemark]:
-    """What was not examined, and what was accepted, as remarks."""
+    """Gaps that were not examined or were accepted, as remarks."""
     lines = zip(verdict.lines("en"), verdict.lines("de"), strict=True)
     return [StudyRemark(manner="care", text={"en": en, "de": de}) for en, de in lines]

@@ -103,7 +103,7 @@ class HeldRecords:
         return name_list(self._id, "id") if self._id else []
 
     def identifiers(self, changed: Sequence[str]) -> pl.DataFrame:
-        """What identifies each record; columns that change are others."""
+        """Columns that identify each record; they do not change."""
         if not self.ids:
             message, hint = "name the columns that identify a record", 'id="person_id"'
             raise MicrodataError(message, code="columns", where="id", hint=hint)
@@ -116,7 +116,7 @@ class HeldRecords:
 
     @cached_property
     def secret(self) -> Secret:
-        """What draws come from. SECRET."""
+        """Source of the draws. SECRET."""
         if self.stated_secret is None:
             message, hint = "a secret is required", "create one with: discreet keys secret"
             raise MicrodataError(message, code="secret", where="secret", hint=hint)
@@ -286,7 +286,7 @@ def coded(columns: pl.DataFrame) -> tuple[IntArray, pl.DataFrame]:
 
 
 def places(columns: pl.DataFrame) -> IntArray:
-    """The same where what is missing is a code of its own.
+    """Positions of codes, with a code of its own for missing values.
 
     >>> places(pl.DataFrame({"sex": ["m", None, "f"]})).tolist()
     [1, 2, 0]

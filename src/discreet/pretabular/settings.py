@@ -50,7 +50,7 @@ Tree = Annotated[Any, FILE, BeforeValidator(_named), WithJsonSchema({"type": "st
 
 
 class RecordSettings(Settings):
-    """What a method on records can be told, and what it needs besides."""
+    """Settings of a method on records, and its other inputs."""
 
     identified: ClassVar[bool] = False  # whether columns have to identify a record
     drawn: ClassVar[bool] = False  # whether it draws from a secret
@@ -172,7 +172,7 @@ class PramSettings(RecordSettings):
 
 
 class MicroaggregateSettings(RecordSettings):
-    """How groups of records are made."""
+    """Settings of microaggregation."""
 
     identified: ClassVar[bool] = True
 
@@ -213,7 +213,7 @@ class LocalSuppressionSettings(RecordSettings):
 
 
 class RecodeSettings(RecordSettings):
-    """How codes are made coarser: by a level of a tree, by intervals, or by a list."""
+    """Settings of recoding: by a level of a tree, by intervals, or by a list."""
 
     variable: Text  # the column
     classification: Tree = None  # the code tree, or a file of it
@@ -271,7 +271,7 @@ class BottomCodeSettings(CodedEndSettings):
 
 
 class RoundValuesSettings(RecordSettings):
-    """How numbers are rounded."""
+    """Settings of rounding."""
 
     variables: Some  # columns of numbers
     #: Numbers become multiples of this, such as 10 or 0.5
@@ -320,7 +320,7 @@ class SafeSettings(RecordSettings):
 
 
 class StructureSettings(Settings):
-    """What made-up records are like."""
+    """Settings of structure files."""
 
     #: How many are made up; the default tells nothing of the original
     records: Annotated[int, Field(ge=1)] = 1_000

@@ -62,7 +62,7 @@ class RecordStep:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AnonymisedRecords:
-    """What steps have made of records in memory."""
+    """Records in memory after some steps."""
 
     described: DescribedRecords  # the records that go out, with what their file says of them
     #: All records after the last step, with their identifiers, in order. CONFIDENTIAL
@@ -91,7 +91,7 @@ class RecordChain:
     def carried_out(
         self, step: RecordStep, records: pl.DataFrame
     ) -> tuple[ChangedRecords, list[tuple[str, type[Warning]]]]:
-        """What a step makes of records, and what it warns of."""
+        """Records after a step, and its warnings."""
         where = f"{step.place}, {step.method}".lstrip(", ")
         method = getattr(discreet.pretabular, step.method)
         try:

@@ -42,7 +42,7 @@ _SPSS_WIDTH = 8
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Form:
-    """What is taken over of one variable."""
+    """Structure of one variable that the dummy file keeps."""
 
     #: How values are made up
     kind: Literal["codes", "numbers", "dates", "identifiers", "texts", "empty"]
@@ -266,7 +266,7 @@ def patterns(
 def combinations(
     records: DescribedRecords, names: Sequence[str], units: pl.Series | None, threshold: int
 ) -> list[tuple[Any, ...]]:
-    """What enough units have in several variables together: (value, reason) of each."""
+    """Combinations of several variables that enough units have: (value, reason) of each."""
     chosen = [one for name in names for one in records.variables if one.name == name]
     columns = {f"{at} value": _plain_values(one) for at, one in enumerate(chosen)}
     columns |= {f"{at} reason": one.reasons for at, one in enumerate(chosen)}

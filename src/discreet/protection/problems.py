@@ -135,7 +135,7 @@ class Opener(Generic[FileT]):
             self.problems += not_yet_known(self.problems, problems_of(error, self.programme, path))
 
     def attempt(self, path: Place, read: Callable[[FileT], _Thing | None]) -> _Thing | None:
-        """What `read` gives; None, and problems at the key, if it fails."""
+        """Result of `read`; None, and problems at the key, if it fails."""
         things: list[_Thing | None] = []
         with self.placed(*path):
             things.append(read(self.programme))

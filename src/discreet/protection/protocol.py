@@ -50,7 +50,7 @@ class FileView(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where it was read from."""
+        """File of the programme."""
 
     def file(self, name: str) -> Path:
         """A file that it names."""
@@ -86,17 +86,17 @@ class ProgrammeView(FileView, Protocol):
 
     @property
     def places(self) -> Mapping[str, str]:
-        """Where the records of each table are, as words that differ where records do."""
+        """Names of the records of each table; different records have different names."""
 
     def place_of(self, source: str) -> str:
-        """Where the records of a source are: two sources can be the same records."""
+        """Name of the records of a source; two sources can have the same records."""
 
     @property
     def protected(self) -> Mapping[str, tuple[str, ...]]:
         """Each method by name, with the tables that it protects."""
 
     def tells(self, table: str) -> tuple[str, ...]:
-        """What a table tells of its cells, hidden figures included: value columns, or `COUNT`."""
+        """Figures of a table, including hidden ones: value columns, or `COUNT`."""
 
     def columns_behind(self, variable: str) -> set[str]:
         """The columns of the data behind a variable."""
@@ -110,7 +110,7 @@ class ProgrammeView(FileView, Protocol):
         """Place of records and filter → what adds up in all of them, though nobody states it."""
 
     def relations_of(self, table: str) -> list[ValueRelation]:
-        """What adds up in the cells of a table: as stated, or as found among its records."""
+        """Additive relations among the cells of a table, stated or found in its records."""
 
     def linked_by_relations(
         self, tables: Sequence[str]
@@ -135,7 +135,7 @@ class ProgrammeView(FileView, Protocol):
         """The source whose records a table counts."""
 
     def method(self, table: str) -> Protection:
-        """How a table is protected."""
+        """Protection method of a table."""
 
     def keyed(self, table: str) -> bool:
         """Whether the records of a table have keys."""
@@ -144,11 +144,11 @@ class ProgrammeView(FileView, Protocol):
         """The tables that are made additive together with one; none if it is not made so."""
 
     def setting(self, table: str, key: str) -> Place:
-        """Where a setting of a table stands."""
+        """Place of a setting of a table."""
 
 
 class InputsView(Protocol):
-    """What a release is made from, as far as methods may ask. CONFIDENTIAL."""
+    """Inputs of a release that methods may use. CONFIDENTIAL."""
 
     @property
     def programme(self) -> ProgrammeView:
@@ -193,7 +193,7 @@ class InputsView(Protocol):
         """The rule for official figures that holds for a table, as it is stated."""
 
     def official_rule(self, table: str) -> str | None:
-        """The same, as it holds for the variables of the table; None for none."""
+        """The official rule for the variables of the table; None without one."""
 
     def thresholds(self, table: str) -> dict[str, Any] | None:
         """The thresholds for the parts of a table; None where parts stay."""
@@ -230,7 +230,7 @@ class NamedColumn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Determinants:
-    """What determines the cells of a table, before it is keyed. SECRET."""
+    """Everything that determines the cells of a table, before it is keyed. SECRET."""
 
     shared: Mapping[str, Any]  # what the method shares with all of its tables
     own: Sequence[Any]  # what concerns this table
@@ -240,7 +240,7 @@ class Determinants:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AssessedTable:
-    """What the report on quality holds a protected table against. CONFIDENTIAL."""
+    """The truth that the quality report compares a protected table with. CONFIDENTIAL."""
 
     counts: Table | None  # the true table; None where ingredients say it all
     ingredients: Mapping[str, Any]  # name → protected figure beside its originals
@@ -249,7 +249,7 @@ class AssessedTable:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReleasedOutcome:
-    """What became of a table."""
+    """A protected table with its reports."""
 
     #: As it may be published; the release takes parts away, if [parts] says so, and adds title,
     #: remarks and provenance
@@ -283,7 +283,7 @@ class ProtectedGroup:
 
 
 class AuditVerdict(Protocol):
-    """What an audit of linked tables finds. CONFIDENTIAL, though it shows no true value."""
+    """Result of an audit of linked tables. CONFIDENTIAL, though without true values."""
 
     @property
     def judgement(self) -> DisclosureVerdict:
@@ -310,7 +310,7 @@ class AuditVerdict(Protocol):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReleaseContext:
-    """What a method is told about the release."""
+    """Information about the release for a method."""
 
     #: Per source and name in a table's `by`, what spans the table
     spanning: Mapping[str, Mapping[str, Any]]
@@ -397,7 +397,7 @@ class Protection(ABC):
         return type(self).audited is not Protection.audited
 
     def called(self, language: str) -> str:
-        """What readers call it: its manner, in other languages by the `words.toml` beside it."""
+        """Name for readers: its manner; other languages are in `words.toml` beside it."""
         if language == "en":
             return self.manner
         try:
@@ -415,7 +415,7 @@ class Protection(ABC):
 
     @abstractmethod
     def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
-        """What is to be counted: filter → value column → how many largest contributions."""
+        """Required counts: filter → value column → number of largest contributions."""
 
     @abstractmethod
     def protect(
@@ -429,7 +429,7 @@ class Protection(ABC):
 
     @abstractmethod
     def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
-        """How good counts are: the standard deviation of what it does to them."""
+        """Standard deviation of the changes of counts."""
 
     def margin(self, inputs: InputsView, table: str) -> int | None:
         """Largest difference of 95 of 100 counts of a table to the true ones; None if unstated."""
@@ -446,7 +446,7 @@ class Protection(ABC):
         return ()
 
     def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
-        """What a table tells of its cells: value columns, or `COUNT`; all that it names."""
+        """Figures of a table: value columns, or `COUNT`; all that it names."""
         entry = programme.tables[table]
         named = {figure.of for figure in entry.figures.values() if figure.of}
         return entry.value or sorted({COUNT, *named})

@@ -30,7 +30,7 @@ _ENOUGH = 1e-9
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class RuleJudgement:
-    """What one rule says about each cell; levels are meant where it is sensitive (confidential)."""
+    """Judgement of one rule on each cell; levels apply to sensitive cells (confidential)."""
 
     sensitive: BoolArray
     lower: FloatArray
@@ -40,7 +40,7 @@ class RuleJudgement:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RuleInference:
-    """What follows about a published number for who knows a rule and what it marks. SECRET."""
+    """Inference about a published number by someone who knows a rule and its marks. SECRET."""
 
     at_most: float  # a cell that the rule marks shows no more than this; infinite for nothing
     at_least: float  # a cell that it does not mark shows no less; minus infinite for nothing
@@ -57,7 +57,7 @@ class RuleInference:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellEvidence:
-    """What a rule looks at, cell by cell (confidential)."""
+    """Evidence for a rule, cell by cell (confidential)."""
 
     places: CellLookup  # the cells of the table
     #: Numbers of contributors: "records" (or holdings), and as far as known "values", "nonzero" and

@@ -151,7 +151,7 @@ _WORDS = {
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MarkedCells:
-    """What marks say, cell by cell (confidential)."""
+    """Marks of cells, one entry per cell (confidential)."""
 
     status: npt.NDArray[np.int8]  # number of the status in `STATUSES`; -1 for none
     numbers: dict[str, FloatArray]  # per kind of number, its value; NaN for none
@@ -164,7 +164,7 @@ class MarkedCells:
 
 
 def mark_cells(places: CellLookup, marks: Marks, *, ignore_unmatched: bool = False) -> MarkedCells:
-    """What marks say about each cell; those whose codes or cells do not occur may be ignored."""
+    """Apply marks to cells; marks for missing codes or cells may be ignored."""
     cells, origin, problems = _matched(places, marks)
     if not ignore_unmatched:
         raise_marks(marks.source, problems)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class CellVerdict(IntEnum):
-    """What rules and marks say about a cell; numbers as in suppression problems."""
+    """Verdict of rules and marks on a cell; numbers as in suppression problems."""
 
     free = 0
     sensitive = 1

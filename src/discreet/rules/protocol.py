@@ -47,7 +47,7 @@ def number(name: str, value: Any, low: float, high: float, *, open_low: bool = T
 
 
 def whole(name: str, value: Any, low: int, high: int | None = None) -> list[str]:
-    """What is wrong with a whole number between bounds."""
+    """Check a whole number between bounds."""
     words = f"{name} must be a whole number of at least {low}"
     words += f" and at most {high}" if high is not None else ""
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -57,7 +57,7 @@ def whole(name: str, value: Any, low: int, high: int | None = None) -> list[str]
 
 
 def choice(name: str, value: Any, options: Sequence[str]) -> list[str]:
-    """What is wrong with a word out of a few."""
+    """Check a word from a short list."""
     return [] if value in options else [f"{name} must be one of {', '.join(options)}"]
 
 
@@ -206,7 +206,7 @@ class Rule(ABC):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         return type(self).__name__
 
     def check(self, *found: list[str]) -> None:

@@ -91,7 +91,7 @@ class RuleSet:
         return any(rule.per == "holding" for rule in self._made)
 
     def with_holdings(self) -> RuleSet:
-        """The same; rules that do not say whom they look at, look at holdings as well."""
+        """A copy in which rules without a stated kind of contributor also use holdings."""
         codes = [
             entry.model_copy(update=_with_holdings(own))
             for entry, (_, own) in zip(self.entry.codes, self._of_codes, strict=True)
@@ -196,7 +196,7 @@ def _settings(value: Any, bare: tuple[str, ...]) -> dict[str, Any] | None:
 
 
 def rule_problems(entry: Any) -> Iterator[tuple[str, Problem]]:
-    """What is wrong with a section of rules, by key; values are never shown.
+    """Problems of a section of rules, by key; values are never shown.
 
     >>> from discreet.release.programme.rule_sections import RuleSetEntry
     >>> [problem.what for _, problem in rule_problems(RuleSetEntry(p_percent=-1))]

@@ -60,7 +60,7 @@ class Contributions:
 
     @property
     def k(self) -> int:
-        """How many of the largest contributions there are."""
+        """Number of largest contributions kept."""
         return int(self.top.shape[1])
 
     def __len__(self) -> int:

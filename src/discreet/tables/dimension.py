@@ -77,7 +77,7 @@ class Dimension:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """What to add to a code's position in classification k to get its position here."""
+        """Offset from a position in classification k to the position here."""
         sizes = [len(tree) - 1 for tree in self.classifications]
         return tuple(int(sum(sizes[:k])) for k in range(len(sizes)))
 
@@ -156,7 +156,7 @@ class Dimension:
         return present
 
     def restricted(self, keep: npt.NDArray[np.bool_]) -> Dimension:
-        """The same with some of the codes; with a code, those above it are kept."""
+        """A copy with some codes and all codes above them."""
         trees = [
             tree.restricted(np.concatenate([keep[:1], keep[shift + 1 : shift + len(tree)]]))
             for tree, shift in zip(self.classifications, self.offsets, strict=True)

@@ -30,7 +30,7 @@ _STEPS = 512
 def correlation(
     one: Mapping[str, Draw], other: Mapping[str, Draw], cells: tuple[IntArray, IntArray]
 ) -> FloatArray:
-    """How far the noise of two figures with the same keys goes together: from −1 to 1.
+    """Correlation of the noise of two figures with the same keys, from −1 to 1.
 
     Taken over keys spread evenly on the grid, for each key that either is drawn with.
     """
@@ -52,7 +52,7 @@ def correlation(
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GateReport:
-    """What the gate of a value column did to a table. CONFIDENTIAL."""
+    """Effect of the gate of a value column on a table. CONFIDENTIAL."""
 
     cells: int  # cells that rest on a single or dominating contribution, by the rule of the column
     failed: int  # of these, cells whose best guess is within p % too often: hidden

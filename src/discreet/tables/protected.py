@@ -192,7 +192,7 @@ class CellNote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Provenance:
-    """Where a table comes from. Never parameters, keys, originals or noise."""
+    """Origin of a table, without parameters, keys, originals or noise."""
 
     version: str  # version of this package
     method: str  # name of the protection method

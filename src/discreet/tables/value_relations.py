@@ -379,7 +379,7 @@ def _whole(row: FloatArray, largest: int, rough: float) -> tuple[int, ...] | Non
 def independent(
     relations: Sequence[ValueRelation], known: Sequence[ValueRelation] = ()
 ) -> list[ValueRelation]:
-    """Those of the relations that do not follow from known ones and those before them."""
+    """The relations that do not follow from known and earlier ones."""
     names = list(dict.fromkeys(n for item in (*known, *relations) for n in item.values))
     kept: list[ValueRelation] = []
     for relation in relations:

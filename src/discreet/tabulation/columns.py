@@ -35,7 +35,7 @@ class CodedColumn:
         return len(self.values)
 
     def compacted(self) -> CodedColumn:
-        """The same with codes for the values that occur only."""
+        """A copy with codes for occurring values only."""
         if self.compact:
             return self
         used = np.zeros(self.size, dtype=np.bool_)

@@ -68,7 +68,7 @@ def add_values(numbers: Any, values: Any, lists: Any, k: Any) -> None:
 
 @compiled(numba.void(_CELLS, _VALUES, _VALUES, _LISTS, _INT), nogil=True)
 def add_weighted_values(numbers: Any, values: Any, weights: Any, lists: Any, k: Any) -> None:
-    """The same with weights, which part values of the same size."""
+    """Add values with weights, which separate values of the same size."""
     last = 1 + k
     for at in range(numbers.size):
         value = values[at] + 0.0

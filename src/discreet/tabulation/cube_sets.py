@@ -219,7 +219,7 @@ class CubeEngine(Engine):
         return groups
 
     def key_check(self) -> KeyCheck | None:
-        """What was found out about the keys where they are."""
+        """Result of the key test where the keys are."""
         if self.task.record_key is None:
             return None
         keys = checked_keys(self._distant, self.task.grid, allowed=self.task.unsuitable_keys)
@@ -244,7 +244,7 @@ class CubeEngine(Engine):
 
 
 def checked_keys(cubes: DistantCubes, grid: KeyGrid, *, allowed: bool) -> KeyCheck:
-    """What tests of the keys found where they were added up."""
+    """Results of the key tests where the keys were added up."""
     tested = _joint_keys(cubes.files)
     if tested is None or cubes.files[0].manifest["grid"] != grid.size:
         message = "the partial aggregates have no keys, or keys of another grid"

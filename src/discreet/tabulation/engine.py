@@ -189,7 +189,7 @@ class Engine(ABC):
         """The base cubes of the passes, in their order."""
 
     def run(self, passes: Sequence[Pass]) -> Iterator[Cube]:
-        """The same, held to what was asked, with errors that quote no record."""
+        """Run the tabulation and check its result; errors quote no record."""
         with refusals(filtered=any(one.where is not None for one in passes)):
             cubes = self.cubes(passes)
             for one in passes:

@@ -48,7 +48,7 @@ def to_limbs(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def engine_limbs(value: nw.Expr) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
-    """The same cut as expressions of a data engine."""
+    """These digits as expressions of a data engine."""
     import narwhals as nw
 
     sign = nw.when(value < 0).then(nw.lit(-1.0)).otherwise(nw.lit(1.0))
@@ -133,7 +133,7 @@ class MeasureLayout:
         return tuple(RecordShare(column, of) for column in self.largest for of in kinds)
 
     def with_shares(self, shares: Sequence[RecordShare]) -> MeasureLayout:
-        """The same with these shares only."""
+        """A copy with these shares only."""
         return replace(self, shares=tuple(share for share in self.possible if share in shares))
 
     def part(self, values: Sequence[str], largest: Mapping[str, int]) -> MeasureLayout:

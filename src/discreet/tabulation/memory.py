@@ -63,7 +63,7 @@ def _filled(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, repr=False)
 class Amounts:
-    """What a pass adds up and compares (confidential)."""
+    """Amounts that a pass adds up and compares (confidential)."""
 
     weights: FloatArray | None  # the weights, if any
     #: Per value column, values times weights; 0 where a value is missing
@@ -86,7 +86,7 @@ class Amounts:
         return cls(weights, sums, {name: numbers[name] for name in layout.largest})
 
     def chosen(self, records: IntArray) -> Amounts:
-        """Those of some records."""
+        """The amounts of some records."""
         return Amounts(
             None if self.weights is None else self.weights[records],
             {name: part[records] for name, part in self.sums.items()},
@@ -161,7 +161,7 @@ class RecordArrays:
 
 @dataclass(frozen=True, repr=False)
 class Counted:
-    """What a pass found: measures (rows) of cells (columns), and lists of the cells."""
+    """Result of a pass: measures (rows) of cells (columns), and lists of the cells."""
 
     measures: IntArray
     largest: Mapping[str, Largest]

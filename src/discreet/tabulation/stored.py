@@ -134,7 +134,7 @@ class StoreEngine(Engine):
         return plan(self.task.queries, records=None, sizes=self.sizes)
 
     def key_check(self) -> KeyCheck | None:
-        """What was found out about the keys when the store was built."""
+        """Result of the key test when the store was built."""
         task = self.task
         if task.record_key is None:
             return None

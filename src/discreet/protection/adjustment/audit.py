@@ -47,7 +47,7 @@ class AdjustmentAudit(Judged):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ReaderKnowledge:
-    """What a reader knows who knows the rule. CONFIDENTIAL."""
+    """Intervals of a reader who knows the rule. CONFIDENTIAL."""
 
     problem: SuppressionProblem  # which figures are sensitive, and what adds up to what
     stays: BoolArray  # which figures are the true ones

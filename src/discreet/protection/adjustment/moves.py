@@ -33,7 +33,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MoveProblem:
-    """What may move how far, in units. CONFIDENTIAL."""
+    """Limits of the movement of cells, in units. CONFIDENTIAL."""
 
     relations: Relations
     sensitive: IntArray  # numbers of the sensitive cells
@@ -44,7 +44,7 @@ class MoveProblem:
     weight: FloatArray  # of every cell: what a unit costs
 
     def turned(self, kept: BoolArray, change: IntArray) -> MoveProblem:
-        """The same where the sensitive cells that are not kept go the other way, if they can."""
+        """A copy in which sensitive cells that are not kept move the other way, if they can."""
         most_up, most_down = self.most_up.copy(), self.most_down.copy()
         cells = self.sensitive
         up = change[cells] > 0
@@ -58,7 +58,7 @@ class MoveProblem:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Moves:
-    """How far every cell moves. CONFIDENTIAL."""
+    """Movement of every cell. CONFIDENTIAL."""
 
     change: IntArray  # of every cell, in units
     cost: float

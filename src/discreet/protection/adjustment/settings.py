@@ -16,7 +16,7 @@ Weights = Literal["equal", "relative", "root"]
 
 
 class AdjustmentSettings(Settings):
-    """How figures are moved."""
+    """Settings of controlled adjustment."""
 
     #: What a change costs: the same in every figure ("equal"), in proportion to the figure
     #: ("relative"), or to its square root ("root")

@@ -39,7 +39,7 @@ def check_gate(p_percent: float, chance: float) -> None:
 
 
 def best_guess(factors: FloatArray, within: float) -> tuple[FloatArray, FloatArray]:
-    """How often the best guess is within a share of the value, and what factor it divides by.
+    """Success of the best guess within a share of the value, and the factor of the guess.
 
     >>> often, factor = best_guess(np.array([[0.9], [0.95], [1.05], [1.1]]), 0.05)
     >>> often.tolist(), factor.round(3).tolist()

@@ -143,7 +143,7 @@ UNSUITABLE_KEYS = note_of("discreet.protection.noise", "unsuitable-keys")
 
 
 def rounding_notes(round_to: int) -> tuple[Note, ...]:
-    """What readers are told of figures rounded to multiples."""
+    """Notes for readers on figures rounded to multiples."""
     if round_to == 1:
         return ()
     kept = note_of("discreet.protection.noise", "rounded-to")
@@ -152,7 +152,7 @@ def rounding_notes(round_to: int) -> tuple[Note, ...]:
 
 
 def notes_of(table: Table) -> tuple[Note, ...]:
-    """What readers are told of figures made of a table by noise."""
+    """Notes for readers on figures with noise."""
     if table.keys is not None and table.keys.faults:
         return (NON_ADDITIVITY, UNSUITABLE_KEYS)
     return (NON_ADDITIVITY,)
@@ -288,7 +288,7 @@ def protect_counts(
     universe: Mapping[str, str] | None = None,
     digests: Mapping[str, str] | None = None,
 ) -> ProtectedCounts:
-    """What `perturb` does, with the cells it did it to. CONFIDENTIAL but for `.protected`."""
+    """Perturb counts and keep the perturbed cells. CONFIDENTIAL but for `.protected`."""
     grid = _check(table, ptable, zeros)
     below = None if suppress_below is None else plain_number(suppress_below)
     if suppress_below is not None and (below is None or below < 0):

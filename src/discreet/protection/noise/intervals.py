@@ -109,7 +109,7 @@ class Intervals(Unpicklable):
             yield row, {value: Fraction(width, self.scale) for value, width in shares.items()}
 
     def canonical(self) -> bytes:
-        """The same bytes for the same table, whatever file it came from."""
+        """Bytes that are equal for equal tables, whatever their file format."""
         head = (
             f"discreet perturbation table 1|{self.scale}|{self.closed}|{self.beyond}|{self.zeros}"
         )
@@ -133,7 +133,7 @@ def moments(shares: Mapping[int, Fraction]) -> tuple[Fraction, Fraction]:
 
 
 class SecretTable(Unpicklable, ABC):
-    """What perturbation tables have in common: a keyed digest names them, nothing shows them."""
+    """Base of perturbation tables: a keyed digest identifies them, nothing prints them."""
 
     name: str
 
@@ -171,7 +171,7 @@ class SecretTable(Unpicklable, ABC):
 
 
 def closed_on(content: Intervals, closed: Closed) -> Intervals:
-    """The same intervals, closed on one side.
+    """These intervals, closed on one side.
 
     Bounds move by 10^-15, so that every key of the 10^15 grid keeps its noise.
     """

@@ -120,7 +120,7 @@ def column_keys(
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MagnitudeCells:
-    """What the noise of each cell depends on. CONFIDENTIAL."""
+    """Inputs of the noise of each cell. CONFIDENTIAL."""
 
     value: FloatArray  # True cell values
     #: What the noise is taken from, cells × number; NaN where a cell has fewer
@@ -188,7 +188,7 @@ def _taken(contributions: Contributions, noise: MagnitudeNoise) -> FloatArray:
 
 
 def units_of_noise(cells: MagnitudeCells, noise: MagnitudeNoise, epsilon: Any = None) -> FloatArray:
-    """What one unit of table noise is worth, cells × contributions; at most the cell value."""
+    """Value of one unit of table noise, cells × contributions; at most the cell value."""
     weights = np.asarray(noise.weights if epsilon is None else epsilon, dtype=np.float64)
     size = np.where(np.isnan(cells.contributions), 0.0, np.abs(cells.contributions))
     units = size * noise.strength.multipliers(size) * weights
@@ -247,7 +247,7 @@ def between(part: MagnitudePart, ratio: FloatArray) -> tuple[IntArray, IntArray,
 
 
 def table_noise(part: MagnitudePart, ratio: FloatArray, key: IntArray, grid: KeyGrid) -> FloatArray:
-    """What the perturbation table says at each ratio, interpolated between its rows."""
+    """Noise of the perturbation table at each ratio, interpolated between its rows."""
     below, above, way = between(part, ratio)
     lower = look_up(part.content, below, key, grid) / part.step
     inner = np.flatnonzero(way > 0)
@@ -318,7 +318,7 @@ def _overlaid(content: Intervals, below: int, above: int) -> list[tuple[int, int
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SumDraws:
-    """What the noise of a value column's sums and counts could be. CONFIDENTIAL."""
+    """Possible noise of the sums and counts of a value column. CONFIDENTIAL."""
 
     column: str  # the value column
     noise: MagnitudeNoise

@@ -73,7 +73,7 @@ Coded = tuple[str, Problem]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SumTreatment:
-    """What is done to the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL."""
+    """Treatment of the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL."""
 
     publish: Publish = "sums"
     ptable: PerturbationTable | None = None
@@ -136,7 +136,7 @@ class PerturbedSums:
         return quotient(self.sums(), self.counts.value.astype(np.float64))
 
     def undefined(self) -> BoolArray:
-        """Where there is no mean: nobody is counted."""
+        """Cells without a mean, because nobody is counted."""
         assert self.counts is not None
         return np.asarray(self.counts.value == 0)
 
@@ -418,7 +418,7 @@ def _ingredient(
 
 
 def shared_keys_warning(columns: Iterable[str]) -> str:
-    """What to know of value columns of the same records whose noise has the same keys."""
+    """Warning about value columns of the same records whose noise has the same keys."""
     named = " and ".join(repr(column) for column in columns)
     return (
         f"the noise of {named} uses the same keys: one known value of a cell discloses the "

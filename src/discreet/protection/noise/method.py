@@ -112,7 +112,7 @@ class NoiseProtection(Protection):
         return ptable.margin(entry.round_to or 1)
 
     def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
-        """What its figures tell, those that are not printed included.
+        """Figures that readers learn, including derived ones.
 
         Means stand beside a count that can be worked out with them. Figures that are not
         printed are ingredients of others, so they count too.

@@ -30,7 +30,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class CountNoiseSettings(Settings):
-    """How a perturbation table of counts is used."""
+    """Settings for the use of a perturbation table of counts."""
 
     #: "keep" leaves zeros as they are; "table" takes row 0 for all combinations of codes
     zeros: Literal["keep", "table"] = "keep"
@@ -39,7 +39,7 @@ class CountNoiseSettings(Settings):
 
 
 class PerturbationSettings(CountNoiseSettings, SecretSettings):
-    """How counts are perturbed by cell key."""
+    """Settings of the cell-key method for counts."""
 
     ptable: SecretText  # the perturbation table, in any of its formats
     ptable_format: Literal["intervals", "argus", "ons", "cumulative", "json"] | None = None
@@ -58,13 +58,13 @@ class PerturbationSettings(CountNoiseSettings, SecretSettings):
         )
 
     def options(self) -> dict[str, Any]:
-        """What `perturb` takes besides the tables."""
+        """Arguments of `perturb` besides the tables."""
         names = ("zeros", "suppress_below", "official", "decimals", "round_to")
         return {**{name: getattr(self, name) for name in names}, "totals": self.total}
 
 
 class ContributionSettings(Settings):
-    """What noise of sums is a share of, and which keys draw it."""
+    """Contributions that set the scale of noise of sums, and its keys."""
 
     of: Literal["top", "mean", "range", "sum"] = "top"  # what noise is a share of
     top: Annotated[int, Field(ge=1, le=16)] = 1  # how many of the largest contributions
@@ -132,14 +132,14 @@ class ContributionSettings(Settings):
 
 
 class MarkedNoiseSettings(ContributionSettings):
-    """The same, with more noise in sensitive cells."""
+    """Settings of noise of sums, with more noise in sensitive cells."""
 
     mu_c: Limit = 0.0  # added to the size of the noise of a sensitive cell
     mu_c_for: Literal["first", "all"] = "first"  # for which contributions: "all" may cancel out
 
 
 class MagnitudeNoiseSettings(ContributionSettings):
-    """How sums and means of a value are perturbed, besides the tables and the strength."""
+    """Settings of noise of sums and means, besides tables and strength."""
 
     publish: Literal["means", "sums"] = "sums"  # which of the two is accurate
     #: How near, in percent, nobody may come to a contribution
@@ -153,7 +153,7 @@ FLEX = ("point", "small", "large", "exponent")
 
 
 class MagnitudeSettings(MagnitudeNoiseSettings, SecretSettings):
-    """How sums or means of a value are perturbed by cell key."""
+    """Settings of the cell-key method for sums or means."""
 
     magnitude_table: SecretText  # the perturbation table for magnitudes
     small_table: SecretText | None = None  # the same for small cells
@@ -181,7 +181,7 @@ class MagnitudeSettings(MagnitudeNoiseSettings, SecretSettings):
         return self
 
     def options(self) -> dict[str, Any]:
-        """What `perturb_magnitudes` takes besides the noise. SECRET."""
+        """Arguments of `perturb_magnitudes` besides the noise. SECRET."""
         from discreet.protection.noise.table import PerturbationTable
 
         names = ("publish", "figure", "suppress_below", "grain", "p_percent", "chance")
@@ -192,21 +192,21 @@ class MagnitudeSettings(MagnitudeNoiseSettings, SecretSettings):
 
 
 class MatrixSettings(SecretSettings):
-    """How a transition matrix is used."""
+    """Settings for the use of a transition matrix."""
 
     alpha: Annotated[float, Field(gt=0, le=1)] = 1.0  # the matrix's share; the rest stays
     normalise: bool = False  # scale rows that were printed rounded
 
 
 class InvariantSettings(MatrixSettings):
-    """How counts are perturbed so that each value stands as often as before."""
+    """Settings of invariant perturbation, which keeps expected frequencies of values."""
 
     transition: FileText  # the matrix for the counts 1, 2, …: a line of numbers per count
     forbid: list[int] = Field(default_factory=list)  # counts that are never to be printed
 
 
 class UnitNoiseSettings(SecretSettings):
-    """How the values of units are moved."""
+    """Settings of noise by unit."""
 
     unit: Name  # column that says whose a record is
     least: Share = 0.05  # factors are at least so far from 1

@@ -112,7 +112,7 @@ def _row_problems(row: Sequence[StatedInterval], closed: Closed, one: int) -> It
 
 
 def bound_problems(entry: StatedInterval, below: Bound, upward: str) -> Iterator[Problem]:
-    """What is wrong with the bounds of an interval that begins where the one before ends."""
+    """Problems of the bounds of an interval that begins at the end of the one before."""
     if entry.lower is not None and abs(entry.lower - below) > NEAR:
         gap = entry.lower > below
         message = "a gap precedes the interval" if gap else "the interval overlaps another"
@@ -230,7 +230,7 @@ class PerturbationFile(Unpicklable):
 
     @cached_property
     def delimiter(self) -> str:
-        """What separates the columns, by the first line."""
+        """Separator of the columns, by the first line."""
         return max(";,\t", key=self._first_line.count)
 
     @cached_property
@@ -260,14 +260,14 @@ class PerturbationFile(Unpicklable):
             raise file_error(self.name, "the lines cannot be split into columns") from None
 
     def place(self, column: str) -> int | None:
-        """Where a column stands, whatever it is called."""
+        """Position of a column under any of its names."""
         for at, name in enumerate(self.header):
             if name in COLUMNS[column]:
                 return at
         return None
 
     def places(self, needed: Sequence[str], hint: str) -> dict[str, int]:
-        """Where each known column stands that the file has; an error without those needed."""
+        """Positions of known columns; an error if a required one is missing."""
         places = {name: at for name in COLUMNS if (at := self.place(name)) is not None}
         missing = [name for name in needed if name not in places]
         if missing:

@@ -226,7 +226,7 @@ class UnitNoiseProtection(Protection):
     def closeness(
         self, inputs: InputsView, names: Sequence[str], spanning: Mapping[str, Any]
     ) -> dict[str, dict[str, GateReport]]:
-        """How near the tables of a source come to single contributions, whatever it allows."""
+        """Closeness of the tables of a source to single contributions, whatever is allowed."""
         entry: UnitNoiseEntry = inputs.programme.settings(self.name)
         copy = self._noisy_copy(inputs, names)
         return self._gates(inputs, copy, names, spanning, entry.p_percent or P_PERCENT)

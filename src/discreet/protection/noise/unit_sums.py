@@ -211,7 +211,7 @@ def unit_gates(
 
 
 def near_problems(gates: Mapping[str, GateReport], chance: float, where: str) -> list[Problem]:
-    """What to refuse of a table: noise that lets a guess come too near too often.
+    """Reasons to refuse a table: guesses come too near too often.
 
     Nothing is hidden instead: noisy sums add up, so a hidden one is what the others leave.
     """
@@ -241,7 +241,7 @@ def unit_gate(
     p_percent: float,
     chance: float,
 ) -> GateReport:
-    """How near noisy sums of a table come to single contributions. CONFIDENTIAL.
+    """Closeness of noisy sums of a table to single contributions. CONFIDENTIAL.
 
     Looked at are cells where all units but the two largest add up to less than p % of the largest.
     All of them fail if the best guess of who knows how factors are drawn, a reader or the second

@@ -51,7 +51,7 @@ class AreaParts:
 
 
 def place_of(variable: str, dimensions: Sequence[Dimension], table: str) -> int:
-    """Where the variable whose codes are areas stands among those of a table."""
+    """Position of the area variable among those of a table."""
     names = [dimension.name for dimension in dimensions]
     if variable not in names:
         raise SuppressionError(
@@ -167,7 +167,7 @@ class AreaWalk:
         return [[group for group in groups if group] for groups in children]
 
     def decided(self) -> AreaParts:
-        """What is hidden of each area, besides the parts of whole levels."""
+        """Hidden parts of each area, besides the parts of whole levels."""
         self.hidden = [set(self.given[number]) for number in self._numbers]
         for area in np.argsort(-self.areas.levels, kind="stable").tolist():
             if area:  # what the table shows of everything is decided as a whole
@@ -293,7 +293,7 @@ def _hidden_cells(
 
 @dataclass(frozen=True, kw_only=True)
 class AreaShare:
-    """How many areas of a level are shown completely. Public: releases show it."""
+    """Share of the areas of a level that are shown completely. Public: releases show it."""
 
     level: str  # its name, or its number from the coarsest on
     within: str  # the code of the area on the coarsest level that they lie in; empty for all
@@ -315,7 +315,7 @@ class AreaShare:
 def area_shares(
     dimensions: Sequence[Dimension], suppressed: Parts, areas: AreaParts
 ) -> tuple[AreaShare, ...]:
-    """How many areas are shown completely, per level and per area of the coarsest level."""
+    """Shares of areas shown completely, per level and per area of the coarsest level."""
     at = place_of(areas.variable, dimensions, areas.variable)
     dimension = dimensions[at]
     numbers = level_numbers(dimension)
@@ -369,7 +369,7 @@ def top_areas(dimension: Dimension, depth: int = 1) -> list[int]:
 
 
 def joint_areas(every: Iterable[AreaParts | None]) -> AreaParts | None:
-    """What several counts of one table hide; None if no areas were looked at."""
+    """Hidden areas of several counts of one table; None if no areas were examined."""
     present = [item for item in every if item is not None]
     if not present:
         return None

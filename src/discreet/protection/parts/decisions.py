@@ -68,7 +68,7 @@ class PartReason:
 
 @dataclass(frozen=True, kw_only=True)
 class PartDecision:
-    """What becomes of one part."""
+    """Decision on one part."""
 
     levels: tuple[PartLevel, ...]  # the level of each spanning variable
     #: "released" after a check, "suppressed" after a check, or "follows": released without a check,
@@ -82,7 +82,7 @@ class PartDecision:
         return tuple(level.number for level in self.levels)
 
     def name(self, language: str = "en") -> str:
-        """What the part is called."""
+        """Name of the part."""
         return name_of_part(self.levels, language)
 
     def text(self, language: str = "en") -> str:
@@ -387,7 +387,7 @@ _WHOLE: _Key = (False, 0, 0, "")
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseShare:
-    """How many tables are shown completely on a level."""
+    """Share of the tables shown completely on a level."""
 
     tables: int  # number of tables that have the level
     complete: int  # number of those with every part on it released

@@ -51,7 +51,7 @@ class Level:
         return int(self.members.sum())
 
     def name(self, dimension: Dimension) -> str:
-        """What the classification of the variable calls it; empty if it has no name."""
+        """Name of the level in the classification; empty without one."""
         names = dimension.classifications[self.tree].level_names
         return names[self.depth - 1] if 0 < self.depth <= len(names) else ""
 
@@ -115,7 +115,7 @@ class PartLattice:
         return tuple(sorted(every, key=self.steps))
 
     def steps(self, part: PartKey) -> int:
-        """How many levels a part lies above the innermost ones."""
+        """Number of levels between a part and the innermost ones."""
         return sum(level[number].steps for level, number in zip(self.levels, part, strict=True))
 
     def exists(self, part: PartKey) -> bool:
@@ -207,7 +207,7 @@ def named_level(dimension: Dimension, level: Level) -> PartLevel:
 
 
 def name_of_part(levels: Sequence[PartLevel], language: str) -> str:
-    """What a part is called: its variables without those that are at their total."""
+    """Name of a part: its variables without those at their total."""
     shown = [level.names[language] for level in levels if not level.total]
     return " × ".join(shown) or _GRAND_TOTAL[language]
 

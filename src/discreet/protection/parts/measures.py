@@ -55,7 +55,7 @@ _DENSE_SHARE = 8
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PartMeasures:
-    """What was measured on one part (confidential)."""
+    """Measures of one part (confidential)."""
 
     cells: int  # number of cells, empty ones included
     occupied: int  # number of cells with records
@@ -166,11 +166,11 @@ class PartCells:
         return sums.reshape(shape)
 
     def cells_per_part(self, which: BoolArray) -> npt.NDArray[Any]:
-        """How many of these cells stand on each part; parts by place of their levels."""
+        """Number of these cells on each part; parts by place of their levels."""
         return _on_parts(self._by_kind(self._kind[which]), self._on_levels)
 
     def place(self, part: PartKey) -> tuple[int, ...]:
-        """Where a part stands in what is measured of every part at once."""
+        """Position of a part among the measures of all parts."""
         return tuple(
             number if at == self.area else list(levels).index(number)
             for at, (levels, number) in enumerate(zip(self.levels, part, strict=True))

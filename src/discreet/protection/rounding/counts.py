@@ -148,7 +148,7 @@ def rounded_table(
 
 
 def notes_of(rounding: Rounding, table: Table) -> tuple[Note, ...]:
-    """What readers are told of rounded figures."""
+    """Notes for readers on rounded figures."""
     kinds = ["rounded-apart" if rounding.margins else "rounded"]
     kinds += ["sums-kept" if rounding.method == "controlled" else "each-apart"]
     if rounding.method == "small-counts":

@@ -259,7 +259,7 @@ class RoundingProtection(Protection):
         kept: Mapping[str, Any],
         coalition: int | None,
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
-        """What all tables of a group tell together."""
+        """Audit of all tables of a group together."""
         from discreet.protection.rounding.audit import audit_rounding
         from discreet.protection.rounding.counts import rounded_table
 

@@ -23,7 +23,7 @@ Base = Annotated[int, Field(ge=2, le=LARGEST_BASE)]
 
 
 class RoundingSettings(Settings):
-    """How counts are rounded."""
+    """Settings of rounding."""
 
     #: "conventional" to the nearest multiple; "keyed" up or down at random by the cell key;
     #: "random" by a seed; "controlled" so that totals are sums; "small-counts" changes inner cells
@@ -66,6 +66,6 @@ class RoundingSettings(Settings):
 
 
 class AdditivitySettings(Settings):
-    """How protected counts are changed until they add up."""
+    """Settings of making protected counts additive."""
 
     official: list[str] = Field(default_factory=list)  # variables whose totals stay as they are

@@ -127,13 +127,13 @@ class InnerCells(Confidential):
         return control, own
 
     def sums(self, values: IntArray) -> IntArray:
-        """What the published cells are if the inner cells have these values."""
+        """Values of the published cells if the inner cells have these values."""
         total = np.zeros(self.published, dtype=np.int64)
         np.add.at(total, self.member, np.repeat(values, np.diff(self.start)))
         return total
 
     def groups(self) -> tuple[IntArray, IntArray]:
-        """Where the inner cells of each published cell begin, and these."""
+        """Starts of the inner cells of each published cell, and the inner cells."""
         order = np.argsort(self.member, kind="stable")
         cell = np.repeat(np.arange(len(self.count)), np.diff(self.start))[order]
         return starts(np.bincount(self.member, minlength=self.published)), cell.astype(np.int64)

@@ -56,7 +56,7 @@ class SampleEntry(Settings):
     round_to: Count = 10
 
     def design(self, weight: str, replicates: Sequence[str] | None = None) -> SampleDesign:
-        """How the sample was drawn."""
+        """Design of the sample."""
         from discreet.derived import SampleDesign
 
         stated = {name: getattr(self, name) for name in _DESIGN}

@@ -252,7 +252,7 @@ class SuppressionProtection(Protection):
     def write_reports(
         self, inputs: InputsView, remembered: Mapping[str, Mapping[str, Any]], folder: Path
     ) -> None:
-        """What anyone may know of hidden cells."""
+        """Write the public reports on hidden cells."""
         tables = {name: kept["hidden"] for name, kept in remembered.items()}
         content = {"format": _FORMAT, "format_version": 1, "tables": tables}
         write_text(folder / self.reports[0], _as_json(content))

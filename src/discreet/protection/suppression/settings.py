@@ -45,7 +45,7 @@ INSIDERS: tuple[str, ...] = ("exact", "levels", "off")
 
 
 def insider_aim(options: Mapping[str, Any], where: str) -> InsiderAim | None:
-    """What options of Python say of insiders, under the new name or the old; None: nothing."""
+    """The option on insiders in Python, under its new or old name; None without one."""
     stated, old = options.get("insiders"), options.get("singletons")
     if stated is None:
         return None if old is None else "levels" if old else "off"
@@ -63,7 +63,7 @@ def share_of(aim: InsiderAim) -> float:
 
 
 class SearchSettings(Settings):
-    """How a pattern is searched for, and what is published of it."""
+    """Settings of the search for a pattern and of its publication."""
 
     method: Method = "auto"  # how a pattern is searched for
     #: Whether zeros may be hidden to protect others; "auto": only where no pattern protects every
@@ -84,7 +84,7 @@ class SearchSettings(Settings):
 
     @property
     def judged_aim(self) -> InsiderAim | None:
-        """What audits hold against contributors; None: as for tables of unknown origin."""
+        """Aim against contributors in audits; None as for tables of unknown origin."""
         return None if self.insiders == "off" else self.insiders
 
     @model_validator(mode="before")
@@ -103,13 +103,13 @@ class SearchSettings(Settings):
 
 
 class SuppressionSettings(SearchSettings):
-    """How cells of a table are hidden."""
+    """Settings of cell suppression."""
 
     cost: Literal["value", "count", "unity", "distance"] = "value"  # what hiding a cell costs
 
 
 class AuditSettings(Settings):
-    """What is asked about hidden cells."""
+    """Settings of the audit of hidden cells."""
 
     bounds: bool = False  # whether the bounds of each hidden cell are worked out
     #: How many contributors act together

@@ -29,7 +29,7 @@ _SPARE = 6  # roundings up that a part of a row may have beyond its expectation
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RoundingError:
-    """What putting a table on few keys has changed. SECRET."""
+    """Error from rounding a table to few keys. SECRET."""
 
     keys: int  # number of keys
     #: Per row i: the largest change of a probability, the changes of mean and variance, and how

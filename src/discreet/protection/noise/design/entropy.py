@@ -170,7 +170,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseRow:
-    """What is possible in one row."""
+    """Feasible noise of one row."""
 
     below: NoiseSide
     above: NoiseSide

@@ -110,7 +110,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Demand:
-    """What one row is to be."""
+    """Requirements for one row."""
 
     i: int  # the original count, or size class
     below: tuple[int, ...]  # distances of the noise allowed below zero, ascending
@@ -123,7 +123,7 @@ class Demand:
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """The same for rows that have the same distribution."""
+        """Key that rows with the same distribution share."""
         return (self.below, self.above, self.zero, self.monotone, self.stay, self.relax)
 
 

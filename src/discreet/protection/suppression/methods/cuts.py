@@ -77,7 +77,7 @@ class MovableCells(Confidential):
         return movable, cells[moving]
 
     def paid(self, chosen: BoolArray) -> int:
-        """What hiding some of these cells costs, without tiny costs."""
+        """Cost of hiding some of these cells, without tiny costs."""
         return math.floor(float(self.cost[chosen].sum()) + _WHOLE)
 
     def whole(self, bound: float) -> int:
@@ -98,7 +98,7 @@ def movable_cells(problem: SuppressionProblem) -> MovableCells:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Aims(Confidential):
-    """What attackers must find possible, one entry per aim (confidential)."""
+    """Values that attackers must find possible, one entry per aim (confidential)."""
 
     cell: IntArray  # the sensitive cell
     #: 1 if it must be able to rise by the level, -1 to fall, 0 if the interval must be as wide
@@ -123,7 +123,7 @@ class Aims(Confidential):
     def for_insiders(
         self, watched: Callable[[int], Iterable[int]], known: Mapping[int, BoolArray]
     ) -> Aims:
-        """The same for the insiders against whom each cell is watched, in place of the public."""
+        """These aims for the insiders of each cell instead of the public."""
         pairs = [(at, who) for at in range(len(self)) for who in watched(int(self.cell[at]))]
         at, who = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return Aims(

@@ -207,7 +207,7 @@ def covered(
 
 
 def pruned(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
-    """The same with each secondary tried for release, dearest first, as far as it is worth it."""
+    """The pattern after trying to release each secondary, dearest first."""
     if len(draft.proofs) > _MANY_PROOFS:
         return draft
     watch.tell("prune")

@@ -146,7 +146,7 @@ def _bound(pattern: Pattern, proofs: InsiderProofs, watch: WorkTime) -> int | No
 
 
 def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> Aims:
-    """What must be possible for insiders who do not move their own cells, where it can be."""
+    """Aims for insiders who do not move their own cells, where they can be reached."""
     cells = movable.unknowns.cells
     known = {}
     for insider, own in proofs.cells_of.items():

@@ -37,7 +37,7 @@ _ROUNDING = 1e-9
 def single_relation_bounds(
     problem: SuppressionProblem, over: Callable[[], bool], until: float = math.inf
 ) -> CutProgram | None:
-    """What single relations ask for, as a linear program; None if there are too many cells.
+    """Lower bounds from single relations, as a linear program; None for too many cells.
 
     Some pattern must be known to protect the cells of the problem.
     """

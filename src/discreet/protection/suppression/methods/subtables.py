@@ -48,7 +48,7 @@ class Subtable:
 
     @cached_property
     def place(self) -> dict[int, tuple[int, ...]]:
-        """Where on the grid each cell stands."""
+        """Position of each cell on the grid."""
         filled = np.argwhere(self.grid >= 0)
         numbers = self.grid[self.grid >= 0]
         return {int(cell): tuple(at) for cell, at in zip(numbers, filled.tolist(), strict=True)}
@@ -201,7 +201,7 @@ def pattern_by_subtables(
     watch: WorkTime,
     seed: int,
 ) -> Pattern:
-    """What is hidden subtable by subtable, audited; what is open then is repaired by flows."""
+    """Pattern found subtable by subtable and audited; flows repair open cells."""
     # Subtables are gone through again when a cell was hidden elsewhere, until nothing changes.
     hidden = problem.hidden.copy()
     having: dict[int, list[int]] = {}

@@ -23,7 +23,7 @@ _LATE, _GRACE = 1.1, 5.0
 
 
 class WorkTime:
-    """How long a method has been at work, and whether it must stop."""
+    """Time that a method has used, and whether it must stop."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class WorkTime:
             self._progress(line)
 
     def result(self) -> dict[str, Any]:
-        """What a pattern says of the work that led to it."""
+        """Facts about the work behind a pattern."""
         notes = ("stopped by the time limit",) if self.struck else ()
         return {"complete": not self.struck, "seconds": self.seconds, "notes": notes}
 

@@ -37,7 +37,7 @@ _FAR = 16.0
 
 @runtime_checkable
 class PrimaryFindings(Protocol):
-    """What primary rules found: any object with these columns, one entry per cell.
+    """Results of primary rules: any object with these columns, one entry per cell.
 
     It may also have `fixed` (cells that must be published), `secondary` (cells that are
     hidden already), `cost`, `low` and `high` (given by hand; NaN where not), `at_most`,
@@ -94,7 +94,7 @@ class Earlier:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Demands(Confidential):
-    """What is asked for each cell of one table, in the unit of its value (confidential).
+    """Required protection of each cell of one table, in the unit of its value (confidential).
 
     Costs and bounds are NaN where nobody gave any.
     """
@@ -178,7 +178,7 @@ class Demands(Confidential):
         )  # fmt: skip
 
     def in_units(self, units: int, table: Table) -> Demands:
-        """The same in units of the last published decimal, levels rounded up to whole ones."""
+        """A copy in units of the last published decimal, levels rounded up to whole ones."""
         levels = [getattr(self, name) * units for name in LEVELS]
         wrong = (~np.isfinite(part) | (part < 0) | (part >= 2.0**53) for part in levels)
         if np.any([*wrong]):
@@ -189,7 +189,7 @@ class Demands(Confidential):
         return replace(self, **whole, **bounds)
 
     def among(self, cells: BoolArray) -> Demands:
-        """What is asked for some cells; for the others nothing."""
+        """A copy with demands for some cells only."""
         own: dict[str, Any] = {
             name: np.where(cells, part, 0 if name in LEVELS or part.dtype == np.bool_ else np.nan)
             for name, part in vars(self).items()
@@ -302,7 +302,7 @@ _EMPTY: dict[str, float] = {
 
 
 class Findings(Confidential, SimpleNamespace):
-    """What is known of the cells of a table that rules did not see, by column (confidential)."""
+    """Facts about the cells of a table that rules did not see, by column (confidential)."""
 
 
 def with_empty_cells(table: Table, found: Any) -> tuple[Table, Any]:

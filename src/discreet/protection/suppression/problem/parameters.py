@@ -83,7 +83,7 @@ def whole_costs(rule: Cost, size: FloatArray, totals: IntArray) -> tuple[IntArra
 
 
 def distances_to_sensitive(rule: Cost, relations: Relations, sensitive: BoolArray) -> FloatArray:
-    """How far each cell stands from the next sensitive one in any of its relations.
+    """Distance of each cell to the next sensitive one in its relations.
 
     Parts of a total are neighbours in the order of their codes. A total, and a part
     of a relation without a sensitive cell, is as far as can be.

@@ -48,7 +48,7 @@ from discreet.tables import (
 
 
 class SharedOptions(TypedDict, total=False):
-    """What `suppress` and `audit` can both be told; see there."""
+    """Options of both `suppress` and `audit`; see there."""
 
     value: str | None
     decimals: int
@@ -79,7 +79,7 @@ class ValueCells(Confidential):
 
     @property
     def name(self) -> str:
-        """What relations call it."""
+        """Name of the value in relations."""
         return COUNT if self.value is None else self.value
 
     @property
@@ -308,7 +308,7 @@ def stated_relations(stated: Sequence[str | ValueRelation]) -> list[ValueRelatio
 def unpublished_values(
     published: Sequence[tuple[Table, str | None]], stated: Sequence[ValueRelation]
 ) -> dict[int, dict[str | None, Any]]:
-    """What else the relations are about: by identity of the table, values that none publishes."""
+    """Unpublished values in the relations, by identity of the table."""
     names = {COUNT if value is None else value for _, value in published}
     values: dict[int, dict[str | None, Any]] = {}
     for relation in stated:

@@ -28,7 +28,7 @@ COLUMNS = ("value", "cost", "state", "low", "high", "lower", "upper", "sliding")
 
 
 class CellState(IntEnum):
-    """What may become of a cell."""
+    """State of a cell."""
 
     free = 0
     primary = 1

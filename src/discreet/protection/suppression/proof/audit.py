@@ -89,7 +89,7 @@ class Estimates(Confidential):
 
 
 class AuditOptions(SharedOptions, total=False):
-    """What `audit` can be told; see there."""
+    """Options of `audit`; see there."""
 
     zero_cells: KnownZeros
     intervals: bool
@@ -363,7 +363,7 @@ def audit_problem(
 def told_reasons(
     published: Sequence[ProtectedTable | BoolArray],
 ) -> Literal["rule", "kind", "none"]:
-    """What published tables tell of their hidden cells; masks tell nothing."""
+    """Reasons that published tables give for hidden cells; masks give none."""
     withheld = [item.withheld for item in published if isinstance(item, ProtectedTable)]
     kinds = {note.kind for item in withheld if item is not None for note in item.reasons}
     if not kinds:

@@ -81,7 +81,7 @@ _PATCHED = 2_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Certificate:
-    """What became of each sensitive cell (confidential but for `protected`)."""
+    """Proof for each sensitive cell (confidential but for `protected`)."""
 
     cells: IntArray  # numbers of the sensitive cells that are hidden, ascending
     protected: BoolArray  # which of them are protected
@@ -217,7 +217,7 @@ def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: Reach) -> 
 
 
 def certificate_from_proofs(draft: DraftPattern) -> Certificate:
-    """What the stored proofs show about the cells hidden now.
+    """Certificate of the cells hidden now, from stored proofs.
 
     Cells that they do not show to be protected count as unprotected, though they may
     well be: the certificate is on the safe side.
@@ -359,7 +359,7 @@ def certified(
 def pattern_of_part(
     pattern: Pattern, problem: SuppressionProblem, cells: slice, scale: int = 1
 ) -> Pattern:
-    """What a pattern over several problems, one after the other, says of one of them."""
+    """The part of a pattern over several problems that belongs to one of them."""
     hidden = pattern.hidden[cells]
     own = pattern.certificate
     mine = (own.cells >= cells.start) & (own.cells < cells.stop)

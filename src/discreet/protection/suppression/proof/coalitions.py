@@ -34,7 +34,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class RespondentAudit:
-    """What coalitions of respondents can find out (confidential)."""
+    """Audit of coalitions of respondents (confidential)."""
 
     most: int  # how many respondents a coalition has at most
     coalitions: int  # how many coalitions were looked at
@@ -74,7 +74,7 @@ class RespondentAudit:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """What was not examined: further coalitions."""
+        """Coalitions that were not examined."""
         return (Gap("coalitions", str(self.most), self.left),) if self.left else ()
 
     def lines(self) -> list[str]:

@@ -108,7 +108,7 @@ class DraftPattern(Confidential):
 
     @property
     def effort(self) -> float:
-        """How much work linear programs were so far, those of copies included."""
+        """Work of linear programs so far, including those of copies."""
         return self.patches.effort.steps
 
     def tasks_done(self, cells: IntArray, moved: FloatArray) -> IntArray:
@@ -158,7 +158,7 @@ class DraftPattern(Confidential):
         return new, np.concatenate([fresh, *more])
 
     def without(self, cells: BoolArray) -> DraftPattern:
-        """The same with some secondaries published, and the proofs that do not need them."""
+        """A copy with some secondaries published, and the proofs that do not need them."""
         other = copy(self)
         gone = cells & ~self.must
         other.hidden = self.hidden & ~gone
@@ -178,7 +178,7 @@ class DraftPattern(Confidential):
 
     @property
     def spent(self) -> float:
-        """What the secondary suppressions cost."""
+        """Cost of the secondary suppressions."""
         return float(self.cost[self.hidden & ~self.unknowns.sensitive].sum())
 
     def mask(self, hidden: BoolArray | None = None) -> BoolArray:

@@ -172,7 +172,7 @@ class InsiderProofs(Confidential):
                 self.owners_of.append(owners)
 
     def settle(self, aim: _Aim) -> None:
-        """Who needs what, by the proofs that an aim has."""
+        """Record which cells the proofs of an aim need."""
         harmed = [aim.harmed(self.owners_of[proof]) for proof in aim.proofs]
         aim.needing = frozenset.intersection(*harmed) if harmed else None
 
@@ -277,13 +277,13 @@ class InsiderProofs(Confidential):
         return [insider for insider in self.cells_of if insider not in free]
 
     def distances(self, failed: OpenAim) -> list[float]:
-        """How far the cell must move, up and down, for the insider of an aim that is open."""
+        """Required movement up and down of the cell for the insider of an open aim."""
         aims = [self.aims[which] for which in self.aims_at[failed.cell]]
         own = [aim.distance for aim in aims if aim.insider == failed.insider]
         return own or [aim.distance for aim in aims if aim.insider is None]
 
     def other_ways(self, failed: OpenAim) -> list[tuple[float, float]]:
-        """How far down and up may do, where nothing can show an aim to an insider.
+        """Smaller movements down and up where an aim cannot be shown to an insider.
 
         An interval as wide that lies otherwise; or what protects the rest of a cell of which
         he may have the larger part himself, by the values of the cells that are his alone; or,

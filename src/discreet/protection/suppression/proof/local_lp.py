@@ -45,7 +45,7 @@ def never() -> bool:
 
 
 def relation_distances(draft: DraftPattern) -> FloatArray:
-    """How far it is to each cell from others in a common relation."""
+    """Distances of cells to others in a common relation."""
     return np.where(draft.hidden, _STEP_HIDDEN, 1.0 + _STEP_COST * draft.cost / draft.median_cost)
 
 

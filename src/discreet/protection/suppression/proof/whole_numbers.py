@@ -79,7 +79,7 @@ def held_in_whole_numbers(
 
 
 def untested_gaps(certificate: Certificate) -> tuple[Gap, ...]:
-    """What was not examined; nothing if all was."""
+    """Gaps that were not examined; empty if there are none."""
     return (Gap("whole-numbers", "", certificate.untested),) if certificate.untested else ()
 
 

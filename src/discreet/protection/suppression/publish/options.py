@@ -37,7 +37,7 @@ _WEIGHTED = {
 
 
 class SuppressionOptions(SharedOptions, total=False):
-    """What `suppress` can be told; see there."""
+    """Options of `suppress`; see there."""
 
     cost: str | Cost
     zero_cells: Literal["auto", "fixed", "partners"]
@@ -71,7 +71,7 @@ def checked_options(options: SuppressionOptions) -> dict[str, Any]:
 
 
 def options_among(chosen: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Those of the options that were given and are among these."""
+    """The given options that are among these."""
     return {name: chosen[name] for name in names if name in chosen}
 
 
@@ -94,7 +94,7 @@ def in_harmless_words(
     *,
     counts: bool,
 ) -> _Solved:
-    """What comes out with the reasons asked for, or in a coarser form that opens no cell.
+    """The result with the requested reasons, or coarser ones that open no cell.
 
     Counts are told without reasons unless asked for: who knows which of them are sensitive
     knows all that the rule of minimum frequency says. Where no pattern protects the cells,

@@ -48,7 +48,7 @@ _LANGUAGES = ("en", "de")
 def marks_of(
     members: TableCells, marks: Sequence[Any], among: Sequence[BoolArray], nothing: Any
 ) -> Any:
-    """What problem cells are marked with: by the first table that marks the cell, else nothing."""
+    """Marks of problem cells: of the first table that marks the cell."""
     size = 1 + max((int(cells.max(initial=-1)) for cells in members.cells), default=-1)
     own = np.full(size, nothing, dtype=np.asarray(marks[0]).dtype)
     for cells, mark, mask in reversed(list(zip(members.cells, marks, among, strict=True))):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartHidden:
-    """What is hidden on one part of a table (confidential)."""
+    """Hidden cells on one part of a table (confidential)."""
 
     table: str  # name of the table
     part: str  # name of the part, in English
@@ -39,14 +39,14 @@ class PartHidden:
 
 @dataclass(frozen=True)
 class InsiderPrice:
-    """What an aim against contributors costs (confidential)."""
+    """Cost of an aim against contributors (confidential)."""
 
     insiders: InsiderAim
     secondaries: int | None  # cells hidden to protect others; None if no pattern does it
     cost: int | None  # what they cost
 
     def line(self) -> str:
-        """The same in words."""
+        """As text."""
         named = f'"{self.insiders}"' if isinstance(self.insiders, str) else f"{self.insiders:g}"
         if self.cost is None:
             return f"  insiders = {named}: no suppression pattern protects all cells"
@@ -155,7 +155,7 @@ def described_pattern(pattern: Pattern) -> dict[str, Any]:
 
 
 def pattern_lines(told: Mapping[str, Any]) -> list[str]:
-    """The same in words."""
+    """As text."""
     lines = [
         f"Method {told['method']}: {told['primaries']:,} sensitive and "
         f"{told['secondaries']:,} other of {told['cells']:,} cells are suppressed.",

@@ -171,7 +171,7 @@ def _mark(programme: ProgrammeView, path: Place, table: Any, mark: Any) -> Found
 
 
 def suppression_warnings(programme: ProgrammeView, tables: Sequence[str]) -> tuple[str, ...]:
-    """What should be put right although it is not an error."""
+    """Warnings about the section."""
     found = []
     secret = [programme.path] if programme.document.rules else []
     secret += [
@@ -236,7 +236,7 @@ def linked_tables(programme: ProgrammeView, tables: Sequence[str]) -> tuple[tupl
 
 
 def table_units(programme: ProgrammeView, tables: Iterable[str]) -> dict[str, str]:
-    """What the records of tables are, where they are several kinds; the main ones empty."""
+    """Units of the records of tables, if there are several kinds; empty for the main ones."""
     places = {name: programme.places[name] for name in tables}
     if len(set(places.values())) < 2:
         return dict.fromkeys(places, "")
@@ -247,7 +247,7 @@ def table_units(programme: ProgrammeView, tables: Iterable[str]) -> dict[str, st
 
 
 def unit_links(programme: ProgrammeView) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Where the records of units and of their parts are, and the columns that name the unit."""
+    """Links of units to their parts: both records and the columns of the unit."""
     return [
         (programme.place_of(name), programme.place_of(parts), by)
         for name, source in programme.sources.items()

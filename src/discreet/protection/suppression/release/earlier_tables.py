@@ -158,7 +158,7 @@ class RecountedTable(Confidential):
     change: float | None  # by which share attackers think that these changed at most; None for any
 
     def as_earlier(self, value: str) -> Earlier:
-        """What `discreet.suppress` takes, for one of its values."""
+        """The earlier table for `discreet.suppress`, for one of its values."""
         if value in self.then:
             then = self.then[value]
             own: dict[str, Any] = {"hidden": then.hidden, "primary": then, "others": then.others}
@@ -168,7 +168,7 @@ class RecountedTable(Confidential):
         )
 
     def of_units(self, unit: str) -> RecountedTable:
-        """The same, with what its records are."""
+        """A copy with the unit of its records."""
         then = {
             value: dataclasses.replace(one, table=dataclasses.replace(one.table, unit=unit))
             for value, one in self.then.items()
@@ -302,7 +302,7 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
 
 
 def changed_notes(past: Sequence[RecountedTable]) -> list[str]:
-    """What has changed since it was published, in words."""
+    """Changes since its publication, in words."""
     notes = [
         f"{then.changed:,} values of {value!r} in {one.before.name} changed: its suppression "
         "pattern is kept where cheap, and both releases are protected together"
@@ -355,7 +355,7 @@ def check_values(
     *,
     refuse: bool,
 ) -> int:
-    """How many published values are not those of the data of today; an error if refused."""
+    """Number of published values that differ from the data of today; an error if refused."""
     decimals = judge.decimals(value, weight)
     published = figure_of(before.kept.table, before.values.index(value))
     if published.figure_decimals() != decimals:
@@ -367,7 +367,7 @@ def check_values(
 
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
-    """How many published values are not the true ones."""
+    """Number of published values that are not the true ones."""
     from discreet.disclosure import units_of
 
     hidden = hidden_in(table, published)

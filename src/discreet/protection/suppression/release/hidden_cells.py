@@ -111,7 +111,7 @@ class TableSuppression:
     def partitions(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
     ) -> Partitions | LinkedRecords | None:
-        """What the records say of cells of several tables; None for one table of one breakdown."""
+        """Partitions of the records by several tables; None for one table of one breakdown."""
         from discreet.disclosure import LinkedRecords, Partitions, UnitLink
 
         tables = [*(item.table for item in group), *(item.table for item in past)]
@@ -221,7 +221,7 @@ class TableSuppression:
 
     @property
     def knowledge(self) -> Knowledge | None:
-        """What attackers are said to know beforehand; None where the programme does not say."""
+        """Stated prior knowledge of attackers; None if the programme states none."""
         bounds = self.programme.suppression.bounds
         if bounds is None:
             return None
@@ -230,7 +230,7 @@ class TableSuppression:
         return Knowledge(**known, negative=bounds.negative, rules=bounds.rules)
 
     def relations(self, names: Sequence[str], values: Iterable[str]) -> list[ValueRelation]:
-        """What adds up among values of tables that are protected together, by their columns."""
+        """Additive relations among values of tables protected together, by their columns."""
         programme, told = self.programme, set(values)
         places = dict.fromkeys(programme.places[name] for name in names)
         own = [each for each in programme.stated_relations if len(told & {*each.values}) > 1]
@@ -367,7 +367,7 @@ def components(
 
 
 def public_entries(done: SuppressedTables) -> dict[str, dict[str, Any]]:
-    """What anyone may know of the hidden cells of each table.
+    """Public facts about the hidden cells of each table.
 
     Where no reasons are published, primary and secondary cells are kept together.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def column_of(value: str, weight: str | None) -> str | None:
-    """What a value is called by the methods of suppression: None for counts."""
+    """Name of a value for the methods of suppression; None for counts."""
     if value != COUNT:
         return value
     return "weight" if weight else None
@@ -69,7 +69,7 @@ class PrimaryJudge:
     def primaries(
         self, name: str, entry: Any, counts: Counts, holdings: Mapping[str, Table] | None
     ) -> list[Primary]:
-        """What is sensitive in a table of the programme, for each of its values."""
+        """Sensitive cells of a table of the programme, for each of its values."""
         try:
             marks = self.marks(name, entry)
         except DiscreetError as error:
@@ -151,7 +151,7 @@ class PrimaryJudge:
 
 
 def strictest(found: Sequence[Primary]) -> Primary:
-    """What several sets of rules say together about the cells of one table."""
+    """Strictest verdicts of several sets of rules on the cells of one table."""
     sensitive = np.any([item.sensitive for item in found], axis=0)
     levels: dict[str, Any] = {
         name: np.max([getattr(item, name) for item in found], axis=0)
