@@ -1,7 +1,7 @@
 """Whether verdicts on linked tables hold against readers written apart, and what they cost.
 
-    PYTHONPATH=src:. python bench/disclosure.py PART [number] [first seed]
-    PYTHONPATH=src:. python bench/disclosure.py speed [persons]
+    python bench/disclosure.py PART [number] [first seed]
+    python bench/disclosure.py speed [persons]
 
 Parts: `systems` (2 to 6 tables: no verdict "safe" with a sensitive cell that a reader computes; the
 price), `refusals` (counts with zeros shown: what readers compute of refused systems even if every
@@ -17,6 +17,7 @@ import sys
 import time
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from discreet.microdata import Secret
 from discreet.protection.suppression.publish import ways_out
 from discreet.release.state.identity import RecordIdentity
 from discreet.tabulation import Query, tabulate_many
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from tests.disclosure.test_outside_readers import (
     audited,
     careless,

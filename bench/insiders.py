@@ -1,6 +1,6 @@
 """What it costs to keep insiders out: open cells and cost by aim, kind by kind.
 
-    PYTHONPATH=src:. python bench/insiders.py [tables per kind] [method]
+    python bench/insiders.py [tables per kind] [method]
 
 The tables and the attacker are those of the tests: one linear program per contributor, cell and
 direction, written apart from the library.
@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.helpers.insiders_apart import KINDS, InsiderCase, insider_case
 

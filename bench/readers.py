@@ -1,6 +1,6 @@
 """What it costs that readers of counts know what is printed and the rule: open cells and cost.
 
-    PYTHONPATH=src:. python bench/readers.py [tables per kind] [method]
+    python bench/readers.py [tables per kind] [method]
 
 Each table is suppressed twice: against a reader who takes any hidden count to be 0 or more, and
 as the product does it, who knows that it is 1 or more, and less than the number of the rule where
@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,9 @@ import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import build_problem, find_pattern
 from discreet.protection.suppression.problem.system import SuppressionProblem
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from tests.protection.suppression.test_count_reader import counted, judged, known_exactly
 
 #: Rows, columns, mean count, whether rows have regions above them.

@@ -2,8 +2,8 @@
 
     python bench/release_attacks.py designs --persons 200_000
     python bench/release_attacks.py size --persons 20_000_000
-    PYTHONPATH=src:. python bench/release_attacks.py averages --releases 40
-    PYTHONPATH=src:. python bench/release_attacks.py squares --persons 300_000
+    python bench/release_attacks.py averages --releases 40
+    python bench/release_attacks.py squares --persons 300_000
     python bench/release_attacks.py census --persons 1_000_000
     python bench/release_attacks.py equality --persons 200_000
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -36,6 +37,9 @@ from discreet.assessment.attacks.bounds import NoiseRange
 from discreet.demo import example_perturbation_table
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.noise.design import permuted
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from tests.helpers.averaging_apart import (
     figures_of,
     people_of,

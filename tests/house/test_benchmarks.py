@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -27,6 +28,19 @@ def test_names_imported_from_the_packages_exist(folder: str) -> None:
                     and importlib.util.find_spec(f"{node.module}.{alias.name}") is None
                 ]
     assert not missing
+
+
+def test_benchmarks_run_by_the_commands_of_the_pages() -> None:
+    """``python bench/NAME.py`` finds the helpers among the tests by itself."""
+    pages = [page.read_text("utf-8") for page in (ROOT / "docs").rglob("*.md")]
+    named = set(re.findall(r"\bbench/(\w+)\.py", "\n".join(pages)))
+    texts = {name: (ROOT / "bench" / f"{name}.py").read_text("utf-8") for name in named}
+    helped = {
+        name: text for name, text in texts.items() if re.search(r"^\s*from tests\b", text, re.M)
+    }
+    assert helped
+    for name, text in helped.items():
+        assert "sys.path.insert(0" in re.split(r"^\s*from tests\b", text, flags=re.M)[0], name
 
 
 def test_a_goal_is_missed_only_where_every_round_misses_it(
