@@ -93,6 +93,27 @@ def test_figures_that_contradict_each_other_do_not_stop_the_search() -> None:
     assert own.figures[1] + own.figures[2] == pytest.approx(12, abs=0.1)
 
 
+def test_empty_cells_raise_exposure_but_where_a_total_has_one_part() -> None:
+    """Three codes, of which one or two are empty, beside the sizes of the classification."""
+    table = LayerExposure({"a": [3]})
+    for layer in ({}, {"a": 1}):
+        table.add(layer)
+    sized = float(table.exposures()[0])
+    assert sized == pytest.approx(4 / 3)
+    two = LeastSquares(
+        np.zeros(3, dtype=int),
+        np.arange(3),
+        np.array([-1, 1, 1]),
+        np.array([9.0, 4, 6]),
+        np.ones(3),
+    )
+    one = LeastSquares(
+        np.zeros(2, dtype=int), np.arange(2), np.array([-1, 1]), np.array([9.0, 9]), np.ones(2)
+    )
+    assert (1 / two.leverages()).min() == pytest.approx(1.5)
+    assert (1 / one.leverages()).max() == pytest.approx(1)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_exposure_by_sizes_is_that_of_dense_projections(seed: int) -> None:
     """Random sets of layers of balanced cubes, one axis with two levels."""

@@ -2,8 +2,8 @@
 
 In: relations among cells, published figures, and how noisy each of them is. Out: estimates by least
 squares, and the leverage of every figure. Exposure is 1 / leverage: by how many independent figures
-a reader knows a cell. Without data, `LayerExposure` has it from sizes of classifications: exact
-where no cell is empty, too low else.
+a reader knows a cell. Without data, `LayerExposure` has it from sizes of classifications, as if no
+cell were empty.
 """
 
 from __future__ import annotations
@@ -329,7 +329,8 @@ class LayerExposure:
     """Exposure from the sizes of classifications alone, as layer after layer is published.
 
     A layer is all cells on one level of some axes. Levels of an axis lie in each other. The
-    formula is exact for all sets of layers where no cell is empty and parts are of one size.
+    formula is exact for all sets of layers where no cell is empty and parts are of one size. Empty
+    cells raise exposure, but where they leave a total one part, which adds no figure.
 
     Args:
         sizes: For each axis the number of codes of each level below the total.
