@@ -85,6 +85,26 @@ def test_two_way_tables_are_always_rounded_next_to_the_truth(counts: list[int], 
     assert (np.abs(value - table.count) < base).all()
 
 
+def test_two_variables_with_levels_may_have_no_rounding() -> None:
+    """Subtotals of both variables: no network, unlike subtotals of one."""
+    counts = np.array([[2, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 1], [1, 1, 0, 1]])
+    codes = ["11", "12", "21", "22"]
+    places = [
+        place for place, n in zip(product(codes, codes), counts.flat, strict=True) for _ in range(n)
+    ]
+    people = pl.DataFrame(places, schema=["a", "b"], orient="row")
+    a, b = (
+        dc.Classification.from_parents(name, {"1": None, "2": None} | {at: at[0] for at in codes})
+        for name in "ab"
+    )
+    table = dc.tabulate(people, by=[a, b])
+    with pytest.raises(CountRoundingError, match="within 0 steps"):
+        dc.round_counts(table, 2, "controlled", steps=0)
+    assert additive(dc.round_counts(table, 2, "controlled"), table)
+    one = dc.tabulate(people, by=[a, "b"])
+    assert additive(dc.round_counts(one, 2, "controlled", steps=0), one)
+
+
 def test_tables_that_share_cells_share_figures_and_hierarchies_add_up() -> None:
     draw = np.random.default_rng(2)
     people = pl.DataFrame(
