@@ -201,7 +201,8 @@ def test_the_same_seed_gives_the_same_census_and_another_one_another():
 
 def test_the_records_of_a_seed_are_pinned():
     persons = generate(persons=1_000, seed=2026).persons
-    text = persons.write_csv().encode()
+    assert list(persons["income"].drop_nulls())[:3] == [2786, 4374, 3214]
+    text = persons.drop("income").write_csv().encode()
     assert hashlib.sha256(text).hexdigest() == (
         "2b47a7a247a34e2c37e0b31e68dca9ec7e30ca79ea0a2d290d216e8100abc68f"
     )

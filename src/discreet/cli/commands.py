@@ -44,12 +44,20 @@ def demo(
     out: Path = Path("demo-output"),
     persons: int = 20_000,
     products: bool = False,
+    records: bool = False,
     as_json: bool = False,
 ) -> None:
     """Create a synthetic census and a business survey, and protect tables of both."""
-    from discreet.demo import run
+    from discreet.demo import run, write_records
 
+    if records and products:
+        raise typer.BadParameter("--records writes no tables; remove --products")
     with progress_bar("Demo") as report:
+        if records:
+            written = write_records(out, persons, progress=report)
+            lines = ["Invented records and code lists:", *(f"  {file}" for file in written)]
+            show("\n".join(lines), {"files": [str(file) for file in written]}, as_json=as_json)
+            return
         summary = run(out, persons=persons, products=products, progress=report)
     show(summary.text(), summary.described(), as_json=as_json)
 

@@ -1,4 +1,4 @@
-"""The command that drafts a programme from structures of SDMX: ``discreet programme …``."""
+"""Commands that write programmes: from structures of SDMX, and key by key, table by table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import typer
 
-from discreet.cli.program import command, group, pairs, show
+from discreet.cli.program import command, group, names, pairs, show
 from discreet.cli.records import programme_keys
 
-app = group("Draft table programmes from SDMX structures.")
+app = group("Change table programmes, or draft them from SDMX structures.")
 
 
 @command(app, "from-structure")
@@ -51,3 +51,45 @@ def from_structure(
     lines += [f"The programme is in {written}, the names of the transmission in {out}/names.toml."]
     lines += ["Check both, then run:", f"discreet protect {written} --check"]
     show("\n".join(lines), {"out": str(written), "tables": tables}, as_json=as_json)
+
+
+@command(app, "set")
+def set_(file: Path, keys: list[str], as_json: bool = False) -> None:
+    """Set keys of a programme; remarks and all other lines stay."""
+    from discreet.release import set_keys
+
+    changed = pairs(keys, "SECTION.NAME.KEY=VALUE")
+    set_keys(file, changed)
+    text = f"{file}: {len(changed)} keys set."
+    show(text, {"programme": str(file), "keys": list(changed)}, as_json=as_json)
+
+
+@command(app, "add-tables")
+def add_tables(
+    file: Path,
+    list_: Path | None = None,
+    cross: list[str] | None = None,
+    up_to: int = 1,
+    by: list[str] | None = None,
+    prefix: str = "",
+    title: list[str] | None = None,
+    key: list[str] | None = None,
+    as_json: bool = False,
+) -> None:
+    """Add tables to a programme: those of a list, or all combinations of variables."""
+    from discreet import release
+
+    if (list_ is None) == (cross is None):
+        raise typer.BadParameter("add --list tables.csv, or --cross age,sex,occupation")
+    if list_ is not None:
+        if by or prefix or title or key or up_to != 1:
+            raise typer.BadParameter("--list says all of its tables; remove the other options")
+        tables = release.listed_tables(list_)
+    else:
+        more: dict[str, Any] = {"by": names(by), "up_to": up_to, "prefix": prefix}
+        more |= {"title": pairs(title, "en=TEXT"), "keys": pairs(key, "KEY=VALUE")}
+        tables = release.crossed_tables(file, names(cross), **more)
+    added = release.add_tables(file, tables)
+    lines = [f"{file}: {len(added)} tables added.", *(f"  {name}" for name in added)]
+    lines.append(f"Check the programme: discreet protect {file} --check")
+    show("\n".join(lines), {"programme": str(file), "tables": list(added)}, as_json=as_json)

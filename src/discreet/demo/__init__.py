@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .census import write_programme as write_programme
     from .classifications import coded as coded
     from .demonstration import run as run
+    from .demonstration import write_records as write_records
     from .firms import firms_of as firms_of
     from .firms import write_firms as write_firms
     from .geography import Geography as Geography

@@ -61,6 +61,8 @@ def chances() -> SimpleNamespace:
         work_band=_band_of(_NUMBERS["work_bands"]),  # age → band
         work_bands=len(_NUMBERS["work_bands"]),
         occupation=_occupations(),  # education × band
+        income_group=_income_groups(),  # outcome of occupation → its first digit
+        income=skewed(_NUMBERS["income"], _NUMBERS["income_spread"], least=200, most=60_000),
         vacant=_thresholds(_NUMBERS["vacant"]),  # kind of settlement
         dwellings=Outcomes.of(_NUMBERS["dwellings"], _NUMBERS["dwellings_of_building"]),  # the same
         building_type=Outcomes.of(_NUMBERS["building_type"]),  # size class of building
@@ -119,6 +121,13 @@ def _thresholds(shares: Sequence[float]) -> AnyArray:
 
 def _band_of(bands: Sequence[int]) -> AnyArray:
     return np.searchsorted(bands, np.arange(AGES), side="right") - 1
+
+
+def _income_groups() -> AnyArray:
+    groups = np.zeros(NO_OCCUPATION + 1, dtype=np.int64)
+    digits = [int(code.code[0]) for code in finest_codes("occupation")]
+    groups[: len(digits)] = digits
+    return groups
 
 
 def _occupations() -> Outcomes:

@@ -21,11 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.demo.census import PROGRAMME, write_census, write_programme
-from discreet.demo.firms import write_firms
+from discreet.demo.classifications import classifications_of, coded
+from discreet.demo.firms import firms_of, write_firms
 from discreet.demo.geography import Geography
+from discreet.demo.outlines import outlines_of
 from discreet.demo.products import ReleasedProducts, release_products
+from discreet.demo.records import UNITS
 from discreet.errors import PublicationError
-from discreet.files import check_writable, write_text
+from discreet.files import atomic_path, check_writable, write_text
 from discreet.microdata import Secret
 
 if TYPE_CHECKING:
@@ -287,6 +290,39 @@ def run(
     if products:
         more = release_products(census, place / "products-release", progress=progress)
     return Demonstration(out=place, release=release, elsewhere=again, firms=firms, products=more)
+
+
+def write_records(
+    out: str | os.PathLike[str],
+    persons: int = 20_000,
+    *,
+    seed: int = 2026,
+    progress: StepProgress | None = None,
+) -> tuple[Path, ...]:
+    """Write invented records and code lists, and nothing that says how to protect them.
+
+    Returns:
+        The files: records of census and firms (.parquet), boundaries (.geojson), code lists (.csv).
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [file.stem for file in write_records(folder, persons=1_000)][:4]
+    ['persons', 'households', 'dwellings', 'buildings']
+    """
+    country = Geography.of(persons, seed)
+    place = _folder(Path(out))
+    step = None if progress is None else lambda done, whole: progress(done, whole, "persons")
+    census = write_census(place, persons, seed, progress=step)
+    written = [getattr(census, unit) for unit in UNITS]
+    written += [place / "firms.parquet", place / "regions.geojson"]
+    with atomic_path(written[-2]) as temporary:
+        firms_of(country).write_parquet(temporary)
+    outlines_of(country).write(written[-1])
+    for name, tree in {**classifications_of(country), "branch": coded("branch")}.items():
+        if tree.bounds is None:
+            written.append(place / f"{name}.csv")
+            tree.write(written[-1])
+    return tuple(written)
 
 
 def _folder(place: Path) -> Path:

@@ -92,6 +92,7 @@ def block_records(lists: CodeLists, block: SettlementBlock) -> dict[str, pl.Data
         stream.draw(number), kind[homes["building_settlement"]]
     )
     tenure, area, rent = _rooms(stream, large[of_building], of_household, kind[homes["settlement"]])
+    income = chances().income.pick(stream.draw(len(household)), people["income_group"])
 
     person_id = block.before + 1 + np.arange(len(household))
     household_id = block.before + 1 + np.arange(len(first))
@@ -101,6 +102,7 @@ def block_records(lists: CodeLists, block: SettlementBlock) -> dict[str, pl.Data
     grid_cell = _cell_codes(*np.divmod(cells, _CELL_BASE)).gather(cell.astype(np.uint32))
     dwelling = of_household[household]
     rents = pl.Series(rent.astype(np.int32))
+    works = pl.Series(people["occupation"] != NO_OCCUPATION)
     frames = {
         "persons": {
             "person_id": person_id,
@@ -115,6 +117,7 @@ def block_records(lists: CodeLists, block: SettlementBlock) -> dict[str, pl.Data
             "marital_status": lists.column("marital_status", people["marital_status"]),
             "education": lists.column("education", people["education"]),
             "occupation": lists.column("occupation", people["occupation"], NO_OCCUPATION),
+            "income": pl.Series(income.astype(np.int32)).set(~works, None),
         },
         "households": {
             "household_id": household_id,
@@ -203,13 +206,15 @@ def _persons(
     own = table.nationality.pick(draw(persons), settled[household])
     alike = draw(persons) < table.alike
     work = education.astype(np.int64) * table.work_bands + table.work_band[age]
+    occupation = table.occupation.pick(draw(persons), work)
     return {
         "sex": sex,
         "age": age,
         "nationality": np.where(alike, common[household], own),
         "marital_status": marital,
         "education": education,
-        "occupation": table.occupation.pick(draw(persons), work),
+        "occupation": occupation,
+        "income_group": table.income_group[occupation],
     }
 
 

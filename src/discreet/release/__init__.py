@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from .cubes import make_cubes as make_cubes
     from .drafted_programmes import drafted as drafted
     from .drafted_programmes import write_draft as write_draft
+    from .edited_programmes import add_tables as add_tables
+    from .edited_programmes import crossed_tables as crossed_tables
+    from .edited_programmes import listed_tables as listed_tables
+    from .edited_programmes import set_keys as set_keys
     from .first_programmes import check_line as check_line
     from .first_programmes import check_saved as check_saved
     from .first_programmes import protect_line as protect_line
