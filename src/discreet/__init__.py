@@ -13,7 +13,8 @@ Data flows one way: records → table (confidential) → protected table → pub
   `design_magnitude_perturbation` → `MagnitudePerturbationTable`
 - Sums and means: `MagnitudeNoise` with `FlexStrength` or `SimpleStrength`,
   `perturb_magnitudes` → `ProtectedTable`; `perturb_units` with `UnitNoise` for sums that add up
-- Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says
+- Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says; `quantiles`
+  makes medians and others of protected counts by classes
 - Samples: `estimate_sample` gives rounded estimates with their `PrecisionClasses`, drawn as a
   `SampleDesign` says
 - Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from .derived import SampleDesign as SampleDesign
     from .derived import derive as derive
     from .derived import estimate_sample as estimate_sample
+    from .derived import quantiles as quantiles
     from .errors import DiscreetError as DiscreetError
     from .errors import DiscreetWarning as DiscreetWarning
     from .keygrid import KeyGrid as KeyGrid

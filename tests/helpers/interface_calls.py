@@ -41,6 +41,7 @@ STORY = (
     ("paul", "perturb_cell_magnitudes study_perturbed_magnitudes"),
     ("paul", "study_invariant_cells suppress_cell_parts study_cell_parts sum_unit_noise"),
     ("paul", "study_unit_noise make_table_additive study_additive_cells"),
+    ("paul", "compute_table_quantiles"),
     ("paul", "attack_table_cells study_attacked_cells"),
     ("paul", "stream_job_events cancel_job validate_text upload_programme list_programmes"),
     ("paul", "validate_programme get_programme_text run_programme_job jobs get_programme"),

@@ -1,6 +1,7 @@
-"""Key figures: shares, ratios, means, changes and balances of protected figures.
+"""Key figures: shares, ratios, means, changes and balances of protected figures; quantiles.
 
-`derive` takes confidential `Ingredient`s and gives a `ProtectedTable`.
+`derive` takes confidential `Ingredient`s and gives a `ProtectedTable`; `quantiles` makes one of
+protected counts alone.
 """
 
 from typing import TYPE_CHECKING
@@ -8,12 +9,15 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .class_quantiles import quantiles as quantiles
     from .derivation import derive as derive
     from .formulas import rounded as rounded
     from .key_figure import KeyFigure as KeyFigure
     from .sample_estimates import PrecisionClasses as PrecisionClasses
     from .sample_estimates import SampleDesign as SampleDesign
     from .sample_estimates import estimate_sample as estimate_sample
+    from .settings import QuantileRules as QuantileRules
+    from .settings import QuantileSettings as QuantileSettings
     from .single_figures import balance as balance
     from .single_figures import index_figure as index_figure
     from .single_figures import mean as mean

@@ -1,4 +1,4 @@
-"""A small ingredient for the examples of this package. Made up."""
+"""A small ingredient, and a small table, for the examples of this package. Made up."""
 
 from __future__ import annotations
 
@@ -24,4 +24,15 @@ people = Ingredient(
     original=np.array([9.0, 5.0, 4.0]),
     deviation=np.full(3, 0.7),
     suppressed=np.zeros(3, dtype=np.bool_),
+)
+
+#: Counts of age groups.
+ages = ProtectedTable(
+    dimensions=(
+        Dimension(classifications=(Classification.from_intervals("age", [0, 30, 60, 90]),)),
+    ),
+    index=(np.arange(5, dtype=np.int32),),
+    value=np.array([101, 40, 25, 35, 0]),
+    status=np.zeros(5, dtype=np.int8),
+    provenance=Provenance(version="example", method="cell-key"),
 )

@@ -96,6 +96,24 @@ class MagnitudeSource(CountSource):
 class ProtectedSource(CountSource):
     """A table whose counts are protected figures already."""
 
+    def protected(self, method: str) -> ProtectedTable:
+        """The table as it is published."""
+        import numpy as np
+
+        from discreet._version import __version__
+        from discreet.tables import CellStatus, ProtectedTable, Provenance
+
+        return ProtectedTable(
+            dimensions=self.table.dimensions,
+            index=self.table.index,
+            value=self.table.count,
+            status=np.full(len(self.table), CellStatus.published, dtype=np.int8),
+            provenance=Provenance(version=__version__, method=method),
+            parts=self.table.parts,
+            name=self.table.name,
+            titles=self.titles,
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class UnitSource(TableSource):

@@ -201,15 +201,14 @@ def _added_up(
 ) -> ProtectedTable:
     from discreet.protection.rounding import make_additive
 
-    return make_additive(replace(_given(source, settings), titles=source.titles))
+    return make_additive(_given(source, settings))
 
 
 def _given(source: ProtectedSource, settings: AdditivitySettings) -> ProtectedTable:
     """The table as it was protected, with the totals that stay."""
     import numpy as np
 
-    from discreet._version import __version__
-    from discreet.tables import CellStatus, ProtectedTable, Provenance
+    from discreet.tables import CellStatus
 
     table = source.table
     by = [dimension.name for dimension in table.dimensions]
@@ -225,15 +224,7 @@ def _given(source: ProtectedSource, settings: AdditivitySettings) -> ProtectedTa
     for name in settings.official:
         others = [part for variable, part in zip(by, table.index, strict=True) if variable != name]
         status[np.all([part == 0 for part in others], axis=0)] = CellStatus.official
-    return ProtectedTable(
-        dimensions=table.dimensions,
-        index=table.index,
-        value=table.count,
-        status=status,
-        provenance=Provenance(version=__version__, method="additivity"),
-        parts=table.parts,
-        name=table.name,
-    )
+    return replace(source.protected("additivity"), status=status)
 
 
 def _cost(

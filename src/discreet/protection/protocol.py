@@ -492,7 +492,11 @@ class Protection(ABC):
         return {
             name: Determinants(
                 shared={},
-                own=[[item, views[item].model_dump()] for item in group if len(group) > 1],
+                own=[
+                    [item, views[item].model_dump(exclude={"quantiles"})]
+                    for item in group
+                    if len(group) > 1
+                ],
                 whole=False,
             )
             for group in self.linked(inputs.programme, tables)

@@ -31,6 +31,7 @@ LIMITED = "( )"
 INAPPLICABLE = "x"
 IMPRECISE = "/"
 INTERVAL = "a–b"
+OPEN = "≥ a"
 
 #: What stands in the place of a number.
 WITHOUT: Mapping[CellStatus, str] = {
@@ -70,9 +71,16 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
     text = words(language)
     return (
         *(sign for status, sign in signs_of(table, language).items() if status in states),
-        *([Sign(INTERVAL, text.interval)] if between else []),
+        *([interval_sign(table, language)] if between else []),
         *(Sign(number_text(0.0, places, language), text.rounded) for places in rounding),
     )
+
+
+def interval_sign(table: ProtectedTable | None, language: str) -> Sign:
+    """What an interval in the place of a cell means."""
+    if table is not None and any(figure.kind == "quantile" for figure in table.figures):
+        return Sign(OPEN, words(language).open_class)
+    return Sign(INTERVAL, words(language).interval)
 
 
 def signs_of(table: ProtectedTable | None, language: str) -> dict[CellStatus, Sign]:

@@ -41,6 +41,8 @@ FIGURE = "figure"
 FigureKind = Literal[
     "count", "sum", "mean", "share", "ratio", "per_thousand", "change", "balance", "index"
 ]
+#: The kinds of figures that tables show: those, and quantiles, which are made of whole tables.
+ShownKind = Literal[FigureKind, "quantile"]
 _SUMMED: frozenset[str] = frozenset({"count", "sum", "balance"})
 
 
@@ -53,7 +55,7 @@ class Figure:
     """
 
     name: str  # short stable name; the code in the figure dimension
-    kind: FigureKind = "count"  # what kind of figure it is
+    kind: ShownKind = "count"  # what kind of figure it is
     titles: Mapping[str, str] = field(default_factory=dict)  # language → heading
     unit: Mapping[str, str] = field(default_factory=dict)  # language → unit, such as "EUR" or "%"
     decimals: int = 0  # digits after the decimal point when printed
@@ -62,8 +64,8 @@ class Figure:
         problems = []
         if not isinstance(self.name, str) or not self.name:
             problems.append(Problem("a figure needs a name", "name"))
-        if self.kind not in get_args(FigureKind):
-            known = ", ".join(get_args(FigureKind))
+        if self.kind not in get_args(ShownKind):
+            known = ", ".join(get_args(ShownKind))
             problems.append(Problem("unknown kind of figure", "kind", f"known: {known}"))
         whole = isinstance(self.decimals, int) and not isinstance(self.decimals, bool)
         if not whole or not 0 <= self.decimals <= 15:

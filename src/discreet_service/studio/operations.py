@@ -347,7 +347,7 @@ def example_form(operation: Operation) -> OperationForm:
     >>> example_form(OPERATIONS["rounding"]).texts["by"]
     'branch, state'
     """
-    from discreet import PerturbationTable, perturb, tabulate, with_record_keys
+    from discreet import Classification, PerturbationTable, perturb, tabulate, with_record_keys
     from discreet.assessment import published_at
     from discreet.demo import Geography, coded, firms_of, generate
 
@@ -368,6 +368,13 @@ def example_form(operation: Operation) -> OperationForm:
         recode = {"variable": "age", "intervals": "0, 18, 30, 45, 60, 75"}
         pram = {"variables": "marital_status, 0.8", "exact": "on"}
         return OperationForm.begun(operation, (("recode", recode), ("pram", pram)), texts)
+    if issubclass(operation.takes, ProtectedSource):  # persons by classes of a number
+        age = Classification.from_intervals("age", [0, 18, 30, 45, 60, 75])
+        table = tabulate(generate(persons=_PERSONS, seed=2026).persons, by=["state", age])
+        cells = table.to_polars().select("state", "age", value="count")
+        trees = "\n".join(f"age,{code}" for code in age.codes[1:])
+        own = {"by": "state, age", "name": "persons", "cells": cells.write_csv(), "trees": trees}
+        return OperationForm.begun(operation, (), own | texts)
     branch = coded("branch")
     firms = firms_of(Geography.of(20_000, seed=2026))
     firms = with_record_keys(firms, id="firm_id", secret="firms of an example")  # noqa: S106
@@ -396,8 +403,6 @@ def example_form(operation: Operation) -> OperationForm:
         own |= {"value": "turnover", "largest": "first, second", "name": "turnover"}
     if issubclass(operation.takes, SensitiveSource):
         own["p_percent"] = "10"
-    if issubclass(operation.takes, ProtectedSource):
-        cells = cells.rename({"n": "value"})
     if issubclass(operation.takes, UnitSource):
         cells = firms.select("branch", "state", "turnover", unit="firm_id").head(_MOST_RECORDS)
         own |= {"value": "turnover", "unit": "unit"}
@@ -518,7 +523,8 @@ def _shown_outcome(service: Service, call: CellsCall) -> dict[str, Any]:
             before = CellsCall.of(service, call.owner, call.operation, call.frame, bare).studied()
         old = {} if before is None else dict(before.measures(language))
         both = study.truth is not None
-        table = _rows_and_columns(request.by, _cells(study, call))
+        by = [dimension.name for dimension in study.table.dimensions]
+        table = _rows_and_columns(by, _cells(study, call, by))
         head = getattr(request, "value", None) or getattr(request, "count", "")
         return shown | {
             "confidential": "confidential" if both else "",
@@ -607,7 +613,9 @@ def _figure(value: float, truth: float, decimals: int, language: str) -> dict[st
             "true": number_text(truth, digits, language)}  # fmt: skip
 
 
-def _cells(study: Study, call: CellsCall) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+def _cells(
+    study: Study, call: CellsCall, by: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     request, language = call.request, call.request.language
     figures = study.table.figures
     decimals = figures[0].decimals if figures else 0
@@ -623,7 +631,7 @@ def _cells(study: Study, call: CellsCall) -> Iterator[tuple[tuple[str, ...], dic
         counted = table.sums.get(getattr(request, "value", None) or "", counted)
         true = dict(zip(zip(*codes, strict=True), counted.tolist(), strict=True))
     for row in study.table.to_polars(complete=True, labels=False).iter_rows(named=True):
-        place, value = tuple(str(row[name]) for name in request.by), row["value"]
+        place, value = tuple(str(row[name]) for name in by), row["value"]
         shown = {"figure": "", "number": numbers.get(place, 0), "true": "", "difference": ""}
         if study.truth is not None:
             shown = _figure(value or 0, true.get(place, 0), decimals, language)

@@ -82,7 +82,7 @@ _FORMAT = "discreet-suppression"
 #: What of a table changes no cell of other tables.
 _OWN = {
     *("official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"),
-    *("ratios", "map"),
+    *("ratios", "map", "quantiles"),
 }
 #: What of a table says how it is published.
 _PUBLISHED = {"title", "universe", "notes", "formats", "complete", "ratios"}
@@ -94,7 +94,7 @@ class SuppressionProtection(Protection):
     name = "suppress"
     manner = "suppressed cells"
     beside: Mapping[str, str] = MappingProxyType({"noise": "true values disclose the noise"})
-    table_keys = ("value", "shadow", "marks", "known", "ratios", "rules", "holdings")
+    table_keys = ("value", "shadow", "marks", "known", "ratios", "rules", "holdings", "quantiles")
     hints: Mapping[str, str] = MappingProxyType(
         {
             "figures": "name the published values with value = …; ratios of suppressed values "

@@ -26,7 +26,15 @@ from discreet.publication.description import (
 )
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import PageLayout, footnotes, headings, laid_out, page_starts
-from discreet.publication.notation import OFFICIAL, WITHOUT, Sign, legend, number_text, signs_of
+from discreet.publication.notation import (
+    OFFICIAL,
+    WITHOUT,
+    Sign,
+    interval_sign,
+    legend,
+    number_text,
+    signs_of,
+)
 from discreet.publication.vocabulary import (
     has_total,
     is_figure,
@@ -216,7 +224,7 @@ def _table(
     for block in layout.blocks():
         cells = block.texts(_cell_html(table, language))
         for at, between in block.intervals(language):
-            cells.flat[at] = f"<td>{_explained(between, words(language).interval)}"
+            cells.flat[at] = f"<td>{_explained(between, interval_sign(table, language).meaning)}"
         own = remarks.of_block(layout, block.first, len(cells))
         cells = cells if own is None else cells + own.printed(marks)
         for number, texts in enumerate(cells.tolist(), block.first):

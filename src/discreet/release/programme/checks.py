@@ -55,6 +55,7 @@ def check_programme(programme: Programme) -> list[Problem]:
         *_names(programme),
         *_tables(programme),
         *_areas(programme),
+        *_quantiles(programme),
         *([] if programme.document.parameters else check_thresholds(programme)),
         *_methods(programme),
         *_additive(programme),
@@ -382,6 +383,17 @@ def _methods(programme: Programme) -> Found:
                 message = f"protect = {own.name!r} does not round the values of {name!r}"
                 hint = "write round_to = 1 in this table"
                 yield programme.at(programme.setting(name, key), message, hint)
+
+
+def _quantiles(programme: Programme) -> Found:
+    """Quantiles of variables that are no classes of a number."""
+    for name, entry in programme.tables.items():
+        for variable in entry.quantiles if entry.by else ():
+            stated = programme.variables.get(variable)
+            if variable in (entry.by or ()) and (stated is None or stated.intervals is None):
+                message = f"{variable!r} has no classes of a number"
+                hint = f"add intervals to [variables.{variable}]"
+                yield programme.at(("tables", name, "quantiles", variable), message, hint)
 
 
 def _additive(programme: Programme) -> Found:

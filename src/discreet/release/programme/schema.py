@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from discreet.assessment import AttackerSettings
+from discreet.derived import QuantileRules
 from discreet.errors import nearest
 from discreet.protection.noise import (
     CountNoiseSettings,
@@ -317,6 +318,10 @@ class RatioEntry(ProgrammeEntry):
     unit: Texts = Field(default_factory=dict)
 
 
+class QuantilesEntry(QuantileRules, ProgrammeEntry):
+    """[tables.NAME.quantiles.VARIABLE]: quantiles beside a table of counts by classes."""
+
+
 class CellNoteEntry(ProgrammeEntry):
     """[[tables.NAME.notes]]: a remark about some cells."""
 
@@ -573,6 +578,7 @@ class TableEntry(ReleaseSettings):
     marks: Annotated[list[MarkEntry], MARKS] = Field(default_factory=list)
     known: Text | None = None
     ratios: dict[str, RatioEntry] = Field(default_factory=dict)
+    quantiles: dict[str, QuantilesEntry] = Field(default_factory=dict)
     map: MapEntry = MapEntry()
 
     @property
@@ -621,6 +627,12 @@ class TableEntry(ReleaseSettings):
         elif self.areas is not None and len(by) == 1:
             what = "a table per area needs a second variable"
             yield Mistake(("areas", "variable"), what, "add it to by")
+        for variable in self.quantiles:
+            if variable not in by:
+                yield _not_spanned(("quantiles", variable), variable, by)
+            elif self.figures or self.values != [COUNT] or self.weight:
+                what = "quantiles need a table of counts alone"
+                yield Mistake(("quantiles", variable), what, "add a table of counts for them")
         if self.parts is not None and self.parts.per and self.parts.per not in by:
             what = f"no table has the spanning variable {self.parts.per!r}"
             yield Mistake(("parts", "per"), what, nearest(self.parts.per, by))

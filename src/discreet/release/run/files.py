@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet._version import __version__
 from discreet.errors import PublicationError
@@ -29,6 +30,7 @@ from discreet.release.run.plan import (
     decision_files,
     map_digests,
     quality_files,
+    quantile_outputs,
     report_files,
     table_outputs,
     workbook_files,
@@ -36,6 +38,9 @@ from discreet.release.run.plan import (
 )
 from discreet.release.state.memory import ReleaseKey, ReleaseState
 from discreet.release.state.sealed_quality import quality_of
+
+if TYPE_CHECKING:
+    from discreet.tables import ProtectedTable
 
 
 def check_internal(internal: Path | None, out: Path) -> None:
@@ -90,19 +95,40 @@ class Writer:
         entry, digest = self.programme.tables[name], self.digests[name]
         outputs = table_outputs(self.programme, name)
         areas = area_files(self.programme, name, self.shelf)
+        beside = quantile_outputs(self.programme, name)
         files = [*(item.file for item in outputs), *areas]
+        files += [item.file for every in beside.values() for item in every]
         if self.resume and self.shelf.complete(name, digest, files):
             return
         table = self.shelf.table(name)
-        for file, kind, language in outputs:
-            path = self.shelf.stage / file
-            options: dict[str, Any] = self._maps(name) if kind in MAPS else {}
-            if kind == "csv":
-                options["csv"] = self.programme.document.publication.csv
-            write(table, path, format=kind, language=language, complete=entry.complete, **options)
+        shown = [(table, outputs)]
+        shown += [(self._quantiles(table, variable), every) for variable, every in beside.items()]
+        for made, every in shown:
+            for file, kind, language in every:
+                path = self.shelf.stage / file
+                options: dict[str, Any] = self._maps(name) if kind in MAPS else {}
+                if kind == "csv":
+                    options["csv"] = self.programme.document.publication.csv
+                complete = entry.complete
+                write(made, path, format=kind, language=language, complete=complete, **options)
         if areas:
             AreaFiles(self.programme, table).write(self.shelf.stage)
         self.shelf.add_files(name, digest, files)
+
+    def _quantiles(self, table: ProtectedTable, variable: str) -> ProtectedTable:
+        """The quantiles of a table of counts, which is all that they are made of."""
+        from discreet.derived import quantiles
+
+        name, method = table.name, self.programme.method(table.name)
+        tree = self.inputs.trees[variable]
+        return quantiles(
+            table,
+            variable,
+            breaks=tree.bounds,
+            deviation=partial(method.quality, self.inputs),
+            name=f"{name}.{variable}",
+            **self.programme.tables[name].quantiles[variable].model_dump(),
+        )
 
     def _maps(self, name: str) -> dict[str, Any]:
         """What the maps of a table show, and which of its variables has areas."""
@@ -300,6 +326,12 @@ class Writer:
                 if spoken == language
             ]
             + [self.shelf.stage / file for file in pages[here : here + 1] if name in drawn]
+            + [
+                self.shelf.stage / file
+                for files in quantile_outputs(self.programme, name).values()
+                for file, _, spoken in files
+                if spoken == language
+            ]
             + [self.shelf.stage / file for file in area_listing(self.programme, name)]
             for name in self.programme.tables
         }

@@ -67,6 +67,18 @@ def table_outputs(programme: Programme, name: str) -> list[OutputFile]:
     return outputs(name, programme.tables[name].formats or [], programme.languages)
 
 
+def quantile_outputs(programme: Programme, name: str) -> dict[str, list[OutputFile]]:
+    """The files of the quantiles of a table, by the variable whose classes they are made of."""
+    from discreet.publication import MAPS
+
+    entry = programme.tables[name]
+    formats = [kind for kind in entry.formats or [] if kind not in MAPS]
+    return {
+        variable: outputs(f"{name}.{variable}", formats, programme.languages)
+        for variable in entry.quantiles
+    }
+
+
 def _in_languages(programme: Programme, name: str | None, kind: str) -> list[str]:
     """A file in each language of a programme; none without a name."""
     if name is None:
@@ -158,7 +170,13 @@ def release_files(inputs: Inputs) -> list[str]:
     """Everything that will stand in the release folder."""
     programme = inputs.programme
     tables = [each.file for name in programme.tables for each in table_outputs(programme, name)]
-    return [*tables, *about_files(inputs), MANIFEST]
+    beside = [
+        each.file
+        for name in programme.tables
+        for files in quantile_outputs(programme, name).values()
+        for each in files
+    ]
+    return [*tables, *beside, *about_files(inputs), MANIFEST]
 
 
 def full_count(programme: Programme, name: str) -> bool:
@@ -215,6 +233,8 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
                 if (part_areas := inputs.part_areas(n))
             ]
             stated += [areas] if areas else []
+            if stated_quantiles := programme.tables[name].quantiles:
+                stated += [["quantiles", {v: q.model_dump() for v, q in stated_quantiles.items()}]]
             mapped = MAPS.keys() & set(programme.tables[name].formats or ())
             stated += [map_digests(inputs, name)] if mapped else []
             found[name] = key.digest([{**shared, **by.shared}, name, [*by.own, *stated]])
@@ -226,7 +246,9 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
     programme, official = inputs.programme, inputs.official(name)
     settings = programme.settings(programme.method(name).name)
     return [
-        programme.tables[name].model_dump(exclude={"source", "workbook", "areas", "map"}),
+        programme.tables[name].model_dump(
+            exclude={"source", "workbook", "areas", "map", "quantiles"}
+        ),
         inputs.described_variables(name),
         [official, inputs.totals] if official else [],
         [inputs.thresholds(name), inputs.held_against_all(name)],
