@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .formats import file_name_of as file_name_of
     from .formats import run_query as run_query
     from .formats import written_answer as written_answer
+    from .grammar import MEASURES as MEASURES
     from .grammar import TableQuery as TableQuery
     from .grammar import read_query as read_query
     from .grammar import refused as refused

@@ -16,10 +16,11 @@ from functools import partial
 from typing import Any, Literal
 
 from discreet.assessment import exposure_of
+from discreet.derived import quantiles
 from discreet.errors import DiscreetError, Problem
 from discreet.release import Inputs
 from discreet.tables import ProtectedTable
-from discreet_service.datasets import CatalogueUnit, DatasetCatalogue, DataVersion
+from discreet_service.datasets import ANSWER, CatalogueUnit, DatasetCatalogue, DataVersion
 from discreet_service.operation import ServiceMetrics
 from discreet_service.permissions import Principal
 from discreet_service.policies import (
@@ -43,7 +44,7 @@ from discreet_service.queries.canonical import (
 from discreet_service.queries.counts import protected_answer
 from discreet_service.queries.evidence import QueryEvidence, SketchMemory
 from discreet_service.queries.grammar import TableQuery
-from discreet_service.queries.measures import Measure
+from discreet_service.queries.measures import COUNT_MEASURE, Measure, quantile_variable
 from discreet_service.queries.presentation import in_order
 from discreet_service.queries.programme_tables import ProgrammeQuery, programme_queries
 from discreet_service.queries.sparse_parts import SparseParts
@@ -332,7 +333,25 @@ class Answers:
         self.metrics.cells.labels(mode="query").inc(prepared.plan.cells)
         if cached:
             self.metrics.cache_hits.inc()
-        return Answer(table=in_order(table, prepared.order), cached=cached)
+        return Answer(table=self._shown(table, prepared), cached=cached)
+
+    @staticmethod
+    def _shown(table: ProtectedTable, prepared: PreparedQuery) -> ProtectedTable:
+        """The table in the order asked; or its quantiles, which are made of nothing else."""
+        order = prepared.order
+        variable = quantile_variable(order.measures)
+        if variable is None:
+            return in_order(table, order)
+        version, unit = prepared.version, prepared.query.unit
+        inputs = version.asking(version.entry(unit))
+        whole = AskedOrder(by=(*order.by, variable), measures=(COUNT_MEASURE,))
+        return quantiles(
+            in_order(table, whole),
+            variable,
+            sorted({measure.share for measure in order.measures if measure.share}),
+            breaks=version.units[unit].variables[variable].tree.bounds,
+            deviation=partial(inputs.programme.method(ANSWER).quality, inputs),
+        )
 
     def sparse_tables(self, version: DataVersion) -> tuple[int, int]:
         """How many tables judged answers of a version in this process, and hide parts of them."""

@@ -19,8 +19,14 @@ from pydantic import TypeAdapter
 from discreet.errors import Problem, nearest
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
-from discreet_service.queries.grammar import FilterEntry, TableQuery, refused
-from discreet_service.queries.measures import Measure, needed_variables, read_measures
+from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQuery, refused
+from discreet_service.queries.measures import (
+    COUNT_MEASURE,
+    Measure,
+    needed_variables,
+    quantile_variable,
+    read_measures,
+)
 
 _SHOWN = 5
 
@@ -107,6 +113,11 @@ def canonical_query(query: TableQuery, version: DataVersion) -> tuple[CanonicalQ
     """What a query means, and in which order it is to be shown."""
     reader = _Reader(unit_of(query, version))
     measures = read_measures(query.measures, reader.unit, reader.problems)
+    asked, classed = measures, quantile_variable(measures)
+    if classed is not None and not reader.problems:
+        # Quantiles are made of the counts of all classes: the table of these is what is asked for.
+        query = query.model_copy(update={"by": [*query.by, SpanningEntry(variable=classed)]})
+        measures = (COUNT_MEASURE,)
     filters = reader.filters(query.where)
     spanning = reader.spanning(query, filters)
     reader.check_columns()
@@ -118,8 +129,9 @@ def canonical_query(query: TableQuery, version: DataVersion) -> tuple[CanonicalQ
     found = CanonicalQuery(dataset=version.dataset, version=version.version, unit=reader.unit.name,
                            by=by, where=where, measures=tuple(sorted(measures)))  # fmt: skip
     shown = {one.variable for one in by}
+    shown -= {classed}
     order = tuple(entry.variable for entry in query.by if entry.variable in shown)
-    return found, AskedOrder(by=order, measures=measures)
+    return found, AskedOrder(by=order, measures=asked)
 
 
 @dataclass(frozen=True, kw_only=True)

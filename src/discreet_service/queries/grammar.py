@@ -31,7 +31,9 @@ _Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 def _several(value: Any) -> Any:
     """One stands for a list of one."""
-    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+    return (
+        [value] if isinstance(value, str | int | float) and not isinstance(value, bool) else value
+    )
 
 
 _Level = Annotated[int, Field(strict=True, ge=1, le=100)] | _Word
@@ -42,6 +44,16 @@ _Codes = Annotated[
 _Names = Annotated[
     list[_Word], BeforeValidator(_several), Field(min_length=1, max_length=MOST_VARIABLES)
 ]
+
+
+#: The shares of a quantile: 0.25 is the lower quartile.
+_Places = Annotated[
+    list[Annotated[float, Field(gt=0, lt=1)]],
+    BeforeValidator(_several),
+    Field(min_length=1, max_length=99),
+]
+#: What one member of `measures` may be.
+MEASURES = ("sum", "mean", "share", "median", "quantile", "figure")
 
 
 class QueryEntry(BaseModel):
@@ -79,6 +91,9 @@ class MeasureEntry(QueryEntry):
     mean: _Word | None = None  # A value column
     share: _Word | None = None  # "count" or a counted figure of the unit, as a share over variables
     over: _Names | None = None  # For a share, the variables whose codes add up to one
+    median: _Word | None = None  # A variable whose codes are classes of a number
+    quantile: _Word | None = None  # The same
+    at: _Places | None = None  # For a quantile, the share of records that lies below it
     figure: _Word | None = None  # A figure that the unit offers
 
     @model_validator(mode="before")
@@ -88,8 +103,10 @@ class MeasureEntry(QueryEntry):
 
     @model_validator(mode="after")
     def _one(self) -> MeasureEntry:
-        if len([name for name in ("sum", "mean", "share", "figure") if getattr(self, name)]) != 1:
-            raise PydanticCustomError("measure", "exactly one of sum, mean, share and figure")
+        if len([name for name in MEASURES if getattr(self, name)]) != 1:
+            raise PydanticCustomError("measure", f"exactly one of {', '.join(MEASURES)}")
+        if (self.at is not None) != (self.quantile is not None):
+            raise PydanticCustomError("measure", "only a quantile needs at, and it must have it")
         if (self.over is not None) != (self.share is not None):
             raise PydanticCustomError("measure", "only a share needs over, and it must have it")
         return self
@@ -136,6 +153,9 @@ _KINDS = {
     "too_short": "at least {min_length} required",
     "too_long": "at most {max_length} allowed",
     "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
+    "less_than": "must be below {lt}",
+    "float_type": "must be a number",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be one of {expected}",
 }

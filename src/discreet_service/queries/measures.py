@@ -11,9 +11,9 @@ from typing import Literal
 from discreet.errors import Problem, nearest
 from discreet.release import COUNTED, FigureEntry
 from discreet_service.datasets import COUNTS, CatalogueUnit
-from discreet_service.queries.grammar import MeasureEntry
+from discreet_service.queries.grammar import MEASURES, MeasureEntry
 
-MeasureKind = Literal["figure", "sum", "mean", "share"]
+MeasureKind = Literal["figure", "sum", "mean", "share", "median", "quantile"]
 _SUFFIX = {
     "sum": {"en": "sum", "de": "Summe"},
     "mean": {"en": "mean", "de": "Mittelwert"},
@@ -27,16 +27,28 @@ class Measure:
 
     >>> Measure("mean", "rent").name, Measure("share", "count", ("sex",)).name
     ('mean_rent', 'share_count_sex')
+    >>> Measure("quantile", "rent", ("0.25",)).share
+    0.25
     """
 
-    kind: MeasureKind  # "sum" or "mean" of a column, "share" of a figure, or a "figure" of the unit
-    of: str  # The column or figure
-    over: tuple[str, ...] = ()  # For a share, the variables over which it adds up to one, sorted
+    #: "sum" or "mean" of a column, "share" of a figure, "median" or "quantile" of a variable in
+    #: classes, or a "figure" of the unit
+    kind: MeasureKind
+    of: str  # The column, figure or variable
+    #: For a share, the variables over which it adds up to one, sorted; for a quantile, its share
+    over: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """What it is called in the table."""
         return self.of if self.kind == "figure" else "_".join([self.kind, self.of, *self.over])
+
+    @property
+    def share(self) -> float | None:
+        """The share of the records below it; None for what is no quantile."""
+        if self.kind == "median":
+            return 0.5
+        return float(self.over[0]) if self.kind == "quantile" else None
 
 
 #: The number of records.
@@ -50,19 +62,31 @@ def read_measures(
     nones: dict[Measure, None] = {}
     for at, entry in enumerate(entries):
         where = f"measures[{at}]"
-        kinds: tuple[MeasureKind, ...] = ("share", "sum", "mean")
-        stated = (one for one in kinds if getattr(entry, one) is not None)
-        kind: MeasureKind = next(stated, "figure")
-        over = tuple(sorted(set(entry.over or ())))
-        measure = Measure(kind, getattr(entry, kind) or COUNTS, over)
-        wrong = next(_wrong(measure, unit, where), None)
-        if wrong is not None:
-            problems.append(wrong)
-        nones[measure] = None
+        kind: MeasureKind = next(one for one in MEASURES if getattr(entry, one) is not None)
+        over = [tuple(sorted(set(entry.over or ())))]
+        if entry.at is not None:
+            over = [(f"{place:g}",) for place in sorted(set(entry.at))]
+        several = [Measure(kind, getattr(entry, kind), own) for own in over]
+        problems += list(_wrong(several[0], unit, where))[:1]
+        nones |= dict.fromkeys(several)
+    if len({measure.of if measure.share else "" for measure in nones}) > 1:
+        message = "quantiles of one variable make a table of their own"
+        problems.append(Problem(message, "measures", "query other figures separately"))
     return tuple(nones)
 
 
+def quantile_variable(measures: Sequence[Measure]) -> str | None:
+    """The variable whose quantiles are asked for; None for other figures."""
+    return next((measure.of for measure in measures if measure.share), None)
+
+
 def _wrong(measure: Measure, unit: CatalogueUnit, where: str) -> Iterator[Problem]:
+    if measure.share:
+        classed = [name for name, one in unit.variables.items() if one.tree.bounds is not None]
+        if measure.of not in classed:
+            message = f"no variable {measure.of[:60]!r} with classes of a number"
+            yield Problem(message, f"{where}.{measure.kind}", nearest(measure.of, classed))
+        return
     figures = [COUNTS, *unit.figures]
     if measure.kind in ("sum", "mean"):
         allowed = [

@@ -65,15 +65,16 @@ def near_tables(answers: Answers, refused: PreparedQuery, principal: Principal) 
 
 def _document(prepared: PreparedQuery) -> dict[str, Any]:
     """A query as a body has it."""
-    query = prepared.query
-    totals = [one.variable for one in query.by if one.total]
+    query, order = prepared.query, prepared.order
+    by = [one for one in query.by if one.variable in order.by]
+    totals = [one.variable for one in by if one.total]
     return {
         "unit": query.unit,
         "version": query.version,
-        "by": [_spanning(one) for one in query.by],
+        "by": [_spanning(one) for one in by],
         "where": [_filter(one) for one in query.where],
-        "measures": [_measure(one) for one in prepared.order.measures],
-        "totals": totals if 0 < len(totals) < len(query.by) else "all" if totals else "none",
+        "measures": [_measure(one) for one in order.measures],
+        "totals": totals if 0 < len(totals) < len(by) else "all" if totals else "none",
     }
 
 
@@ -89,6 +90,8 @@ def _filter(one: FilterCodes) -> dict[str, Any]:
 def _measure(one: Measure) -> Any:
     if one.kind == "figure":
         return one.of
+    if one.kind == "quantile":
+        return {"quantile": one.of, "at": one.share}
     return {one.kind: one.of} | ({"over": [*one.over]} if one.over else {})
 
 

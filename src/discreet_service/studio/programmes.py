@@ -279,7 +279,7 @@ def _open_table(
                   for unit in version.units.values()],
         "unit": choices.unit.name,
         "variables": variables,
-        "measures": measure_choices(choices, language),
+        "measures": measure_choices(choices, language, medians=False),
         "usual": {one: programme_sentences({"tables": {"": entry}}, version, one)[""]
                   for one in ("en", "de")},
     }  # fmt: skip

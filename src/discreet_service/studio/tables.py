@@ -297,7 +297,9 @@ def _walk(parents: Sequence[int]) -> list[int]:
     return found
 
 
-def measure_choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
+def measure_choices(
+    choices: TableChoices, language: str, *, medians: bool = True
+) -> list[dict[str, Any]]:
     """The figures of a unit, and which are chosen."""
     unit, spoken = choices.unit, words("builder", language)
     found = [("count", said_in(unit.label, language, unit.name))]
@@ -306,6 +308,9 @@ def measure_choices(choices: TableChoices, language: str) -> list[dict[str, Any]
         found += [(f"sum:{column}", f"{label} ({spoken['sum']})")] if value.sums else []
         found += [(f"mean:{column}", f"{label} ({spoken['mean']})")] if value.means else []
     found += [(name, said_in(each.title, language, name)) for name, each in unit.figures.items()]
+    found += [(f"median:{name}", f"{one.tree.title(language)} ({spoken['median']})")
+              for name, one in unit.variables.items()
+              if medians and one.tree.bounds is not None]  # fmt: skip
     chosen = choices.measures or ("count",)
     known = [name for name, _ in found]
     found += [(name, name) for name in chosen if name not in known]

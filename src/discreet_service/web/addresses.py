@@ -4,16 +4,18 @@ Codes with commas in them are named one by one: where.age=A&where.age=B.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.errors import Problem, nearest
-from discreet_service.queries import TableQuery, read_query, refused
+from discreet_service.queries import MEASURES, TableQuery, read_query, refused
 
 _SINGLE = ("unit", "version", "format", "language")
 _PREFIXES = ("where", "codes", "within")
 _KNOWN = ("by", "measures", "totals", *_SINGLE, *(f"{each}.VARIABLE" for each in _PREFIXES))
 _MOST = 200
+_NUMBER = re.compile(r"\d?\.\d{1,6}")
 
 
 def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
@@ -92,8 +94,8 @@ def address_of(query: Mapping[str, Any]) -> list[tuple[str, str]]:
         for code in one["codes"]
     ]
     for one in query.get("measures", ()):
-        ((kind, of),) = ((name, of) for name, of in one.items() if name != "over")
-        over = [":" + "+".join(one["over"])] if "over" in one else []
+        ((kind, of),) = ((name, of) for name, of in one.items() if name not in ("over", "at"))
+        over = [":" + "+".join(map(str, one[name])) for name in ("over", "at") if name in one]
         found.append(("measures", of if kind == "figure" else ":".join([kind, of]) + "".join(over)))
     totals = query.get("totals", ())
     found += [("totals", one) for one in ([totals] if isinstance(totals, str) else totals)]
@@ -107,11 +109,15 @@ def _items(values: Sequence[str]) -> list[str]:
 
 
 def _measure(item: str) -> Any:
-    """A figure by its name; mean:rent, sum:area, share:count:sex+age."""
+    """A figure by its name; mean:rent, sum:area, share:count:sex+age, quantile:age:0.1+0.9."""
     kind, _, rest = item.partition(":")
-    if not rest or kind not in ("sum", "mean", "share", "figure"):
+    if not rest or kind not in MEASURES:
         return item
-    if kind != "share":
+    if kind not in ("share", "quantile"):
         return {kind: rest}
-    figure, _, over = rest.partition(":")
-    return {"share": figure, "over": [part for part in over.split("+") if part]}
+    figure, _, behind = rest.partition(":")
+    parts = [part for part in behind.split("+") if part]
+    if kind == "share":
+        return {"share": figure, "over": parts}
+    numbers = [float(part) if _NUMBER.fullmatch(part) else part for part in parts]
+    return {"quantile": figure, "at": numbers}

@@ -43,7 +43,7 @@ from tests.helpers.rows import for_all_rows
             {"by": ["a"] * 13, "measures": [{"mean": "rent", "sum": "rent"}]},
             [
                 ("by", "at most 12 allowed", ""),
-                ("measures[0]", "exactly one of sum, mean, share and figure", ""),
+                ("measures[0]", "exactly one of sum, mean, share, median, quantile, figure", ""),
             ],
         ),
         (

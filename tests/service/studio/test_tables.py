@@ -48,6 +48,7 @@ def test_result_is_what_the_library_writes(readers: Any) -> None:
         "unit=person&by=sex,age5&where.region=x",
         "unit=person&by=region:municipality,sex:1&totals=none",
         "unit=dwelling&by=region:state&measures=mean:rent,vacancy",
+        "unit=person&by=region:state&measures=median:age5",
         TOO_MUCH,
     ],
 )
@@ -95,6 +96,18 @@ def test_form_and_address_are_one(readers: Any) -> None:
     assert back
     form = readers.page(html.unescape(back[1]), "rita")
     assert "Counted categories only: female" in form
+
+
+def test_medians_are_chosen_and_shown(readers: Any) -> None:
+    form = readers.page("/tables/census?unit=person&by=region:state", "rita")
+    assert re.search(
+        r'name="measures" value="median:age5"> [^<]*\(median\)', " ".join(form.split())
+    )
+    asked = "unit=person&by=region:state&measures=median:age5"
+    page = readers.page(f"/tables/census/result?{asked}&chart=bars", "rita")
+    assert "Quantiles: " in page
+    assert "Quantiles are computed from protected counts of classes" in page
+    assert "measures=median%3Aage5" in page or "measures=median:age5" in page
 
 
 def test_codes_with_commas_survive(readers: Any) -> None:
