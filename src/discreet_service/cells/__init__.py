@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .bodies import BodyKind as BodyKind
     from .bodies import HandedIn as HandedIn
     from .bodies import RowLimit as RowLimit
+    from .bodies import as_numbers as as_numbers
     from .bodies import body_kind as body_kind
     from .bodies import check_number as check_number
     from .bodies import read_body as read_body
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from .protection import protect_cells as protect_cells
     from .results import RESULT_TYPES as RESULT_TYPES
     from .results import chosen_format as chosen_format
+    from .uploads import UPLOAD_ENDS as UPLOAD_ENDS
+    from .uploads import read_upload as read_upload
     from .watch import KeyWatch as KeyWatch
 
 lazy_face(__name__)

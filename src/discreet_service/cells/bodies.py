@@ -96,13 +96,20 @@ def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedI
         if type(error).__name__ != "PanicException":
             raise
         raise _unreadable(kind) from None
-    check_number(found.frame.height, limit)
+    checked(found.frame, limit)
+    return found
+
+
+def checked(frame: pl.DataFrame, limit: RowLimit) -> pl.DataFrame:
+    """The same rows, after their number, their columns and their texts were looked at."""
+    check_number(frame.height, limit)
+    _check_width(frame.width)
     # Long texts can be small in a file and fill the memory when they are repeated.
-    for series in found.frame.get_columns():
+    for series in frame.get_columns():
         if series.dtype == pl.String:
             lengths = series.str.len_bytes()
             _check_texts(lengths.max(), lengths.sum())
-    return found
+    return frame
 
 
 def check_number(number: int, limit: RowLimit) -> None:

@@ -128,19 +128,32 @@ class CellLayout(Layout):
         return problems
 
 
-class KeyedLayout(CellLayout):
-    """A table of counts, perhaps with cell keys, totals among its cells."""
+class CountedLayout(CellLayout):
+    """A table whose cells are counted, or records that are to be."""
 
-    count: _Name = "n"  # column of the counts
-    cell_key: _Name | None = None  # column of cell keys, where these decide
+    records: bool = False  # whether the rows are records, to be tabulated; cells if not
+    count: _Name = "n"  # column of the number of records or contributors; of cells only
+
+    def size(self, frame: pl.DataFrame) -> int:
+        """How many cells are handed in; of records, how many interior cells they fall into."""
+        return self.interior(frame) if self.records else frame.height
+
+
+class KeyedLayout(CountedLayout):
+    """A table of counts, perhaps with cell keys."""
+
+    cell_key: _Name | None = None  # column of cell or record keys, where these decide
     key_grid: NonNegativeInt | Annotated[str, Field(max_length=30)] = 10**15  # size of their grid
+    add_totals: bool = False  # whether totals that the cells lack are computed
 
     def _table(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> Table:
         further = self._further()
         weight = further.pop("weight", None)
-        named = {"count": self.count, "weight": weight, "cell_key": self.cell_key, **further}
+        named = {"weight": weight, "cell_key": self.cell_key, **further}
+        named |= {} if self.records else {"count": self.count}
         stated = {where: name for where, name in named.items() if name is not None}
         problems = self.column_problems(stated, frame)
+        problems += self._option_problems()
         keys = operation.keys(settings)
         if keys == "needed" and self.cell_key is None:
             hint = "add the column of cell keys, or choose another method"
@@ -156,7 +169,8 @@ class KeyedLayout(CellLayout):
         refuse(problems)
         columns = HandedColumns(frame)
         trees = self.codes(columns)
-        trees[self.count] = pl.Series(self.count, columns.whole(self.count))
+        if not self.records:
+            trees[self.count] = pl.Series(self.count, columns.whole(self.count))
         if weight is not None:
             trees[weight] = pl.Series(weight, columns.decimal(weight))
         if self.cell_key is not None:
@@ -168,12 +182,29 @@ class KeyedLayout(CellLayout):
         }
         columns.refuse()
         cells = pl.DataFrame(trees)
-        return Table.from_cells(cells, by=self.spanning(cells), count=self.count, weight=weight,
+        by, value = self.spanning(cells), further.get("value")
+        if self.records:
+            return tabulate(cells, by, record_key=self.cell_key, key_grid=self.key_grid,
+                            weight=weight, values=[value] if value else (), name=self.name,
+                            contributions=getattr(settings, "top", 0))  # fmt: skip
+        if self.add_totals:
+            # Keys of totals are sums of keys on their grid; sums of many need more than 64 bits.
+            key = [] if self.cell_key is None else [self.cell_key]
+            sums = [self.count, weight, *key, value, further.get("value_count")]
+            wide = cells.with_columns(pl.col(key).cast(pl.Int128))
+            cells = with_missing_totals(
+                wide, by, sums=[*filter(None, sums)], largest=getattr(self, "largest", ())
+            ).with_columns((pl.col(key) % grid.size).cast(pl.Int64))
+        return Table.from_cells(cells, by=by, count=self.count, weight=weight,
                                 cell_key=self.cell_key, key_grid=self.key_grid,
                                 values=self._values(), name=self.name)  # fmt: skip
 
     def _further(self) -> dict[str, str | None]:
         return {}
+
+    def _option_problems(self) -> list[Problem]:
+        """Options that do not fit to cells, or to records."""
+        return []
 
     def _values(self) -> dict[str, ValueColumns]:
         return {}
@@ -197,8 +228,8 @@ class MagnitudeLayout(KeyedLayout):
     """A table of counts and of a value with its largest contributions."""
 
     value: _Name  # column of the sums of a value
-    #: Columns of its largest contributions, the largest first
-    largest: Annotated[list[_Name], Field(min_length=1, max_length=16)]
+    #: Columns of its largest contributions, the largest first; of cells only
+    largest: Annotated[list[_Name], Field(max_length=16)] = Field(default_factory=list)
     smallest: _Name | None = None  # column of its smallest contribution, for noise of the range
     value_count: _Name | None = None  # column of the number of records with a value
     value_key: _Name | None = None  # column of the cell keys of those
@@ -213,6 +244,21 @@ class MagnitudeLayout(KeyedLayout):
         largest = {f"largest[{at}]": name for at, name in enumerate(self.largest)}
         beside = {name: getattr(self, name) for name in ("smallest", "value_count", "value_key")}
         return {"value": self.value, **largest, **beside}
+
+    def _option_problems(self) -> list[Problem]:
+        if self.records:
+            of_cells = ("largest", "smallest", "value_count", "value_key")
+            message = "the option needs cells, but the rows are records"
+            return [Problem(message, name) for name in of_cells if getattr(self, name)]
+        problems = []
+        if not self.largest:
+            hint = "add columns with the largest contributions, largest first"
+            problems.append(Problem("the method needs contributions", "largest", hint))
+        if self.add_totals and (self.smallest or self.value_key):
+            hint = "add the totals to the cells, or hand in records"
+            message = "smallest contributions and keys of values of totals cannot be computed"
+            problems.append(Problem(message, "add_totals", hint))
+        return problems
 
     def _values(self) -> dict[str, ValueColumns]:
         count, key = self.value_count or self.count, self.value_key or str(self.cell_key)
@@ -322,11 +368,9 @@ class CellMark(Settings):
     __str__ = __repr__
 
 
-class SensitiveLayout(CellLayout):
+class SensitiveLayout(CountedLayout):
     """A table of counts or of a value, and which of its cells are sensitive."""
 
-    records: bool = False  # whether the rows are records, to be tabulated; cells if not
-    count: _Name = "n"  # column of the number of contributors; of cells only
     value: _Name | None = None  # column of the values; None to publish the counts
     #: Columns of the largest contributions to them, the largest first
     largest: Annotated[list[_Name], Field(max_length=20)] = Field(default_factory=list)
@@ -336,10 +380,6 @@ class SensitiveLayout(CellLayout):
     marks: Annotated[list[CellMark], Field(max_length=1_000)] = Field(default_factory=list)
     #: Digits after the decimal point that are published
     decimals: Annotated[int, Field(ge=0, le=9)] = 0
-
-    def size(self, frame: pl.DataFrame) -> int:
-        """How many cells are handed in; of records, how many interior cells they fall into."""
-        return self.interior(frame) if self.records else frame.height
 
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> SensitiveSource:

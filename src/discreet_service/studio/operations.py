@@ -5,6 +5,7 @@ sent them, which nothing keeps. Fields are those of the layout and of the settin
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +37,17 @@ from discreet.operations import (
     value_of,
 )
 from discreet.publication import number_text
-from discreet_service.cells import LAYOUTS, RESULT_TYPES, BodyKind, CellsCall, RowLimit, read_body
+from discreet_service.cells import (
+    LAYOUTS,
+    RESULT_TYPES,
+    UPLOAD_ENDS,
+    BodyKind,
+    CellsCall,
+    RowLimit,
+    as_numbers,
+    read_body,
+    read_upload,
+)
 from discreet_service.permissions import Permission
 from discreet_service.problems import refuse
 from discreet_service.service import Service
@@ -80,8 +91,15 @@ _RULES: Mapping[str, type[int | float]] = {
 }
 #: Fields that are no settings, and what they begin with.
 _BESIDE: Mapping[str, str] = {
-    "rows": "", "cells": "", "trees": "", "format": "csv", "act": "run",
-}  # fmt: skip
+    **{"rows": "", "cells": "", "trees": "", "format": "csv", "act": "run"},
+    **{"reading": "", "known": ""},  # how rows are read; a digest of rows that were
+}
+#: Fields that hold names of columns: all of layouts that hold names, but for these, and these of
+#: methods.
+_NO_COLUMNS = ("name", "key_grid")
+_OF_COLUMNS = ("unit", "balance", "keys", "weight", "sensitive", "harmless", "public", "shares")
+#: First values of a column that are shown.
+_FIRST = 4
 #: Marks that are read of a form, and names that are shown of what can be worked out.
 _MOST_MARKS, _MOST_NAMED = 2_000, 20
 #: Records of examples: of firms, and persons.
@@ -113,6 +131,17 @@ def _layout_fields(operation: Operation) -> tuple[SettingField, ...]:
     return fields_of(LAYOUTS[operation.takes], _CELLS)
 
 
+def role_fields(operation: Operation) -> tuple[SettingField, ...]:
+    """What columns can be: fields of the layout and of the method that hold names of columns.
+
+    >>> [field.name for field in role_fields(OPERATIONS["unit_noise"])]
+    ['by', 'value', 'unit', 'balance']
+    """
+    fields = [field for field in _layout_fields(operation) if field.name not in _NO_COLUMNS]
+    fields += [field for field in setting_fields(operation) if field.name in _OF_COLUMNS]
+    return tuple(field for field in fields if field.kind in ("text", "names"))
+
+
 def stated_step(
     method: str, texts: Mapping[str, str], where: str, problems: list[Problem]
 ) -> dict[str, Any]:
@@ -140,6 +169,8 @@ class OperationForm:
     waived: tuple[str, ...] = ()  # cells that may be shown: their codes as JSON
     priced: tuple[str, ...] = ()  # cells whose cost is asked for, and
     prices: tuple[str, ...] = ()  # what was said, in the same order
+    upload: tuple[str, bytes] | None = None  # the name of its file, and what is in it
+    frame: pl.DataFrame | None = None  # its rows, once they were read
 
     @property
     def rows(self) -> str:
@@ -161,34 +192,66 @@ class OperationForm:
             begin |= dict.fromkeys(_RULES, "") | {"minimum_frequency": "3"}
         if operation.takes is ChangedSource:
             begin["add"] = "swap"
+        if "add_totals" in begin:
+            begin["add_totals"] = "on"
         return cls(operation=operation, texts={**begin, **_BESIDE, **(texts or {})}, steps=steps)
 
     @classmethod
     async def sent(cls, operation: Operation, request: Request) -> OperationForm:
-        """The form that was sent, with the text of its file."""
+        """The form that was sent, with its file."""
         form, begun = await request.form(), cls.begun(operation)
-        texts = {name: text for name in begun.texts if isinstance(text := form.get(name), str)}
-        file = form.get("file")
-        if isinstance(file, UploadFile) and file.filename:
-            try:
-                texts[begun.rows] = (await file.read()).decode("utf-8-sig")
-            except UnicodeDecodeError:
-                texts[begun.rows] = ""
+        stated = {name: [text for text in form.getlist(name) if isinstance(text, str)]
+                  for name in begun.texts}  # fmt: skip
         fields = (*_layout_fields(operation), *setting_fields(operation))
-        yes = {field.name: "" for field in fields if field.kind == "yes"}
+        absent = {field.name: "" for field in fields if field.kind == "yes"}
+        if "picked" in form:
+            absent |= {field.name: "" for field in role_fields(operation)}
+        texts = {name: ", ".join(filter(None, own)) for name, own in stated.items() if own}
+        file = form.get("file")
+        chosen = isinstance(file, UploadFile) and file.filename
+        upload = (str(file.filename), await file.read()) if chosen else None
         steps = []
         for at in range(MOST_STEPS):
             method = form.get(f"step{at}")
             if isinstance(method, str) and method in _STEPS:
                 names = [field.name for field in setting_fields(_STEPS[method])]
-                stated = {name: form.get(f"step{at}-{name}") for name in names}
-                steps.append((method, {n: t for n, t in stated.items() if isinstance(t, str)}))
+                own = {name: form.get(f"step{at}-{name}") for name in names}
+                steps.append((method, {n: t for n, t in own.items() if isinstance(t, str)}))
         marks = {
             name: tuple(str(value) for value in form.getlist(name)[: _MOST_MARKS + 1])
             for name in ("waived", "priced", "prices")
         }
-        whole = {**begun.texts, **yes, **texts}
-        return cls(operation=operation, texts=whole, steps=tuple(steps), **marks)
+        whole = {**begun.texts, **absent, **texts}
+        return cls(operation=operation, texts=whole, steps=tuple(steps), upload=upload, **marks)
+
+    def read(self, service: Service) -> OperationForm:
+        """The same with its rows, of the file or as they were pasted; columns have roles."""
+        rows, text = LAYOUTS[self.operation.takes].rows, self.texts[self.rows]
+        limit = RowLimit(getattr(service.settings.limits, f"{rows}_protect"), rows)
+        if self.upload is None and not text.strip():
+            return self
+        if self.upload is None and _digest(text) == self.texts["known"]:
+            frame = read_body(io.BytesIO(text.encode()), BodyKind.csv, limit).frame
+        else:
+            name, content = self.upload or ("lines.csv", text.encode())
+            frame = read_upload(content, name, self.texts["reading"], limit)
+        own = {self.rows: frame.write_csv()}
+        if len(own[self.rows]) <= LONGEST_SHOWN:  # what goes back to the page is plain
+            own |= {"reading": "", "known": _digest(own[self.rows])}
+        if self.texts["act"] == "read":
+            own |= self._suggested(frame)
+        return replace(self, texts={**self.texts, **own}, frame=frame)
+
+    def _suggested(self, frame: pl.DataFrame) -> dict[str, str]:
+        """Roles of columns for whoever picked none: texts span the table; others by their names."""
+        roles = {field.name: self.texts[field.name] for field in role_fields(self.operation)}
+        kept = {name: ", ".join(each for each in text.split(", ") if each in frame.columns)
+                for name, text in roles.items()}  # fmt: skip
+        if "by" in roles and not kept["by"]:
+            taken = {each for text in kept.values() for each in text.split(", ")}
+            kept["by"] = ", ".join(name for name in frame.columns if name not in taken
+                                   and not as_numbers(frame[name]).dtype.is_numeric())  # fmt: skip
+        return kept
 
     def arranged(self) -> OperationForm:
         """The form after a step was added or taken away."""
@@ -203,12 +266,12 @@ class OperationForm:
     def call(self, service: Service, owner: str, language: str) -> CellsCall:
         """The rows, and what is asked of them. CONFIDENTIAL."""
         problems: list[Problem] = []
-        texts, operation, rows = self.texts, self.operation, LAYOUTS[self.operation.takes].rows
-        if not texts[self.rows].strip():
-            hint = "choose a UTF-8 file, or paste lines"
+        texts, operation, frame = self.texts, self.operation, self.frame
+        if frame is None:
+            rows, hint = LAYOUTS[operation.takes].rows, "choose a file, or paste lines"
             problems.append(Problem(f"no {rows}", rows, hint))
         layout, fields = _layout_fields(operation), setting_fields(operation)
-        long = {self.rows, "trees"}
+        long = {self.rows, "trees", "reading"}
         long |= {field.name for field in (*layout, *fields) if field.kind in ("content", "lists")}
         problems += [
             Problem(f"more than {_LONGEST} characters", name)
@@ -238,9 +301,7 @@ class OperationForm:
         if formats and texts["format"] not in formats:
             problems.append(Problem("format not available", "format"))
         refuse(problems, "form")
-        limit = RowLimit(getattr(service.settings.limits, f"{rows}_protect"), rows)
-        body = io.BytesIO(_with_commas(texts[self.rows]).encode())
-        frame = read_body(body, BodyKind.csv, limit).frame
+        assert frame is not None
         return CellsCall.of(service, owner, operation, frame, stated)
 
     def _marks(self, by: Sequence[str], problems: list[Problem]) -> list[dict[str, Any]]:
@@ -287,17 +348,9 @@ def _values(
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _with_commas(text: str) -> str:
-    """Lines as they are pasted from a file or a spreadsheet, with commas between."""
-    head = text.partition("\n")[0]
-    separator = next((sign for sign in ";\t" if sign in head), "")
-    if "," in head or not separator:
-        return text
-    lines = io.StringIO()
-    csv.writer(lines, lineterminator="\n").writerows(
-        csv.reader(io.StringIO(text), delimiter=separator)
-    )
-    return lines.getvalue()
+def _digest(rows: str) -> str:
+    """By this a page knows rows that it has read, whatever browsers make of ends of lines."""
+    return hashlib.sha256(rows.replace("\r\n", "\n").strip().encode()).hexdigest()
 
 
 def _stated_number(text: str, where: str, problems: list[Problem], kind: type[int | float]) -> Any:
@@ -360,7 +413,7 @@ def example_form(operation: Operation) -> OperationForm:
         needed = [field for field in fields if field.needed and field.kind != "steps"]
         texts |= {field.name: field.text_of(getattr(operation.begin, field.name))
                   for field in needed}  # fmt: skip
-        texts |= {"rows": rows, "id": "person_id", "name": "persons"}
+        texts |= {"rows": rows, "known": _digest(rows), "id": "person_id", "name": "persons"}
         if operation.takes is not ChangedSource:
             return OperationForm.begun(operation, (), texts)
         texts |= {"drop": "person_id, household_id", "keys": "district, sex, age"}
@@ -424,6 +477,7 @@ def example_form(operation: Operation) -> OperationForm:
         if above >= 0
     ]
     own |= {"cells": cells.write_csv(), "trees": "\n".join(lines)}
+    own["known"] = _digest(own["cells"])
     return OperationForm.begun(operation, (), own | texts)
 
 
@@ -435,7 +489,8 @@ def _add_page(operation: Operation) -> None:
     def show(
         example: Annotated[str, Query(max_length=20)] = "", visit: Visit = allowed
     ) -> Response:
-        return _shown(visit, (example_form if example else OperationForm.begun)(operation))
+        form = (example_form if example else OperationForm.begun)(operation)
+        return _shown(visit, form.read(visit.service))
 
     async def form_of(request: Request) -> OperationForm:
         return await OperationForm.sent(operation, request)
@@ -444,9 +499,10 @@ def _add_page(operation: Operation) -> None:
 
     def run(visit: FormVisit, form: OperationForm = sent) -> Response:
         check_allowed(visit.principal, permission)
-        if form.texts["act"] == "add" or form.texts["act"].startswith("remove-"):
-            return _shown(visit, form.arranged())
         try:
+            form = form.read(visit.service)
+            if form.texts["act"] in ("add", "read") or form.texts["act"].startswith("remove-"):
+                return _shown(visit, form.arranged(), sent=True)
             call = form.call(visit.service, visit.principal.name, visit.language)
             act, most = form.texts["act"], operation.at_once
             download = act == "download" or operation.study is None
@@ -477,10 +533,14 @@ def _shown(
     *,
     outcome: Mapping[str, Any] | None = None,
     problems: Sequence[Problem] = (),
+    sent: bool = False,
 ) -> Response:
-    operation, language = form.operation, visit.language
+    operation, language, frame = form.operation, visit.language, form.frame
     stated, layout = operation.words(operation.name, language), _layout_fields(operation)
-    large = operation.on_records and len(form.texts["rows"]) > LONGEST_SHOWN
+    large = len(form.texts[form.rows]) > LONGEST_SHOWN
+    roles = role_fields(operation)
+    free = roles if frame is not None else ()  # fields whose place the picked columns take
+    hidden = {form.rows: "", "known": ""} if large else {}
     return page(
         visit,
         "operation",
@@ -489,13 +549,20 @@ def _shown(
         title=stated["title"],
         said=stated,
         path=f"/{operation.page}",
-        form={**form.texts, "rows": ""} if large else form.texts,
+        form={**form.texts, **hidden},
         rows=form.rows,
         large=large,
+        ends=",".join(UPLOAD_ENDS),
+        begun=frame is not None or sent or bool(problems),
+        columns=None if frame is None else [
+            (name, frame[name].head(_FIRST).fill_null("–").to_list()) for name in frame.columns
+        ],
+        records=0 if frame is None else frame.height,
+        roles=[(field, form.texts[field.name].split(", ")) for field in roles],
         steps=form.steps,
-        columns_of=[field for field in layout if field.name != "name"],
+        columns_of=[field for field in layout if field.name != "name" and field not in free],
         name_field=next(field for field in layout if field.name == "name"),
-        settings=setting_fields(operation),
+        settings=[field for field in setting_fields(operation) if field not in free],
         step_fields={name: setting_fields(row) for name, row in _STEPS.items()},
         methods={name: row.words(name, language)["title"] for name, row in _STEPS.items()},
         most_steps=MOST_STEPS,
@@ -525,10 +592,15 @@ def _shown_outcome(service: Service, call: CellsCall) -> dict[str, Any]:
         both = study.truth is not None
         by = [dimension.name for dimension in study.table.dimensions]
         table = _rows_and_columns(by, _cells(study, call, by))
+        added = 0 if study.truth is None else len(study.truth) - call.frame.height
+        remarks = list(study.remarks)
+        if added > 0 and getattr(request, "add_totals", False) and not request.records:
+            text = words("operation", language)["added"].format(number_text(added, 0, language))
+            remarks.append(StudyRemark(manner="care", text={language: text}))
         head = getattr(request, "value", None) or getattr(request, "count", "")
         return shown | {
             "confidential": "confidential" if both else "",
-            "remarks": study.remarks,
+            "remarks": remarks,
             "measures": [(label, old.get(label, ""), text)
                          for label, text in study.measures(language)],
             "compared": before is not None,

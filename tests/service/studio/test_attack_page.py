@@ -15,7 +15,7 @@ from discreet.assessment import AttackSettings
 from discreet.errors import DiscreetError
 from discreet.operations import OPERATIONS, ReleaseSource
 from discreet_service.cells import CellsCall
-from discreet_service.studio.operations import example_form
+from discreet_service.studio.operations import example_form, role_fields
 from tests.helpers.asgi_browser import form_of
 from tests.service.studio.conftest import GERMAN, HTML
 
@@ -79,7 +79,10 @@ def test_page_shows_rates_what_helps_and_a_report(readers: Any) -> None:
     browser = readers.browser("paul")
     shown = browser.get("/attack?example=firms", headers=HTML).text
     sent = {**FORM, "csrf": form_of(shown, "/attack")["csrf"]}
-    assert all(html.escape(text) in shown for text in FORM.values())
+    roles = [field.name for field in role_fields(ROW)]
+    assert all(html.escape(text) in shown for name, text in FORM.items() if name not in roles)
+    for name in roles:
+        assert f'name="{name}" value="{FORM[name].split(", ")[0]}"' in shown
     settings = AttackSettings(ptable=PTABLE)
     source: Any = called(
         CELLS,

@@ -196,9 +196,12 @@ def test_programs_get_the_same_figures(readers: Any, tmp_path: Path) -> None:
         ({"count": "persons"}, "column not found"),
         ({"weight": "w"}, "column not found"),
         ({"trees": "sex"}, "line 1 has another form"),
-        ({"cells": "sex,age,n\nTotal,Total,x\n"}, "expected whole numbers"),
+        ({"cells": "sex,age,n\nTotal,Total,two\n"}, "expected whole numbers"),
         ({"cells": "sex,age,n\nTotal,Total,-3\n"}, "below 0"),
-        ({"cells": "sex,age,n\nTotal,Total\nm,1,2,3\n"}, "is not valid csv"),
+        ({"cells": "sex,age,n\nTotal,Total\nm,1,2,3\n"}, "2 fields instead of 3"),
+        ({"cells": "sex,age,n\nTotal,Total,1.500\n"}, 'add decimal = "."'),
+        ({"reading": "decimal"}, "not valid TOML"),
+        ({"reading": 'metadata = "/etc/passwd"'}, "unknown option"),
         ({"format": "exe"}, "format not available"),
         ({"key_grid": "sand"}, ""),
         ({"name": "../../x"}, "name"),
@@ -215,7 +218,45 @@ def test_what_is_wrong_is_said_beside_the_fields(
     assert answer.status_code == 422, answer.text
     assert told in problems_of(answer.text)
     if "by" not in wrong:
-        assert 'value="sex, age"' in answer.text
+        if 'class="columns"' in answer.text:
+            assert {"sex", "age"} == picked(answer.text, "by")
+        else:
+            assert 'value="sex, age"' in answer.text
+
+
+def picked(page: str, role: str) -> set[str]:
+    """The columns that a page shows as picked for a role."""
+    return set(re.findall(rf'name="{role}" value="([^"]+)" aria-label="[^"]*" checked', page))
+
+
+def test_data_are_read_first_and_columns_picked_by_roles(readers: Any) -> None:
+    """A file, what is in it, a role for each column, the method; nothing is written by hand."""
+    file = {"file": ("cells.csv", FIELDS["cells"].replace(",", ";").encode("cp1252"), "text/csv")}
+    first = send(readers, {"act": "read"}, files=file).text
+    assert "12 cells, 3 columns" in first
+    assert "Total · Total · Total · Total" in first
+    assert (picked(first, "by"), picked(first, "count")) == ({"sex", "age"}, {"n"})
+    known = re.search(r'name="known" value="(\w+)"', first)
+    assert known
+    boxes = {"by": ["sex", "age"], "count": "n", "cell_key": "", "weight": "", "picked": "1"}
+    fields = {**FIELDS, **boxes, "known": known[1]}
+    page = send(readers, fields).text
+    assert shown_cells(page) == shown_cells(send(readers, FIELDS).text)
+    assert "by" in problems_of(send(readers, {**fields, "by": ""}).text)
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_missing_totals_are_computed_and_records_counted(readers: Any, records: bool) -> None:
+    inner = CELLS.filter(pl.col("sex") != "Total", pl.col("age") != "Total")
+    rows = inner
+    if records:
+        rows = inner.select(pl.col("sex", "age").repeat_by("n").explode(), n=pl.lit(1))
+    fields = {**FIELDS, "cells": rows.write_csv(), "add_totals": "on"}
+    page = send(readers, fields | ({"records": "on"} if records else {})).text
+    assert sorted(shown_cells(page)) == sorted(shown_cells(send(readers, FIELDS).text))
+    assert ("computed and protected: 6." in page) == (not records)
+    bare = send(readers, {**fields, "add_totals": ""}) if not records else None
+    assert bare is None or len(shown_cells(bare.text)) == inner.height
 
 
 def test_labels_of_strangers_are_escaped(readers: Any) -> None:

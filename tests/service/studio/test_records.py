@@ -176,7 +176,7 @@ def test_large_files_are_not_sent_back(readers: Any) -> None:
         ({"tables": "a, b, c, d"}, "tables"),
         ({"format": "exe"}, "format"),
         ({"name": "../x"}, "name"),
-        ({"rows": "a,b\n1\n2,3,4\n"}, "the body is not valid csv"),
+        ({"rows": "a,b\n1\n2,3,4\n"}, "lines.csv, line 2: 1 fields instead of 2"),
         ({"keys": "x" * 600}, "more than 500 characters"),
     ],
 )
