@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from .bodies import BodyKind as BodyKind
     from .bodies import HandedIn as HandedIn
     from .bodies import RowLimit as RowLimit
-    from .bodies import as_numbers as as_numbers
     from .bodies import body_kind as body_kind
     from .bodies import check_number as check_number
     from .bodies import read_body as read_body
     from .layouts import LAYOUTS as LAYOUTS
+    from .layouts import typed_columns as typed_columns
     from .operations import CellsCall as CellsCall
     from .operations import packed as packed
     from .operations import read_request as read_request

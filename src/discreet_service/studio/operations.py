@@ -44,34 +44,33 @@ from discreet_service.cells import (
     BodyKind,
     CellsCall,
     RowLimit,
-    as_numbers,
     read_body,
     read_upload,
+    typed_columns,
 )
 from discreet_service.permissions import Permission
 from discreet_service.problems import refuse
 from discreet_service.service import Service
 from discreet_service.studio.call_texts import file_call_texts
 from discreet_service.web import (
+    Cell,
     FormVisit,
+    KnownVisit,
     NavigationEntry,
     Visit,
     back_to,
     check_allowed,
     file_response,
     hand_in_operation,
+    list_page,
     page,
     visit_with,
     words,
 )
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
-NAVIGATION = tuple(
-    NavigationEntry(
-        path=f"/{each.page}", place=60 + at, permissions=(LAYOUTS[each.takes].permission,)
-    )
-    for at, each in enumerate(OPERATIONS.values())
-    if each.page
+NAVIGATION = NavigationEntry(
+    path="/methods", place=60, permissions=(Permission.tables_protect, Permission.records_protect)
 )
 
 #: Where the words of layouts are.
@@ -111,6 +110,20 @@ MOST_STEPS, LONGEST_SHOWN = 8, 40_000
 #: The last variable stands at the side of the others if it has so many codes at most.
 _WIDEST = 12
 _STEPS: Mapping[str, Operation] = {name: row for name, row in OPERATIONS.items() if row.step}
+
+
+@router.get("/methods")
+def show_methods(visit: KnownVisit) -> Response:
+    """The methods that somebody may use, for tables and for records."""
+    if not any(map(visit.principal.may, NAVIGATION.permissions)):
+        check_allowed(visit.principal, Permission.tables_protect)
+    said = [
+        (row, row.words(row.name, visit.language))
+        for row in OPERATIONS.values()
+        if row.page and visit.principal.may(LAYOUTS[row.takes].permission)
+    ]
+    rows = [(Cell(text["title"], f"/{row.page}"), text["lead"]) for row, text in said]
+    return list_page(visit, "methods", ("method", "about"), rows)
 
 
 def setting_fields(operation: Operation) -> tuple[SettingField, ...]:
@@ -208,8 +221,9 @@ class OperationForm:
             absent |= {field.name: "" for field in role_fields(operation)}
         texts = {name: ", ".join(filter(None, own)) for name, own in stated.items() if own}
         file = form.get("file")
-        chosen = isinstance(file, UploadFile) and file.filename
-        upload = (str(file.filename), await file.read()) if chosen else None
+        upload = None
+        if isinstance(file, UploadFile) and file.filename:
+            upload = (file.filename, await file.read())
         steps = []
         for at in range(MOST_STEPS):
             method = form.get(f"step{at}")
@@ -217,12 +231,13 @@ class OperationForm:
                 names = [field.name for field in setting_fields(_STEPS[method])]
                 own = {name: form.get(f"step{at}-{name}") for name in names}
                 steps.append((method, {n: t for n, t in own.items() if isinstance(t, str)}))
-        marks = {
-            name: tuple(str(value) for value in form.getlist(name)[: _MOST_MARKS + 1])
+        waived, priced, prices = (
+            tuple(str(value) for value in form.getlist(name)[: _MOST_MARKS + 1])
             for name in ("waived", "priced", "prices")
-        }
+        )
         whole = {**begun.texts, **absent, **texts}
-        return cls(operation=operation, texts=whole, steps=tuple(steps), upload=upload, **marks)
+        return cls(operation=operation, texts=whole, steps=tuple(steps), upload=upload,
+                   waived=waived, priced=priced, prices=prices)  # fmt: skip
 
     def read(self, service: Service) -> OperationForm:
         """The same with its rows, of the file or as they were pasted; columns have roles."""
@@ -249,8 +264,8 @@ class OperationForm:
                 for name, text in roles.items()}  # fmt: skip
         if "by" in roles and not kept["by"]:
             taken = {each for text in kept.values() for each in text.split(", ")}
-            kept["by"] = ", ".join(name for name in frame.columns if name not in taken
-                                   and not as_numbers(frame[name]).dtype.is_numeric())  # fmt: skip
+            kept["by"] = ", ".join(name for name, kind in typed_columns(frame).schema.items()
+                                   if name not in taken and kind == pl.String)  # fmt: skip
         return kept
 
     def arranged(self) -> OperationForm:
@@ -548,15 +563,16 @@ def _shown(
         secret=True,
         title=stated["title"],
         said=stated,
+        current_path="/methods/",
         path=f"/{operation.page}",
         form={**form.texts, **hidden},
         rows=form.rows,
         large=large,
         ends=",".join(UPLOAD_ENDS),
         begun=frame is not None or sent or bool(problems),
-        columns=None if frame is None else [
-            (name, frame[name].head(_FIRST).fill_null("–").to_list()) for name in frame.columns
-        ],
+        columns=[]
+        if frame is None
+        else [(name, frame[name].head(_FIRST).fill_null("–").to_list()) for name in frame.columns],
         records=0 if frame is None else frame.height,
         roles=[(field, form.texts[field.name].split(", ")) for field in roles],
         steps=form.steps,

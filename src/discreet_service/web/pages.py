@@ -19,7 +19,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
-from discreet.operations import OPERATIONS
 from discreet.publication import number_text
 from discreet_service.permissions import ROLES, Permission
 from discreet_service.problems import ServiceError, hint_in
@@ -100,10 +99,9 @@ def page(
     language, principal, session = visit.language, visit.principal, visit.login
     cookie = session_cookie(visit) if session is not None else None
     entries: Sequence[NavigationEntry] = visit.app.state.navigation
-    titles = {item.page: item.words(item.name, language)["title"] for item in OPERATIONS.values()}
-    for entry in entries:  # else its name stands in `base`
-        if "title" in _all_words().get(entry.word, ()):
-            titles[entry.word] = words(entry.word, language)["title"]
+    # The name of an entry is the title of its page, or stands in `base`.
+    pages = [one.word for one in entries if "title" in _all_words().get(one.word, ())]
+    titles = {word: words(word, language)["title"] for word in pages}
     layout = {**titles, **words("base", language)}
     spoken = dict(layout)
     for name in (said_in or template).split():

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fastapi.routing import APIRoute
 
+from discreet.operations import OPERATIONS
 from tests.helpers.served_studio import _is_told, planted
 from tests.service.studio.conftest import GERMAN, HTML
 
@@ -54,9 +55,9 @@ PAGES: dict[str, tuple[str, str, set[str]]] = {
     "/administration/trail": ("Audit trail", "Prüfprotokoll", AUDITOR),
     "/administration/log": ("Query log", "Abfrageprotokoll", AUDITOR),
     "/administration/overrides": ("Overrides of refusals", "Aufgehobene Ablehnungen", AUDITOR),
-    "/records": ("Microdata methods", "Verfahren für Einzeldaten", PRODUCERS),
-    "/rounding": ("Rounding", "Rundung", PRODUCERS),
-    "/suppression": ("Suppression", "Sperrung", PRODUCERS),
+    "/methods": ("Methods", "Verfahren", PRODUCERS),
+    **{f"/{row.page}": (row.words(row.name)["title"], row.words(row.name, "de")["title"], PRODUCERS)
+       for row in OPERATIONS.values() if row.page},
 }  # fmt: skip
 #: Who may send which forms with a token of their own.
 FORMS: dict[str, set[str]] = {
@@ -73,9 +74,7 @@ FORMS: dict[str, set[str]] = {
     "/submissions": RESEARCHER,
     "/reviews/1/decide": REVIEWERS,
     "/reviews/1/act": REVIEWERS,
-    "/records": PRODUCERS,
-    "/rounding": PRODUCERS,
-    "/suppression": PRODUCERS,
+    **{f"/{row.page}": PRODUCERS for row in OPERATIONS.values() if row.page},
 }
 _FIELDS = {"act": "retire", "reason": "none", "release": "x", "name": "", "query": "[]"}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from discreet.operations import OPERATIONS
 from tests.helpers.served_studio import PLAYERS, ServedStudio
 
 #: Of two persons with one role, the first.
@@ -28,7 +29,11 @@ FURTHER: dict[str, tuple[str, ...]] = {
         *("/releases/census-2022", "/releases/census-2022?query=zzz"),
         "/releases/census-2022/rents",
     ),
-    "producer": ("/administration",),
+    "producer": (
+        "/administration",
+        *(f"/{row.page}" for row in OPERATIONS.values() if row.page),
+        *("/suppression?example=firms", "/records?example=persons"),
+    ),
     "custodian": (
         *(_POLICY, f"{_POLICY}/changes", f"{_POLICY}/areas/person"),
         *("/quality/census/2022-1", "/designs/sets"),

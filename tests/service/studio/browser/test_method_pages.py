@@ -28,9 +28,10 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
         page.get_by_role("button", name="Download table").click()
     assert download.value.suggested_filename == "firms.csv"
     page.get_by_label("Base", exact=True).fill("")
-    page.get_by_label("Spanning variables").fill("region")
+    page.get_by_label("Spanning variables: branch").uncheck()
+    page.get_by_label("Cell keys: n", exact=True).check()
     page.get_by_role("button", name="Round table", exact=True).press("Enter")
-    page.wait_for_selector("text=column not found")
+    page.wait_for_selector("text=a column is used for two purposes")
     check_page(page)
 
 
@@ -55,7 +56,7 @@ def test_example_is_run_with_a_step_more(logged_in: Any, check_page: Any) -> Non
     assert download.value.suggested_filename == "persons.csv"
     page.get_by_role("button", name="Remove step 3").click()
     assert page.locator("fieldset.step").count() == 2
-    page.get_by_label("Dropped columns").fill("household_id")
+    page.get_by_label("Dropped columns: person_id").uncheck()
     page.get_by_role("button", name="Show changes").press("Enter")
     page.wait_for_selector("text=the column identifies records")
     check_page(page)
