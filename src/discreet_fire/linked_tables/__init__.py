@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .small_counts import ShownCounts as ShownCounts
     from .small_counts import ShownSums as ShownSums
     from .small_counts import ShownTable as ShownTable
+    from .small_counts import kinds_left as kinds_left
     from .small_counts import read_tables as read_tables
     from .small_counts import shown_counts as shown_counts
     from .small_counts import table_bytes as table_bytes

@@ -13,7 +13,8 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -26,6 +27,8 @@ from discreet_fire.statistics import OTHER, margins_of, number_text, with_margin
 
 #: How safe commands call the total of an axis.
 TOTAL = "Total"
+#: Statistics that tell the sum of the squares of a variable, together with its mean.
+SPREADS = ("sd", "variance", "semean", "cv")
 #: What weights are called where they are added up; no variable can be called so.
 WEIGHTS = "the weights"
 
@@ -125,12 +128,15 @@ class ShownCounts:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ShownSums:
-    """Sums of a variable, or means that tell them, over the cells of a table (confidential)."""
+    """Sums over the cells of a table, or what tells them (confidential): of a variable its mean,
+    of its squares its deviation.
+    """
 
     place: ShownCounts  # the table; its hidden cells are those of which the sum is withheld
     variable: str
     values: FloatArray  # that of each record
     digits: int  # how many significant digits are shown
+    squared: bool = False  # whether it is squares that are added up
 
     @cached_property
     def sums(self) -> FloatArray:
@@ -196,10 +202,13 @@ def shown_sums(
     values: pl.Series,
     *,
     owners: IntArray | None = None,
-    means: bool,
+    word: str,
     digits: int,
 ) -> ShownSums | None:
-    """The sums that a command showed, or told by its means; None if they cannot be followed."""
+    """The sums that a statistic of this name shows or tells; None if they cannot be followed.
+
+    A deviation tells the sum of squares to readers who know mean and number of cases.
+    """
     placed = _placed(name, shown, labels, records, owners)
     if placed is None:
         return None
@@ -208,10 +217,25 @@ def shown_sums(
     # Of nobody nothing is withheld; everyone sees which cells are empty.
     table = replace(table, hidden=table.hidden & (table.counts > 0))
     sums = ShownSums(place=table, variable=values.name, values=known, digits=digits)
-    totals = numbers * (table.counts if means else 1)
-    near = 10.0 ** (2 - digits) * np.maximum(np.abs(sums.sums), np.abs(known).sum() * 1e-9)
+    totals = numbers * (table.counts if word == "mean" else 1)
+    if word in SPREADS:
+        mean = sums.sums / np.maximum(table.counts, 1)
+        totals = _variance(word, numbers, table.counts, mean) * (table.counts - 1)
+        totals += table.counts * mean**2
+        name = f"squares of {values.name}"
+        sums = replace(sums, variable=name, values=known**2, squared=True)
+    near = 10.0 ** (2 - digits) * np.maximum(np.abs(sums.sums), np.abs(sums.values).sum() * 1e-9)
     wrong = np.abs(totals - sums.sums) > near
     return None if (wrong & ~np.isnan(totals) & (table.counts > 0)).any() else sums
+
+
+def _variance(word: str, numbers: FloatArray, n: IntArray, mean: FloatArray) -> FloatArray:
+    """The variance that a spread of this name tells."""
+    if word == "variance":
+        return numbers
+    units = {"sd": np.ones(n.shape), "semean": np.sqrt(n), "cv": mean}
+    deviation: FloatArray = numbers * units[word]
+    return deviation**2
 
 
 def _placed(
@@ -336,7 +360,7 @@ def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
         fields["axes"] = [[item.name, list(item.labels)] for item in place.axes]
         if isinstance(one, ShownSums):
             arrays[f"{at} values"] = one.values
-            fields |= {"variable": one.variable, "digits": one.digits}
+            fields |= {"variable": one.variable, "digits": one.digits, "squared": one.squared}
         described.append(fields)
     text = json.dumps({"tables": described, "left": list(left)}).encode()
     target = io.BytesIO()
@@ -370,6 +394,7 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
                 variable=fields["variable"],
                 values=arrays[f"{at} values"],
                 digits=fields["digits"],
+                squared=fields.get("squared", False),
             )
             tables.append(sums)
     return tables, list(described["left"])
@@ -379,6 +404,12 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
 GroupsShown = Literal["nothing", "cells", "variables", "sample", "unfollowed"]
 #: Columns of commands on single variables that hold the number of records; others are the axes.
 _COUNTS = ("N", "n")
+_FIRST = ("mean", "sum")
+#: Figures of variables that are not held against others, by the names of their columns.
+_LEFT = {
+    "percentiles": re.compile(r"p[1-9][0-9]?|iqr|centile"),
+    "skewness and kurtosis": re.compile(r"skewness|kurtosis"),
+}
 _NO_AXES = frozenset(("variable", "type", "missing"))
 
 
@@ -415,14 +446,14 @@ class OutputRecords:
             self.numbers[kept],
             weights,
             owners=whom,
-            means=False,
+            word="sum",
             digits=self.digits,
         )
 
     def sums(
-        self, shown: pl.DataFrame, axes: list[str], column: str, variable: str, *, means: bool
+        self, shown: pl.DataFrame, axes: list[str], column: str, variable: str, word: str
     ) -> ShownTable | None:
-        """The sums or means of a variable in a column; of weighted ones nothing is known."""
+        """What a statistic of a variable tells of sums; of weighted ones nothing is known."""
         values = self.labels[variable]
         if self.weights is not None or not values.dtype.is_numeric():
             return None
@@ -434,7 +465,7 @@ class OutputRecords:
             self.numbers[kept],
             values.filter(kept),
             owners=self.owners[kept],
-            means=means,
+            word=word,
             digits=self.digits,
         )
 
@@ -467,6 +498,16 @@ def tables_of(
     return (None,)
 
 
+def kinds_left(columns: Iterable[str]) -> frozenset[str]:
+    """The kinds of figures in some columns of an output that are not held against others.
+
+    >>> kinds_left(["n inc", "mean inc", "p50 inc"])
+    frozenset({'percentiles'})
+    """
+    words = [column.partition(" ")[0] for column in columns]
+    return frozenset(kind for kind, pattern in _LEFT.items() if any(map(pattern.fullmatch, words)))
+
+
 def _single(n: float | None) -> pl.DataFrame:
     return pl.DataFrame({"n": [n]}, schema={"n": pl.Float64})
 
@@ -493,6 +534,7 @@ def _cells(
         last = {axes[0]: [TOTAL], "n": [stored.get("N")]}
         end = pl.DataFrame(last, schema={axes[0]: pl.String, "n": pl.Float64})
         shown = pl.concat([shown.select(axes[0], pl.col("n").cast(pl.Float64)), end])
+    spread: set[str] = set()  # variables of which a spread was taken down; others tell the same
     for column in shown.columns[len(axes) :]:
         word, _, variable = column.partition(" ")
         known = variable in records.labels.columns
@@ -500,9 +542,9 @@ def _cells(
             kept = np.ones(len(records.numbers), dtype=np.bool_)
             kept = _known(records.labels[variable]) if known else kept
             yield None if variable and not known else records.counts(shown, axes, column, kept)
-        elif word in ("mean", "sum"):
-            means = word == "mean"
-            yield records.sums(shown, axes, column, variable, means=means) if known else None
+        elif word in _FIRST or (word in SPREADS and variable not in spread):
+            spread |= {variable} if word in SPREADS else set()
+            yield records.sums(shown, axes, column, variable, word) if known else None
 
 
 def _together(labels: pl.DataFrame, name: str) -> pl.Series:
@@ -537,10 +579,11 @@ def _variables(records: OutputRecords, shown: pl.DataFrame) -> Iterator[ShownTab
             yield None
             continue
         counted = [one for one in _COUNTS if one in rows.columns][:1]
-        about = [one for one in ("mean", "sum") if one in rows.columns]
+        about = [one for one in _FIRST if one in rows.columns]
+        about += [one for one in SPREADS if one in rows.columns][:1]
         for column in [*counted, *about]:
             table = rows.select(*axes, column).unique(maintain_order=True)
             if column in _COUNTS:
                 yield own.counts(table, axes, column, _known(ordered[variable]))
             else:
-                yield own.sums(table, axes, column, variable, means=column == "mean")
+                yield own.sums(table, axes, column, variable, column)

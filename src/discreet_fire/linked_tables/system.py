@@ -162,15 +162,18 @@ def sum_systems_of(
 
 def same_values(tables: Sequence[ShownSums]) -> list[list[ShownSums]]:
     """Sums of variables that have the same values wherever both are known."""
-    same_values: list[list[ShownSums]] = []
-    for one in tables:
-        for group in same_values:
-            if all(map(one.agrees, group)) and any(map(one.meets, group)):
-                group.append(one)
-                break
-        else:
-            same_values.append([one])
-    return same_values
+    groups: list[list[int]] = []
+    for at, one in enumerate(tables):
+        own = [at]
+        for group in list(groups):
+            others = [tables[other] for other in group]
+            if any(map(one.meets, others)) and all(
+                tables[known].agrees(other) for known in own for other in others
+            ):
+                own += group
+                groups.remove(group)
+        groups.append(sorted(own))
+    return [[tables[at] for at in group] for group in sorted(groups)]
 
 
 def _of_sums(system: LinkedSystem, sums: Sequence[ShownSums], limits: SafeLimits) -> LinkedSystem:
@@ -188,7 +191,8 @@ def _of_sums(system: LinkedSystem, sums: Sequence[ShownSums], limits: SafeLimits
         table = SumTable(holding=holding, sizes=one.place.sizes, limits=limits)
         rules.append(np.array([bool(broken) for broken in table.rules], dtype=np.bool_))
         levels.append(table.levels.ravel())
-    small = system.asked & np.concatenate(rules)
+    # A deviation is withheld for what it tells exactly: of squares nothing else is asked.
+    small = system.asked & np.concatenate(rules) & (not sums[0].squared)
     slack = [np.abs(one.sums).ravel() * 10.0 ** (1 - one.digits) for one in sums]
     wanted = np.maximum(np.concatenate(levels), 1e-6 * np.abs(cells)) / unit * small
     atoms = np.bincount(system.atom_of, weights=values, minlength=len(system.atoms))

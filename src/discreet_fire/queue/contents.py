@@ -56,8 +56,9 @@ class SubmissionTables:
     tables: list[ShownTable] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     first: int = 0
-    #: How often each kind of model was shown, of which only the number of records is followed
-    models: Counter[str] = field(default_factory=Counter)
+    #: Per kind of figures of which only the number of records is followed, how often each command
+    #: showed some
+    kinds: dict[str, Counter[str]] = field(default_factory=dict)
     _numbers: list[IntArray] = field(default_factory=list)
     _units: list[Any] = field(default_factory=list)
     _wholes: list[ShownCounts] = field(default_factory=list)
@@ -68,7 +69,9 @@ class SubmissionTables:
         if None in told.tables:
             self.left.append(told.title)
         self.first = max(self.first, told.first)
-        self.models[told.command] += told.universes == "model"
+        whole = {"model": ("coefficients",), "together": ("correlations",)}
+        for kind in (*whole.get(told.universes, ()), *sorted(told.left)):
+            self.kinds.setdefault(kind, Counter())[told.command] += 1
         if told.numbers is not None and told.units is not None:
             self._numbers.append(told.numbers)
             self._units += told.units

@@ -30,7 +30,7 @@ from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue import Policy
 from discreet_fire.findings import COPYING, Finding, Severity
 from discreet_fire.ledger import UnitKey, read_units
-from discreet_fire.linked_tables import LEFT
+from discreet_fire.linked_tables import LEFT, kinds_left
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.contents import TABLES, SubmissionTables, digest_of
 from discreet_fire.queue.folder import LOG_HELD, NOT_RUN, queue_error
@@ -435,9 +435,9 @@ def process(
         if not work.stopped:
             stage(work)
     if work.tables is not None:
-        models = [f"{name} ({number})" for name, number in work.tables.models.items() if number]
-        if models:
-            message = f"coefficients were not held against other outputs: {', '.join(models)}"
+        for kind, commands in work.tables.kinds.items():
+            named = ", ".join(f"{name} ({number})" for name, number in commands.items())
+            message = f"{kind} were not held against other outputs: {named}"
             work.note("ledger", LEFT, Severity.INFO, message)
         data = digest_of(submission.data[0]) if submission.data else ""
         place = folder / TABLES
@@ -596,6 +596,7 @@ def _statistic(one: HandedOutput, result: CallResult, records: SessionData) -> S
         categories=frozenset(result.groups if result.about == "model" else ()),
         missing=result.missing,
         tables=tuple(one.numbers for one in result.linked),
+        left=kinds_left(() if result.table is None else result.table.measures),
     )
 
 

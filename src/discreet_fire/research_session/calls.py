@@ -325,7 +325,7 @@ def _summary(
     )
     assert result.frame is not None
     table = SessionTable.of(result.frame, ["variable"], ["n", *wanted])
-    frame = result.frame.select("variable", "n", "mean")
+    frame = result.frame.select("variable", "n", "mean", "sd")
     behind = setting.behind(values, where, weights)
     linked = [
         LinkedNumbers(numbers=one, places=(at,))

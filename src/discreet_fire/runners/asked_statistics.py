@@ -27,7 +27,7 @@ import polars as pl
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue import statistic_row
-from discreet_fire.linked_tables import OutputRecords, ShownTable, tables_of
+from discreet_fire.linked_tables import OutputRecords, ShownTable, kinds_left, tables_of
 from discreet_fire.runners.builtin.data import DataSet, read_data
 from discreet_fire.runners.builtin.syntax import MISSING
 from discreet_fire.runners.protocol import WITHHELD, StatisticShown, Witness
@@ -383,6 +383,7 @@ class AskedStatistics:
                 categories=frozenset(one.partition(".")[2] for one in terms if "." in one),
                 missing=asked.options.get("missing") is True,
                 tables=_tables(asked, traced, result, self._limits.digits),
+                left=kinds_left(() if result.frame is None else result.frame.columns),
             )
         )  # fmt: skip
 

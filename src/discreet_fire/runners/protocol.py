@@ -74,6 +74,7 @@ class StatisticShown:
     missing: bool = False  # whether missing values are a group of their own
     #: What it shows over groups of records; None stands for numbers that cannot be followed
     tables: tuple[ShownTable | None, ...] = ()
+    left: frozenset[str] = frozenset()  # kinds of figures that it shows, and that are in no table
 
     @property
     def title(self) -> str:

@@ -18,7 +18,7 @@ import polars.selectors as cs
 from discreet.arrays import BoolArray
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue import StatisticRow, statistic_rows
-from discreet_fire.linked_tables import OutputRecords, tables_of
+from discreet_fire.linked_tables import OutputRecords, kinds_left, tables_of
 from discreet_fire.runners.builtin.commands import command, refuse_single, selected
 from discreet_fire.runners.builtin.session import (
     LastModel,
@@ -256,6 +256,7 @@ def _whom(
         categories=frozenset(word.partition(".")[2] for word in words if "." in word),
         missing=chosen.missing,
         tables=tables_of(row.groups, records, result.frame, result.stored),
+        left=kinds_left(() if result.frame is None else result.frame.columns),
     )
 
 
