@@ -53,7 +53,8 @@ _Places = Annotated[
     Field(min_length=1, max_length=99),
 ]
 #: What one member of `measures` may be.
-MEASURES = ("sum", "mean", "share", "median", "quantile", "figure")
+MeasureKind = Literal["sum", "mean", "share", "median", "quantile", "figure"]
+MEASURES: tuple[MeasureKind, ...] = ("sum", "mean", "share", "median", "quantile", "figure")
 
 
 class QueryEntry(BaseModel):

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from discreet.errors import Problem, nearest
 from discreet.release import COUNTED, FigureEntry
+from discreet.tables import FigureKind
 from discreet_service.datasets import COUNTS, CatalogueUnit
-from discreet_service.queries.grammar import MEASURES, MeasureEntry
+from discreet_service.queries.grammar import MEASURES, MeasureEntry, MeasureKind
 
-MeasureKind = Literal["figure", "sum", "mean", "share", "median", "quantile"]
 _SUFFIX = {
     "sum": {"en": "sum", "de": "Summe"},
     "mean": {"en": "mean", "de": "Mittelwert"},
@@ -145,7 +144,8 @@ def _entry(measure: Measure, unit: CatalogueUnit) -> FigureEntry:
             return unit.figures[measure.of].model_copy(update={"hidden": False})
         return FigureEntry(kind="count", title=dict(_title(COUNTS, unit)))
     value = unit.values[measure.of]
-    return FigureEntry(kind=measure.kind, of=measure.of,
+    kind: FigureKind = "sum" if measure.kind == "sum" else "mean"
+    return FigureEntry(kind=kind, of=measure.of,
                        title=_titles(value.label or {"en": measure.of}, measure.kind),
                        unit=dict(value.unit), decimals=value.decimals)  # fmt: skip
 
