@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from .programme.file import raise_problems as raise_problems
     from .programme.file import read_form as read_form
     from .programme.schema import COUNTED as COUNTED
+    from .programme.schema import MERGED as MERGED
     from .programme.schema import Document as Document
     from .programme.schema import FigureEntry as FigureEntry
     from .programme.schema import QualityEntry as QualityEntry

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from discreet.tables import Spanning, Table
 
 #: What is said of a variable in files, or tells nothing of its cells.
-_ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key"}
+_ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key", "breaks"}
 
 _STATE_IT = 'state it in the programme: [release] secret_file = "office.secret"'
 

@@ -82,6 +82,12 @@ class SourceColumns:
         columns = self.columns_of(variable)
         return bool(columns) and set(columns) <= set(self.schema) - self.confidential
 
+    @cached_property
+    def merged(self) -> dict[str, tuple[str, ...]]:
+        """Per variable with break points, the groupings of its classes."""
+        stated = self.inputs.programme.document.variables
+        return {name: (*entry.merged(name),) for name, entry in stated.items() if entry.breaks}
+
     def stated_tree(self, variable: str) -> Classification | None:
         """The classification of a variable, if no data decide it."""
         return self.inputs.trees.get(variable)
@@ -111,10 +117,12 @@ def offered_variables(
         every = [name for name, e in programme.variables.items() if not e.alternatives]
         named = [n for n in every if columns.has(n) and (columns.stated_tree(n) or n in public)]
     else:
-        named = list(dict.fromkeys(wanted))
+        merged = (one for name in wanted for one in columns.merged.get(name, ()))
+        named = list(dict.fromkeys([*wanted, *merged]))
     variables = {}
     for name in named:
-        place = where if wanted is None else f"{where}[{list(wanted).index(name)}]"
+        base = next((one for one, own in columns.merged.items() if name in own), "")
+        place = where if wanted is None else f"{where}[{list(wanted).index(base or name)}]"
         tree = _tree(columns, name, public, place, problems)
         if tree is not None:
             joined = tuple(
@@ -123,7 +131,7 @@ def offered_variables(
                 if name in (entry.alternatives or ())
             )
             variables[name] = CatalogueVariable(
-                name=name, tree=tree, geography=name in geography, joined=joined
+                name=name, tree=tree, geography=name in geography, joined=joined, merged=base
             )
     return variables
 

@@ -43,6 +43,8 @@ class CatalogueVariable:
     # classifications of one variable, of which a table has one
     joined: tuple[str, ...] = ()
 
+    merged: str = ""  # The variable whose neighbouring classes it merges; empty for none
+
     @cached_property
     def levels(self) -> tuple[CatalogueLevel, ...]:
         """Its levels, coarsest first."""

@@ -121,6 +121,8 @@ class CustomGroupPolicy(_Section):
     # How many reviewed groups a variable has at most; 0 for none
     per_variable: Annotated[int, Field(ge=0, le=1_000)]
     groups: list[ReviewedGroup]  # The reviewed ones, for all users together
+    # How many groupings of the classes of a variable at its break points, for all users together
+    groupings: Annotated[int, Field(ge=0, le=100)] = 0
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -181,6 +181,11 @@ class ReleasedLayers:
     def __len__(self) -> int:
         return len(self._boxes)
 
+    @property
+    def variables(self) -> Sequence[str]:
+        """The variables of all of them."""
+        return [*self._variables]
+
     def other_grouping(self, asked: AskedTable, harmless: Collection[str]) -> str:
         """A grouping in which a column of the table was released for the same areas; else empty.
 

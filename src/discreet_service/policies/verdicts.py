@@ -15,6 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from discreet.release import MERGED
 from discreet_service.database import (
     REFUSED_TABLES,
     RELEASED_TABLES,
@@ -194,8 +195,13 @@ def reviewed(condition: AskedFilter, groups: CustomGroupPolicy) -> bool:
 
 
 def custom_groups_rule(case: RuleCase) -> RuleVerdict:
-    """P6: no groups but reviewed ones."""
+    """P6: no groups but reviewed ones, and so many groupings at break points."""
     groups = case.policy.custom_groups
+    for name in case.asked.variables:
+        base, merged, _ = name.partition(MERGED)
+        known = {one for one in case.layers.variables if one.startswith(base + MERGED)}
+        if merged and len({*known, name}) > groups.groupings:
+            return refused("P6", f"{len(known)} groupings of {base} of {groups.groupings}")
     own = [one.variable for one in case.asked.where if not reviewed(one, groups)]
     if own:
         return refused("P6", f"a user-defined group of codes: {', '.join(own)}")

@@ -177,7 +177,8 @@ def _standing(
 ) -> Iterator[_Axis]:
     """The variables that stand for one: itself, and those of its column that it adds up to."""
     variable = unit.variables[name]
-    same = _of_column(unit, variable.tree.source)
+    # What merges classes of another variable hides nothing of that: it can be computed of it.
+    same = _of_column(unit, variable.tree.source) + ([variable] if variable.merged else [])
     if variable.tree.source in columns:
         yield from ((one.name, (one.finest,) * len(levels)) for one in same)
         return
@@ -189,7 +190,8 @@ def _standing(
 
 
 def _of_column(unit: CatalogueUnit, column: str) -> list[CatalogueVariable]:
-    return [one for one in unit.variables.values() if one.tree.source == column]
+    of_column = (one for one in unit.variables.values() if one.tree.source == column)
+    return [one for one in of_column if not one.merged]
 
 
 #: Gives the table of a query with its noise, made now or before.

@@ -261,10 +261,12 @@ class Programme(ProgrammeFile):
         """[magnitudes.*]"""
         return self.document.magnitudes
 
-    @property
+    @cached_property
     def variables(self) -> Mapping[str, VariableEntry]:
-        """[variables.*]"""
-        return self.document.variables
+        """[variables.*], and the groupings of their classes at break points."""
+        stated = self.document.variables
+        merged = [entry.merged(name) for name, entry in stated.items() if entry.breaks]
+        return {name: entry for each in (*merged, stated) for name, entry in each.items()}
 
     def place_of(self, source: str) -> str:
         """Where the records of a source are: two sources can be the same records."""
@@ -358,7 +360,7 @@ class Programme(ProgrammeFile):
         tables = {**self.document.tables, name: entry}
         found = replace(self, document=self.document.model_copy(update={"tables": tables}))
         # What is the same for both is not worked out again.
-        same = {"sources": self.sources, "_defaults": self._defaults}
+        same = {name: getattr(self, name) for name in ("sources", "variables", "_defaults")}
         own = entry.over(self._defaults[found.source_of(name).name])
         found.__dict__.update({**same, "tables": {**self.tables, name: own}})
         return found

@@ -9,7 +9,7 @@ confidential, but rules and marks, which are SECRET.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -64,6 +64,10 @@ if TYPE_CHECKING:
 
 #: The short name of a key that signs, as `discreet params keys` prints it.
 SIGNER = r"^[0-9a-f]{4}(-[0-9a-f]{4}){7}$"
+
+#: What stands between a variable and the break points at which its classes are merged; so many
+#: break points a variable has at most: each set of them is a grouping.
+MERGED, MOST_BREAKS = "@", 4
 
 #: Kinds of figures that are counted; the others are made of these.
 COUNTED = ("count", "sum", "mean")
@@ -460,6 +464,9 @@ class VariableEntry(ProgrammeEntry):
     coarser: Annotated[list[list[Bound]] | None, Field(min_length=1), Key(beside="intervals")] = (
         None
     )
+    breaks: Annotated[
+        list[Bound] | None, Field(min_length=1, max_length=MOST_BREAKS), Key(beside="intervals")
+    ] = None
     closed: Literal["left"] = "left"
     codes: Annotated[list[Text] | None, Field(min_length=1), Key(once=True)] = None
     squares: Annotated[list[Count] | None, Field(min_length=1)] = None
@@ -490,6 +497,27 @@ class VariableEntry(ProgrammeEntry):
             return None
         return f"{self.column or name} up to level {self.level}"
 
+    def merged(self, name: str) -> dict[str, VariableEntry]:
+        """The groupings of neighbouring classes at some of its break points, by their names.
+
+        >>> age = VariableEntry(intervals=[0, 15, 20, 65], breaks=[15, 65])
+        >>> list(age.merged("age"))
+        ['age@15', 'age@65', 'age@15-65']
+        """
+        first, *inner = self.intervals or [0]
+        points, found = self.breaks or [], dict[str, VariableEntry]()
+        for size in range(1, len(points) + 1):
+            for chosen in combinations(points, size):
+                if [*chosen] == inner:
+                    continue
+                own = "-".join(f"{point:g}" for point in chosen)
+                label = {item: f"{text} ({own})" for item, text in self.label.items()}
+                stated = {"intervals": [first, *chosen], "coarser": None, "breaks": None}
+                found[f"{name}{MERGED}{own}"] = self.model_copy(
+                    update={**stated, "column": self.column or name, "label": label, "labels": {}}
+                )
+        return found
+
     @property
     def kinds(self) -> list[str]:
         """The keys given that each name a kind of classification."""
@@ -501,7 +529,11 @@ class VariableEntry(ProgrammeEntry):
         if len(self.kinds) > 1:
             what = f"{' and '.join(self.kinds)} exclude each other"
             yield Mistake(self.kinds[1], what, "keep one kind of classification")
-        for key in ("prefixes", "intervals"):
+        unknown = [point for point in self.breaks or [] if point not in (self.intervals or [])[1:]]
+        if unknown and self.intervals:
+            what = f"{unknown[0]:g} is not a lower bound of a class"
+            yield Mistake("breaks", what, "name bounds of intervals, without the first")
+        for key in ("prefixes", "intervals", "breaks"):
             if any(later <= earlier for earlier, later in pairwise(getattr(self, key) or [])):
                 yield Mistake(key, "the numbers must increase")
         if (self.east is None) != (self.north is None):
