@@ -359,7 +359,7 @@ def test_levels_that_cannot_be_added_are_greyed_with_the_reason(readers: Any, qu
 
 
 def test_a_refused_choice_has_near_ones_beside_it(readers: Any) -> None:
-    deep = "unit=person&by=region:municipality,sex,marital_status,education:1"
+    deep = "unit=person&by=region:municipality,sex,marital_status,education:2"
     page = readers.page(f"/tables/census?{deep}", "rita")
     near = re.findall(r'<a href="(/tables/census\?[^"]*)">', page)
     assert near
