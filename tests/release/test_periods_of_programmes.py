@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.demo.panel import panel
 from discreet.errors import DiscreetError
+from discreet.release import check_release
 
 PROGRAMME = """
 [data]
@@ -104,3 +106,94 @@ def test_keys_that_are_made_on_the_way_stay(folder: Path) -> None:
     (folder / "made.toml").write_text(text)
     with pytest.raises(DiscreetError, match="keys of the option 'period' must be in the data"):
         dc.protect(folder / "made.toml", folder / "release")
+
+
+def corrected(folder: Path, people: int, option: str = "same", **other: Any) -> None:
+    """The first records and release of 2022, and the records with some persons moved."""
+    first = pl.read_parquet(folder / "2022.parquet").drop("record_key", "record_key_since")
+    secret = "the secret of these tests"
+    moved = pl.when(pl.int_range(pl.len()) < people).then(pl.col("area").last())
+    later = first.with_columns(area=moved.otherwise("area"))
+    for frame, name, key in ((first, "first", secret), (later, "2022", other.get("key", secret))):
+        keyed = dc.with_record_keys(frame, id="person", secret=key)
+        keyed.write_parquet(folder / f"{name}.parquet")
+    (folder / "first.toml").write_text(
+        PROGRAMME.format(year="first", option=option, more="").replace('"first"', '"2022"')
+    )
+    dc.protect(folder / "first.toml", folder / "release-first")
+
+
+REVISION = 'earlier = ["release-first"]\nrevision = true\n'
+FIRST = REVISION + 'first = "first.parquet"\nunit = "person"\n'
+
+
+def test_a_revision_keeps_what_did_not_change_and_lists_what_did(folder: Path) -> None:
+    corrected(folder, 60)
+    internal = "[quality]\ninternal = 'internal'\n"
+    more = FIRST + "few = 1000\n" + internal
+    done = made(folder, "2022", "same", more, out="revised")
+    attack, cells, units = done.checks
+    assert attack.startswith("Attack on 2022, 2022 (2) together: in ")
+    changes = pl.read_csv(folder / "revised" / "changes.csv")
+    table = pl.read_csv(folder / "revised" / "T1.csv")
+    assert 0 < changes.height < table.height
+    assert f"keeps {table.height - changes.height:,} cells and changes {changes.height:,}" in cells
+    assert "changes.csv" in done.manifest.read_text()
+    assert done.described()["checks"] == list(done.checks)
+    page = (folder / "internal" / "quality-internal.html").read_text()
+    assert attack in page
+    assert units in page
+    assert done.text().count("Attack on 2022") == 1
+    before = {name: (folder / "revised" / name).read_bytes() for name in ("changes.csv", "T1.csv")}
+    again = made(folder, "2022", "same", more, out="revised")
+    assert (again.fresh, again.checks) == (0, done.checks)
+    assert before == {name: (folder / "revised" / name).read_bytes() for name in before}
+
+
+def test_a_revision_of_few_units_is_refused_by_check_and_run(folder: Path) -> None:
+    corrected(folder, 1)
+    for run in (dc.protect, check_release):
+        path = folder / "2022.toml"
+        path.write_text(PROGRAMME.format(year="2022", option="same", more=FIRST))
+        with pytest.raises(DiscreetError, match="cells differ by fewer than 3 units") as refused:
+            run(path, *([folder / "revised"] if run is dc.protect else []))
+        assert "period.first" in refused.value.where
+        assert "accept these cells: few" in refused.value.hint
+    assert not (folder / "revised").exists()
+    done = made(folder, "2022", "same", REVISION, out="revised")
+    assert any("was not examined; add first" in line for line in done.warnings)
+
+
+def test_a_revision_with_other_keys_is_refused(folder: Path) -> None:
+    corrected(folder, 60, key="another secret of these tests")
+    with pytest.raises(DiscreetError, match="cells changed, but not their records"):
+        made(folder, "2022", "same", FIRST + "few = 1000", out="revised")
+    assert not (folder / "revised").exists()
+
+
+def test_attacks_on_all_periods_have_limits(folder: Path) -> None:
+    made(folder, "2021")
+    earlier = 'earlier = ["release-2021"]\n'
+    (sentence,) = made(folder, "2022", more=earlier).checks
+    number = int(sentence.partition("in ")[2].partition(" cells")[0].replace(",", ""))
+    assert number > 0
+    limit = earlier + "[attacks]\nproven = {}\n"
+    made(folder, "2022", more=limit.format(number))
+    with pytest.raises(DiscreetError, match="attacks on all periods exceed 1 limits|proven"):
+        made(folder, "2022", more=limit.format(number - 1), out="other")
+    assert not (folder / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('earlier = ["release-first"]\nfirst = "first.parquet"', "first is about a revision"),
+        (REVISION + 'first = "first.parquet"', "unit is missing"),
+        (REVISION + "few = 3", "this needs first"),
+        (FIRST.replace("first.parquet", "lost.parquet"), "file 'lost.parquet' not found"),
+    ],
+)
+def test_incomplete_revisions_are_refused(folder: Path, more: str, message: str) -> None:
+    corrected(folder, 3)
+    with pytest.raises(DiscreetError, match=message):
+        made(folder, "2022", "same", more, out="revised")

@@ -43,6 +43,8 @@ _FILES = {
     ("data", "database"),
     ("data", "metadata"),
     ("keys", "secret_file"),
+    ("period", "earlier"),
+    ("period", "first"),
     ("perturbation", "table"),
     ("variables", "hierarchy"),
     ("variables", "codelist"),
@@ -159,9 +161,13 @@ def _with_files(document: Mapping[str, Any], moved: Callable[[str], str]) -> dic
     """The programme with the names of its files as they are to be written."""
 
     def placed(section: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+        def place(value: Any) -> Any:
+            if isinstance(value, list):
+                return [place(one) for one in value]
+            return value if is_url(value) else moved(value)
+
         return {
-            key: moved(value) if (section, key) in _FILES and not is_url(value) else value
-            for key, value in keys.items()
+            key: place(value) if (section, key) in _FILES else value for key, value in keys.items()
         }
 
     moved_files = {

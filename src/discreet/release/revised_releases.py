@@ -76,6 +76,13 @@ def release_changes(
         {name: kept.table for name, kept in remembered_tables(Path(folder)).items()}
         for folder in (first, revised)
     )
+    return table_changes(before, after)
+
+
+def table_changes(
+    before: Mapping[str, ProtectedTable], after: Mapping[str, ProtectedTable]
+) -> ReleaseChanges:
+    """Compare the cells of tables with those of the same names."""
     stayed: dict[str, int] = {}
     changed: dict[str, pl.DataFrame] = {}
     single = [*(set(before) ^ set(after))]

@@ -22,7 +22,7 @@ from discreet.protection.registry import protection
 from discreet.release.inputs import Inputs
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs
-from discreet.release.state.memory import EarlierTable, read_release
+from discreet.release.state.memory import EarlierTable, read_release, universe_of
 from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def attack_periods(
                 )
                 raise PublicationError(message, code="attack", where=str(release), hint=hint)
             for item in kept:
-                found.setdefault(_universe(item), []).append(item.kept.table)
+                found.setdefault(universe_of(item.about), []).append(item.kept.table)
         else:
             found = {each: list(tables) for each, tables in _universes(release).items()}
         for universe, tables in found.items():
@@ -164,9 +164,9 @@ def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Published
     tables: dict[str, list[ProtectedTable]] = {}
     places: dict[str, tuple[str, int]] = {}
     for item in kept:
-        group = tables.setdefault(_universe(item), [])
+        group = tables.setdefault(universe_of(item.about), [])
         if not item.number:
-            places[item.kept.table.name] = (_universe(item), len(group))
+            places[item.kept.table.name] = (universe_of(item.about), len(group))
         group.append(item.kept.table)
     if inputs is None or not places:
         return PublishedFigures.of(tables)
@@ -209,7 +209,7 @@ def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list
             gate = None if item.number else gates.get(table.name, {}).get(figure.name)
             values.append(
                 AttackedValues(
-                    figure=f"{_universe(item)}: {figure.name} in {table.name}",
+                    figure=f"{universe_of(item.about)}: {figure.name} in {table.name}",
                     cells=int((at & (np.nan_to_num(table.value) != 0)).sum()),
                     exposure=1.0,
                     layer="",
@@ -250,13 +250,6 @@ def _universes(release: object) -> Mapping[str, Sequence[ProtectedTable]]:
         hint = 'attack("release/"), attack(safe), attack({"persons": [safe, other]})'
         raise PublicationError(message, code="attack", where="release", hint=hint)
     return universes
-
-
-def _universe(table: EarlierTable) -> str:
-    """Whom a table counts, by source and filter."""
-    about = table.about
-    where = f" where {about['where']}" if about["where"] else ""
-    return f"{about['from']}{where}"
 
 
 def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[TrueTable]:

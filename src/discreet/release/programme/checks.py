@@ -153,6 +153,10 @@ def _sources(programme: Programme) -> Found:
         message = f"keys of the option {document.period.keys!r} must be in the data"
         hint = "create them with discreet keys period, and add their column to [keys]"
         yield programme.at(("period", "keys"), message, hint)
+    period, ids = document.period, main.keys.id or []
+    if period is not None and period.first is not None and not period.unit and len(ids) != 1:
+        hint = 'add the column that identifies a unit in both files, such as unit = "person_id"'
+        yield programme.at(("period", "unit"), "unit is missing", hint)
     for source in programme.sources.values():
         if not source.main:
             yield from _keys(programme, source)

@@ -348,12 +348,27 @@ class AttacksEntry(AttackerSettings, ProgrammeEntry):
     alike: Limit | None = None
     whole: Limit | None = None
     uncounted: Limit | None = None
+    proven: Limit | None = None
+    told: Limit | None = None
 
     @property
     def limits(self) -> dict[str, float]:
-        """The limits that are stated, by the rate that they limit."""
+        """The limits on attacks on one release that are stated, by the rate that they limit."""
+        return {name: limit for name, limit in self._stated.items() if name not in _OF_PERIODS}
+
+    @property
+    def period_limits(self) -> dict[str, float]:
+        """The limits on attacks on several periods."""
+        return {name: limit for name, limit in self._stated.items() if name in _OF_PERIODS}
+
+    @property
+    def _stated(self) -> dict[str, float]:
         stated = self.model_dump(exclude={"knows"})
         return {name: float(limit) for name, limit in stated.items() if limit is not None}
+
+
+#: Rates of attacks on the releases of several periods.
+_OF_PERIODS = ("proven", "told")
 
 
 class SliversEntry(ProgrammeEntry):

@@ -164,9 +164,16 @@ class PeriodEntry(ProgrammeEntry):
     keys: Literal["same", "period", "changed"]
     earlier: Annotated[Names, Key(folder=True)] = Field(default_factory=list)
     revision: bool = False
+    first: File = None
+    unit: Annotated[Text | None, Key(beside="first")] = None
+    least: Annotated[int | None, Key(beside="first"), Field(ge=2)] = None
+    few: Annotated[int | None, Key(beside="first"), Field(ge=0)] = None
 
     def mistakes(self) -> Iterator[Mistake]:
         """What is revised was published."""
+        if self.first is not None and not self.revision:
+            what = "first is about a revision"
+            yield Mistake("first", what, "add revision = true, or remove first")
         if self.revision and not self.earlier:
             hint = "add the release that is revised"
             yield Mistake("earlier", "a revision needs an earlier release", hint)

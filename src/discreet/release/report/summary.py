@@ -63,6 +63,8 @@ class ReleaseSummary:
     warnings: tuple[str, ...] = ()  # what should be put right although it is not an error
     seal: str = ""  # its fingerprint, to compare or to publish elsewhere; empty without
     signer: str = ""  # the short name of the key that signed it; empty where nobody signed it
+    #: What the releases of all periods tell together, for the office
+    checks: tuple[str, ...] = ()
 
     @property
     def cells(self) -> int:
@@ -92,6 +94,7 @@ class ReleaseSummary:
             for table in self.tables
         ]
         lines += [f"  removed: {file}" for file in self.removed]
+        lines += [f"  {sentence}" for sentence in self.checks]
         lines += [f"  fingerprint {self.seal}"] if self.seal else []
         lines += [f"  signed with key {self.signer}"] if self.signer else []
         return "\n".join([*lines, f"Overview: {self.report}"])
@@ -105,6 +108,7 @@ class ReleaseSummary:
             "cells": self.cells,
             "tables": [{**table.described(), "fresh": table.fresh} for table in self.tables],
             "removed": list(self.removed),
+            **({"checks": list(self.checks)} if self.checks else {}),
             **({"seal": self.seal, "signer": self.signer or None} if self.seal else {}),
             "warnings": list(self.warnings),
         }

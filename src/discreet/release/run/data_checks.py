@@ -97,6 +97,8 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
         check_grids(inputs.programme, known, spanning)
     with opener.placed("slivers", "areas"):
         check_slivers(inputs)
+    with opener.placed("period", "first"):
+        check_period_revision(inputs)
     return opener.problems
 
 
@@ -432,11 +434,36 @@ def check_revision(
         least: By how many units a cell must differ, if it does.
         show_values: Whether errors may quote the first wrong value of a column.
     """
-    from discreet.assessment import revised_cells
-
     inputs = open_inputs(programme, show_values=show_values)
     name = inputs.programme.known_source(source)
     before = open_inputs(programme, show_values=show_values, data={name: first})
+    return _revised(inputs, before, name, id, least)
+
+
+def check_period_revision(inputs: Inputs) -> RevisionCheck | None:
+    """Refuse a revision of the period that shows corrections of few units; None without records.
+
+    Raises:
+        ProgrammeError: If more cells differ by few units than the programme accepts.
+    """
+    programme, period = inputs.programme, inputs.programme.document.period
+    if period is None or period.first is None:
+        return None
+    name, unit = programme.main.name, period.unit or (programme.main.keys.id or [""])[0]
+    before = open_inputs(programme.path, data={name: programme.file(period.first)})
+    least = period.least or 3
+    check = _revised(inputs, before, name, unit, least)
+    if check.few > (period.few or 0):
+        message = f"{check.few:,} cells differ by fewer than {least} units from the first release"
+        hint = "collect more corrections, or omit tables; to accept these cells: few"
+        raise_problems(programme.place, [programme.problem(("period", "first"), message, hint)])
+    return check
+
+
+def _revised(inputs: Inputs, before: Inputs, name: str, unit: str, least: int) -> RevisionCheck:
+    """The tables of a source, held against the records as first published."""
+    from discreet.assessment import revised_cells
+
     records, found, left_out = inputs.records[name], [], []
     for table, entry in inputs.programme.tables.items():
         if inputs.programme.source_of(table).name != name:
@@ -448,7 +475,7 @@ def check_revision(
                 before.records[name],
                 records,
                 list(spanning.values()),
-                id=id,
+                id=unit,
                 least=least,
                 where=entry.where or None,
                 name=table,

@@ -20,7 +20,9 @@ from discreet.release.packages.parameters import package_line
 from discreet.release.report.summary import MANIFEST, ReleasedTable
 from discreet.release.run.area_files import AreaFiles, area_files, area_listing, described_areas
 from discreet.release.run.identities import write_identity
+from discreet.release.run.period_checks import PeriodChecks
 from discreet.release.run.plan import (
+    CHANGES,
     DECISIONS,
     RELEASE,
     about_files,
@@ -82,6 +84,7 @@ class Writer:
         self.reported: dict[str, list[Mapping[str, Any]]] = {}
         #: Whether attacks on the tables stayed below limits.
         self.attacked = False
+        self.periods = PeriodChecks()
 
     def tables(self, step: Callable[[str], None]) -> None:
         """Write each table in each format and language."""
@@ -146,6 +149,8 @@ class Writer:
         in_workbook = workbook_tables(self.programme)
         about += [in_workbook] if in_workbook and len(in_workbook) < len(released) else []
         about += [map_digests(self.inputs, name) for name in atlas_tables(self.inputs)]
+        changes = self.periods.changes
+        about += [] if changes is None else [changes.listed().write_csv()]
         package = self.inputs.package
         about += [package] if package is not None else []
         digest = self._key(None).digest(about)
@@ -155,6 +160,8 @@ class Writer:
             self._decisions()
             self._quality(internal)
             self._catalogue(released)
+            if changes is not None:
+                write_text(self.shelf.stage / CHANGES, changes.listed().write_csv())
             for method in self.programme.methods:
                 names = self.programme.protected[method.name]
                 remembered = {name: self.shelf.extras(name) for name in names}
@@ -254,6 +261,10 @@ class Writer:
                 {item: words(item)["shared noise"].format(name, parts) for item in LANGUAGES}
                 for name, source in self.programme.sources.items()
                 if (parts := source.plain_parts) is not None
+            ]
+            + [
+                dict(zip(LANGUAGES, sentences, strict=True))
+                for sentences in zip(*map(self.periods.sentences, LANGUAGES), strict=True)
             ],
             tables=[self.shelf.outline(name) for name in every],
             attacked=self.attacked,

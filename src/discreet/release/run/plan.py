@@ -28,6 +28,9 @@ RELEASE = "release"
 #: The file of decisions about table parts.
 DECISIONS = "decisions.json"
 
+#: The file of the cells that a revision changes.
+CHANGES = "changes.csv"
+
 #: The format of workbooks.
 WORKBOOK = "xlsx"
 
@@ -152,6 +155,12 @@ def catalogue_files(programme: Programme) -> list[str]:
     return ["catalogue.jsonld", "catalogue.rdf"] if named else []
 
 
+def change_files(programme: Programme) -> list[str]:
+    """The list of the cells that a revision changes."""
+    period = programme.document.period
+    return [CHANGES] if period is not None and period.revision else []
+
+
 def about_files(inputs: Inputs) -> list[str]:
     """Everything that is said about the release as a whole, but for the list of files."""
     programme = inputs.programme
@@ -162,6 +171,7 @@ def about_files(inputs: Inputs) -> list[str]:
         *decision_files(inputs),
         *quality_files(programme),
         *catalogue_files(programme),
+        *change_files(programme),
         *(file for method in programme.methods for file in method.reports),
     ]
 

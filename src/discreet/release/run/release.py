@@ -37,9 +37,14 @@ from discreet.release.programme.variables import codes_at
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.area_files import check_area_files, check_area_levels
 from discreet.release.run.counts import counted_tables, release_context
-from discreet.release.run.data_checks import check_slivers
+from discreet.release.run.data_checks import (
+    RevisionCheck,
+    check_period_revision,
+    check_slivers,
+)
 from discreet.release.run.files import Writer, check_internal, last_package
 from discreet.release.run.inputs import check_same_period, open_inputs
+from discreet.release.run.period_checks import period_checks
 from discreet.release.run.plan import (
     RELEASE,
     check_formats,
@@ -132,6 +137,7 @@ def carry_out(
     inside = inside if internal is None else Path(internal)
     check_internal(inside, Path(out))
     check_slivers(inputs)
+    revision = check_period_revision(inputs)
     shelf = ReleaseState(Path(out), inputs.programme.name, inputs.seals, accept=accept_changes)
     with told_if_full(shelf.out), inputs.secret_kept(), shelf.opened():
         try:
@@ -145,6 +151,7 @@ def carry_out(
             check_maps(inputs, shelf)
             shelf.check_free(check_area_files(inputs, shelf))
             release.withhold()
+            release.compare_periods(revision)
             release.writer.tables(release.step)
             release.writer.about(inside)
             release.step("report")
@@ -376,6 +383,15 @@ class _Release:
         if left := [name for name in programme.tables if name not in attacked]:
             self.later.append(f"no attack was carried out on {', '.join(left)}")
 
+    def compare_periods(self, revision: RevisionCheck | None) -> None:
+        """Attack all periods together, and list what a revision changes."""
+        period = self.programme.document.period
+        if period is not None and period.earlier:
+            self.tell("periods")
+            tables = {name: self.shelf.table(name) for name in self.programme.tables}
+            self.writer.periods = period_checks(self.inputs, tables, revision)
+            self.later += self.writer.periods.warnings
+
     def _protect(
         self,
         method: Protection,
@@ -560,6 +576,7 @@ class _Release:
             ),
             seal="" if seal is None else seal.identity,
             signer="" if seal is None else seal.signer_id or "",
+            checks=tuple(self.writer.periods.sentences("en")),
         )
 
 

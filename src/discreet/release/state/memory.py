@@ -647,6 +647,12 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
     }
 
 
+def universe_of(about: Mapping[str, Any]) -> str:
+    """Whom a table counts, by source and filter, from what a release remembers of it."""
+    where = f" where {about['where']}" if about["where"] else ""
+    return f"{about['from']}{where}"
+
+
 def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
     """The tables of a finished release."""
     release = []

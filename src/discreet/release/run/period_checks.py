@@ -1,0 +1,162 @@
+"""What the releases of several periods tell together, and what a revision changes.
+
+In: the protected tables of a run, and the folders of the earlier releases that its programme names.
+Out: `PeriodChecks`: how often an attack on all of them succeeds, for the office only, and the list
+of the cells that a revision changes, which readers see anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from discreet.errors import DiscreetError, Problem, PublicationError, raise_all
+from discreet.protection.registry import protection
+from discreet.release.inputs import Inputs
+from discreet.release.report.sections import words
+from discreet.release.revised_releases import ReleaseChanges, table_changes
+from discreet.release.run.data_checks import RevisionCheck
+from discreet.release.state.memory import (
+    EarlierTable,
+    read_release,
+    table_statement,
+    universe_of,
+)
+from discreet.tables import ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.assessment import PeriodReport
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeriodChecks:
+    """What is known of the periods of a release."""
+
+    attacked: PeriodReport | None = None  # the attack on all periods. SECRET
+    changes: ReleaseChanges | None = None  # what a revision changes
+    revision: RevisionCheck | None = None  # by how many units cells of a revision differ
+    warnings: tuple[str, ...] = ()
+
+    def sentences(self, language: str) -> Iterator[str]:
+        """The figures of the attack and of the revision, for the office."""
+        if self.attacked is not None:
+            rates, about = self.attacked.rates(), words(language)["periods attacked"]
+            share = 100 * (rates["average"] or 0)
+            names = [self.attacked.pairs[0].first, *(pair.second for pair in self.attacked.pairs)]
+            yield about.format(
+                ", ".join(dict.fromkeys(names)), rates["proven"], rates["told"], f"{share:.0f}"
+            )
+        if self.changes is not None:
+            changed = sum(cells.height for cells in self.changes.changed.values())
+            stayed = sum(self.changes.stayed.values())
+            yield words(language)["revision"].format(stayed, changed)
+        if self.revision is not None:
+            yield words(language)["revision units"].format(self.revision.few)
+
+
+def period_checks(
+    inputs: Inputs, tables: Mapping[str, ProtectedTable], revision: RevisionCheck | None
+) -> PeriodChecks:
+    """Attack the figures of all periods together, and list what a revision changes.
+
+    Raises:
+        PublicationError: If the attack finds more than [attacks] allows, or if a revision changes
+            cells whose records did not change.
+    """
+    programme, period = inputs.programme, inputs.programme.document.period
+    if period is None or not period.earlier:
+        return PeriodChecks()
+    warnings = []
+    earlier = [
+        [*read_release(programme.file(folder), number)]
+        for number, folder in enumerate(period.earlier)
+    ]
+    attacked = None
+    try:
+        attacked = _attacked(inputs, tables, earlier)
+    except DiscreetError as error:
+        warnings.append(f"no attack was carried out on all periods: {error.what}")
+    stated = programme.document.attacks
+    limits = {} if stated is None else stated.period_limits
+    over = [] if attacked is None else attacked.exceeded(limits)
+    if limits and attacked is None:
+        over = ["the periods were not attacked"]
+    many, where = "attacks on all periods exceed {} limits of [attacks]", str(programme.path)
+    problems = [Problem(line, "attacks") for line in over]
+    raise_all(PublicationError, problems, code="attacks", many=many, where=where)
+    if not period.revision:
+        return PeriodChecks(attacked=attacked, warnings=tuple(warnings))
+    before = [items for items in earlier if items[0].about.get("period") == period.name][-1]
+    changes = table_changes({item.kept.table.name: item.kept.table for item in before}, tables)
+    if revision is None:
+        warnings.append(
+            "by how many units cells of the revision differ was not examined; add first to [period]"
+        )
+    else:
+        _check_stayed(inputs, changes, revision)
+    return PeriodChecks(
+        attacked=attacked, changes=changes, revision=revision, warnings=tuple(warnings)
+    )
+
+
+def _attacked(
+    inputs: Inputs, tables: Mapping[str, ProtectedTable], earlier: list[list[EarlierTable]]
+) -> PeriodReport | None:
+    """The attack on all tables with noise; None where there are none."""
+    from discreet.assessment import attacked_periods
+
+    programme, period = inputs.programme, inputs.programme.document.period
+    assert period is not None
+    universes: dict[str, dict[str, list[ProtectedTable]]] = {}
+
+    def name(taken: Mapping[str, object], wanted: str) -> str:
+        number = sum(own == wanted or own.startswith(f"{wanted} (") for own in taken)
+        return f"{wanted} ({number + 1})" if number else wanted
+
+    names: dict[str, None] = {}
+    for items in earlier:
+        label = name(names, items[0].about["period"])
+        names[label] = None
+        for item in items:
+            if protection(item.protect).attacked == "table":
+                own = universes.setdefault(universe_of(item.about), {})
+                own.setdefault(label, []).append(item.kept.table)
+    label = name(names, period.name)
+    for table in tables:
+        if programme.method(table).attacked == "table":
+            own = universes.setdefault(universe_of(table_statement(programme, table)), {})
+            own.setdefault(label, []).append(tables[table])
+    shared = {name: own for name, own in universes.items() if label in own and len(own) > 1}
+    if not shared or inputs.parameters is None:
+        return None
+    # A revision keeps its keys, whatever later periods do: then the figures tell.
+    option = None if period.revision and period.keys != "same" else period.keys
+    report = attacked_periods(shared, inputs.parameters.perturbation_table, option)
+    return replace(report, pairs=[replace(pair, examples=()) for pair in report.pairs])
+
+
+def _check_stayed(inputs: Inputs, changes: ReleaseChanges, revision: RevisionCheck) -> None:
+    """Refuse a revision whose counts change where no record did: it has other keys or noise."""
+    problems = []
+    for check in revision.tables:
+        entry, cells = inputs.programme.tables[check.table], changes.changed.get(check.table)
+        plain = inputs.programme.method(check.table).attacked == "table" and not (
+            entry.figures or entry.value or entry.weight or entry.additive
+        )
+        if not plain or cells is None:
+            continue
+        by = cells.columns[:-4]
+        moved = cells.filter(pl.col("first") != pl.col("revised"))
+        if moved.height and by and not check.units.is_empty():
+            moved = moved.join(check.units, on=by, how="anti")
+        elif check.changed:
+            continue
+        if moved.height:
+            message = f"{moved.height:,} cells changed, but not their records"
+            hint = "use the keys, parameters and classifications of the first publication"
+            problems.append(Problem(message, check.table, hint))
+    many = "{} tables changed where their records did not"
+    raise_all(PublicationError, problems, code="revision", many=many, where="period")
