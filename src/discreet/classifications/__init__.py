@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .coarser_trees import levels_folded as levels_folded
     from .coarser_trees import merged as merged
     from .grids import EXTENT as EXTENT
+    from .grids import coarser_squares as coarser_squares
     from .grids import geographic as geographic
     from .grids import grid_coordinates as grid_coordinates
     from .grids import read_squares as read_squares

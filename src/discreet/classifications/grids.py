@@ -139,6 +139,19 @@ def square_codes(size: int, north: IntArray, east: IntArray, *, short: bool = Fa
     return frame.select(text).to_series().to_list()
 
 
+def coarser_squares(codes: Iterable[str], size: int) -> dict[str, str]:
+    """The square of a larger side in which each of these lies, in the form that they have.
+
+    >>> coarser_squares(["100mN26841E43340"], 1000)
+    {'100mN26841E43340': '1kmN2684E4334'}
+    """
+    listed = list(codes)
+    _, north, east = read_squares(listed)
+    short = not any(code.startswith("CRS") for code in listed)
+    larger = square_codes(size, north // size * size, east // size * size, short=short)
+    return dict(zip(listed, larger, strict=True))
+
+
 def tree_of_squares(
     name: str,
     codes: Iterable[str],
@@ -157,7 +170,8 @@ def tree_of_squares(
     if (size != sizes[-1]).any():
         number = int((size != sizes[-1]).sum())
         message = f"{number:,} codes are grid cells of another size than {sizes[-1]} m"
-        raise ClassificationError(message, code="classification", where=name, hint="name sizes=")
+        hint = "list the size of the codes as the last one; in a programme, level cuts it off"
+        raise ClassificationError(message, code="classification", where=name, hint=hint)
     corners = [(north // side * side, east // side * side) for side in sizes]
     # By the outermost square first, so that each stands before those that it holds.
     order = np.lexsort([part for pair in reversed(corners) for part in reversed(pair)])

@@ -22,7 +22,14 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, find_sorted
-from discreet.classifications import EXTENT, Classification, Details, read_squares, square_codes
+from discreet.classifications import (
+    EXTENT,
+    TOTAL,
+    Classification,
+    Details,
+    read_squares,
+    square_codes,
+)
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, raise_all
 from discreet.microdata import like, open_frame, require_columns, require_new
@@ -162,7 +169,7 @@ class MergedSquares:
         return like(records.with_columns(merged.alias(column)), frame)
 
     def classification(
-        self, name: str, codes: Iterable[str], **details: Unpack[Details]
+        self, name: str, codes: Iterable[str], *, total: str = TOTAL, **details: Unpack[Details]
     ) -> Classification:
         """The tree of merged squares that occur, below the larger ones that hold them.
 
@@ -171,15 +178,17 @@ class MergedSquares:
         Args:
             name: Name of the variable.
             codes: Merged squares, as `assign` gives them, in any order.
+            total: Code of the total.
             details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
         """
         leaves = pl.Series("code", list(codes), dtype=pl.String).drop_nulls().unique().sort()
         chain = _chain(leaves, self.sizes, areas=self.areas is not None)
-        columns = [chain[name] for name in chain.columns]
-        frame = pl.DataFrame({str(at): column for at, column in enumerate(columns)})
+        frame = chain.rename({str(size): f"{size} m" for size in self.sizes})
         details.setdefault("found", "all")
         details.setdefault("column", name)
-        return Classification.from_levels(frame, columns=frame.columns, name=name, **details)
+        return Classification.from_levels(
+            frame, columns=frame.columns, name=name, total=total, **details
+        )
 
     def __repr__(self) -> str:
         remark = " (confidential)" if self.of_true_counts else ""

@@ -229,7 +229,13 @@ def _variables(programme: Programme) -> Found:
                     yield programme.at(path, f"unknown variable {other!r}", hint)
             elif programme.variables[other].alternatives:
                 message = f"{other!r} has alternatives"
-                yield programme.at(path, message, "name the alternatives of {other} here")
+                yield programme.at(path, message, f"name the alternatives of {other} here")
+    for table in programme.tables:
+        merged = [n for n in used_variables(programme, table) if programme.variables[n].at_least]
+        if merged and programme.method(table).name != DEFAULT:
+            message = f"grid cells of {merged[0]!r} are aggregated by counts with noise"
+            hint = f'protect = "{DEFAULT}", or a variable without at_least'
+            yield programme.at(programme.setting(table, "protect"), message, hint)
 
 
 def _slivers(programme: Programme) -> Found:

@@ -296,6 +296,10 @@ class Programme(ProgrammeFile):
             columns.append((path, variable))
         if (coarser := entry.coarser_column(variable)) is not None:
             columns.append(((*path, "level"), coarser))
+        if entry.within is not None:
+            columns.append(((*path, "within"), entry.within))
+        if (merged := entry.merged_column(variable)) is not None:
+            columns.append(((*path, "at_least"), merged))
         return columns
 
     def columns_behind(self, variable: str) -> set[str]:

@@ -487,6 +487,9 @@ class VariableEntry(ProgrammeEntry):
     squares: Annotated[list[Count] | None, Field(min_length=1)] = None
     east: Annotated[Text | None, Key(beside="squares")] = None
     north: Annotated[Text | None, Key(beside="squares")] = None
+    at_least: Annotated[int | None, Field(ge=2, strict=True), Key(beside="squares")] = None
+    rest: bool = False
+    within: Annotated[Text | None, Key(beside="at_least")] = None
     alternatives: Annotated[list[Text] | None, Field(min_length=2), Key(once=True)] = None
     level: AreaLevel | None = None
     label: Texts = Field(default_factory=dict)
@@ -502,15 +505,19 @@ class VariableEntry(ProgrammeEntry):
         if self.levels is not None and self.level in self.levels:
             object.__setattr__(self, "levels", self.levels[: self.levels.index(self.level) + 1])
         elif isinstance(self.level, int):
-            for key in self.filled("levels", "prefixes"):
+            for key in self.filled("levels", "prefixes", "squares"):
                 object.__setattr__(self, key, getattr(self, key)[: self.level])
         return self
 
     def coarser_column(self, name: str) -> str | None:
         """The column for codes of `level`, where the data have codes of a finer one."""
-        if self.level is None or not self.filled("hierarchy", "prefixes"):
+        if self.level is None or not self.filled("hierarchy", "prefixes", "squares"):
             return None
-        return f"{self.column or name} up to level {self.level}"
+        return None if self.east else f"{self.column or name} up to level {self.level}"
+
+    def merged_column(self, name: str) -> str | None:
+        """The column for grid cells that were put together up to `at_least` persons."""
+        return None if self.at_least is None else f"{name} of at least {self.at_least}"
 
     def merged(self, name: str) -> dict[str, VariableEntry]:
         """The groupings of neighbouring classes at some of its break points, by their names.
@@ -558,6 +565,11 @@ class VariableEntry(ProgrammeEntry):
         if any(coarse <= fine or coarse % fine for coarse, fine in pairwise(self.squares or [])):
             what = "list the sizes coarsest first, each a multiple of the next"
             yield Mistake("squares", what, "squares = [100000, 10000, 1000, 100]")
+        if self.rest and self.at_least is None:
+            yield Mistake("rest", "rest needs at_least", "add at_least = 20")
+        if self.at_least is not None and len(self.squares or ()) == 1:
+            what = "aggregation needs grid cells of two or more sizes"
+            yield Mistake("squares", what, "squares = [1600, 800, 400, 200, 100]")
         yield from self._level_mistakes()
         for key in ("column", "labels", "total", "missing") if self.alternatives else ():
             if getattr(self, key):
@@ -567,12 +579,12 @@ class VariableEntry(ProgrammeEntry):
         """The level is one of the variable; levels of a hierarchy stand in its file."""
         if self.level is None:
             return
-        if not self.filled("hierarchy", "levels", "prefixes"):
-            hint = "list only the groups, codes or grid cells that tables show"
-            yield Mistake("level", "level needs hierarchy, levels or prefixes", hint)
+        if not self.filled("hierarchy", "levels", "prefixes", "squares"):
+            hint = "list only the groups or codes that tables show"
+            yield Mistake("level", "level needs hierarchy, levels, prefixes or squares", hint)
         if self.levels is not None and self.column is not None:
             yield Mistake("column", "column and level exclude each other")
-        for key in self.filled("levels", "prefixes"):
+        for key in self.filled("levels", "prefixes", "squares"):
             stages = getattr(self, key)
             if self.level not in (len(stages), stages[-1] if key == "levels" else len(stages)):
                 known = ", ".join([*(self.levels or []), "or a number from 1"])

@@ -16,6 +16,7 @@ from discreet.classifications import (
     MISSING,
     TOTAL,
     Classification,
+    coarser_squares,
     levels_folded,
     natural_order,
 )
@@ -175,6 +176,8 @@ def with_coarser_column(records: Any, programme: Programme, name: str) -> Any:
         codes = code_texts(series, column)
         if entry.prefixes is not None:
             return codes.str.slice(0, entry.prefixes[-1])
+        if entry.squares is not None:
+            return codes.replace(coarser_squares(codes.drop_nulls().unique(), entry.squares[-1]))
         return codes.replace(dict(code_of))
 
     made = pl.col(column).map_batches(shortened, return_dtype=pl.String, is_elementwise=True)
@@ -225,7 +228,7 @@ def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str
     """The classifications that the data decide; one pass gives the codes of all columns."""
     entries = {name: programme.variables[name] for name in dict.fromkeys(names)}
     flat = {
-        name: entry.coarser_column(name) or entry.column or name
+        name: entry.merged_column(name) or entry.coarser_column(name) or entry.column or name
         for name, entry in entries.items()
         if entry.levels is None
     }
@@ -241,6 +244,17 @@ def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str
             found = Classification.from_prefixes(
                 name, codes[flat[name]], lengths=entry.prefixes, total=total
             )
+        elif entry.at_least is not None:
+            own = codes[flat[name]]
+            from discreet.pretabular import MergedSquares
+
+            merged = MergedSquares(
+                sizes=tuple(entry.squares or ()),
+                areas=None if entry.within is None else (),
+                of_true_counts=False,
+                tiers=(),
+            )
+            found = merged.classification(name, own, total=total)
         elif entry.squares is not None:
             own = codes[flat[name]]
             # Codes are published in the form that the data have.
@@ -298,7 +312,7 @@ def _described(programme: Programme, name: str, tree: Classification) -> Classif
         ]
         raise ProgrammeError(problems[0].what, code="labels", where=name, problems=problems)
     levels = entry.levels or []
-    column = entry.coarser_column(name) or entry.column
+    column = entry.merged_column(name) or entry.coarser_column(name) or entry.column
     column = column or (levels[-1] if levels else None) or tree.column or name
     return tree.replace(
         column=None if column == tree.name else column,
@@ -385,7 +399,8 @@ def _column_problems(
     ]
     confidential = {item.column for item in named}
     named += [item for table in tables for item in _named_columns(programme, table)]
-    for path, column, use in dict.fromkeys(named):
+    made = {entry.merged_column(name) for name, entry in programme.variables.items()}
+    for path, column, use in dict.fromkeys(item for item in named if item.column not in made):
         if column in confidential and use != "other":
             message = f"column {column!r} contains keys or identifiers and cannot be used in tables"
             yield programme.problem(path, message, "")

@@ -96,7 +96,7 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
     with opener.placed("defaults", "formats"):
         check_grids(inputs.programme, known, spanning)
     with opener.placed("slivers", "areas"):
-        check_slivers(inputs)
+        opener.problems += _sliver_problems(inputs)
     with opener.placed("period", "first"):
         check_period_revision(inputs)
     return opener.problems
@@ -314,17 +314,17 @@ _RECORDS = "number of records"
 
 def check_slivers(inputs: Inputs) -> None:
     """Raise an error if unions of areas differ by fewer records than the programme states."""
-    if inputs.programme.document.slivers is not None:
-        raise_problems(inputs.programme.place, list(_problems(inputs)))
+    raise_problems(inputs.programme.place, list(_sliver_problems(inputs)))
 
 
-def _problems(inputs: Inputs) -> Iterator[Problem]:
+def _sliver_problems(inputs: Inputs) -> Iterator[Problem]:
     from discreet.assessment import find_slivers
 
     programme = inputs.programme
     stated = programme.document.slivers
-    assert stated is not None
-    for (source, where), areas in _compared(inputs).items():
+    if stated is None:
+        return
+    for (source, where), areas in _compared(programme, stated.areas).items():
         if len(areas) < 2:
             continue
         if isinstance(distant_records(inputs.records[source]), KeyedBefore):
@@ -352,16 +352,15 @@ def _problems(inputs: Inputs) -> Iterator[Problem]:
                 yield programme.problem(("slivers", "effort"), message, hint)
 
 
-def _compared(inputs: Inputs) -> dict[tuple[str, str], dict[str, str]]:
+def _compared(
+    programme: Programme, geographies: Sequence[str]
+) -> dict[tuple[str, str], dict[str, str]]:
     """Per source and filter the geographies of its tables, with their columns."""
-    programme = inputs.programme
-    stated = programme.document.slivers
-    assert stated is not None
     found: dict[tuple[str, str], dict[str, str]] = {}
     for name, table in programme.tables.items():
         used = {*(table.by or []), *used_variables(programme, name)}
         areas = found.setdefault((programme.source_of(name).name, table.where or ""), {})
-        for area in stated.areas:
+        for area in geographies:
             if area in used:
                 columns = programme.columns_of(area) if area in programme.variables else []
                 areas[area] = columns[-1][1] if columns else area

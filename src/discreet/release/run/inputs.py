@@ -49,6 +49,7 @@ from discreet.release.programme.variables import (
     with_coarser_column,
 )
 from discreet.release.run.identities import with_earlier_columns
+from discreet.release.run.merged_squares import with_merged_squares
 from discreet.release.state.identity import EarlierIdentity, read_identity
 from discreet.release.state.memory import EarlierTable, ReleaseState, contradictions, read_release
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
@@ -221,6 +222,7 @@ def open_programme(
         if before.identity is not None and inputs.identity_before(before) is None
     ]
     raise_problems(place, lost)
+    inputs = with_merged_squares(inputs)
     inputs = with_earlier_columns(inputs) if any(item.identity for item in earlier) else inputs
     return replace(inputs, warnings=tuple(_warnings(inputs)))
 
@@ -286,7 +288,7 @@ def _warnings(inputs: Inputs) -> Iterator[str]:
             allowed = "give no protection, but are accepted"
             yield f"the record keys of {name!r} {allowed}: {check.said}"
     yield from parameter_warnings(inputs.programme, inputs.parameters)
-    yield from _geographies_not_compared(inputs.programme)
+    yield from _geographies_not_compared(inputs.programme, inputs.trees)
     for method in protections():
         yield from method.warnings(inputs, inputs.programme.protected[method.name])
     programme, seals = inputs.programme, inputs.seals
@@ -298,7 +300,9 @@ def _warnings(inputs: Inputs) -> Iterator[str]:
             yield f"the earlier release {name} is signed with other keys and cannot be checked"
 
 
-def _geographies_not_compared(programme: Programme) -> Iterator[str]:
+def _geographies_not_compared(
+    programme: Programme, trees: Mapping[str, Classification]
+) -> Iterator[str]:
     """A warning per source with tables of grid cells and of other areas, if nothing compares them.
 
     Areas are variables with boundaries or files by area, those beside grid cells in one
@@ -325,7 +329,7 @@ def _geographies_not_compared(programme: Programme) -> Iterator[str]:
             and (
                 name in declared
                 or entry.boundaries
-                or entry.hierarchy
+                or (name in trees and entry.hierarchy and trees[name].depth > 1)
                 or len(entry.levels or entry.prefixes or ()) > 1
             )
         ]
