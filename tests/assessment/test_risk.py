@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet import PerturbationTable
+from discreet import PerturbationTable, design_perturbation
 from discreet.assessment import disclosure_risk, small_values
 from discreet.errors import PerturbationError
 from tests.helpers.rows import for_all_rows
@@ -158,6 +158,15 @@ def test_who_knows_the_table_learns_more_where_noise_is_not_what_it_could_be() -
     maximum, table = (disclosure_risk(ptable, knows=knows) for knows in ("maximum", "table"))  # type: ignore[arg-type]
     assert table.any_original > 2 * maximum.any_original
     assert table.large >= maximum.large
+
+
+def test_at_the_edge_of_a_design_the_table_tells_nearly_twice_as_much() -> None:
+    edge, counts = design_perturbation(5, 2, forbidden=(1, 2)), dict.fromkeys(range(1, 41), 1)
+    known = {
+        knows: disclosure_risk(edge, counts=counts, knows=knows).any_original
+        for knows in ("table", "maximum")
+    }
+    assert known["table"] / known["maximum"] == pytest.approx(1.81, abs=0.01)
 
 
 def test_rows_that_repeat_make_no_difference() -> None:
