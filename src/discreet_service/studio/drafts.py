@@ -8,6 +8,7 @@ import json
 import re
 from itertools import islice
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Form, Query, Response
 
@@ -19,19 +20,18 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import said_in
 from discreet_service.releases import ReleaseDraft, StoredProgramme, read_draft, shelf_of
 from discreet_service.service import Service
-from discreet_service.studio.choices import StudioView
 from discreet_service.studio.programmes import job_of, published_as, title_of_programme
-from discreet_service.studio.shown_tables import shown_table
+from discreet_service.studio.shown_tables import boundaries_for, table_page
 from discreet_service.studio.verdicts import release_verdict
 from discreet_service.web import (
     PageWords,
     PublicationRequest,
     Visit,
-    address,
     back_to,
     compare_draft,
     form_visit_with,
     page,
+    path_to,
     programme_of,
     publish_programme,
     visit_with,
@@ -112,21 +112,18 @@ def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = No
 @router.get("/{draft}/tables/{table}")
 def show_draft_table(programme: str, draft: str, table: str, visit: _Producer) -> Response:
     """A table of a draft, as readers would see it."""
-    programme_of(visit, programme, Permission.programmes_run)
+    _, record = programme_of(visit, programme, Permission.programmes_run)
     found, language = _opened(visit.service, programme, draft), visit.language
-    listed = found.release.listed(table)
-    view = StudioView.of(visit.query_params.multi_items())
-    path = address(f"/programmes/{programme}/drafts/{draft}/tables/{table}", [])
-    return page(
+    listed, own = found.release.listed(table), found.release.read_table(table)
+    up = path_to("programmes", programme, "drafts", draft)
+    return table_page(
         visit,
-        "draft_table",
+        own,
+        f"{up}/tables/{quote(table)}",
+        file=listed.name,
+        boundaries=boundaries_for(visit, own, (record.dataset, found.summary["version"])),
         title=listed.title(language),
-        said_in="result",
-        shown=shown_table(found.release.read_table(table), view, language),
-        viewed=lambda view: address(path, view.pairs()),
-        path=path,
-        back=f"/programmes/{programme}/drafts/{draft}",
-        back_word=words("draft", language)["title"],
+        up=(up, words("draft", language)["title"]),
     )
 
 

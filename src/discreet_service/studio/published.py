@@ -8,8 +8,7 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from discreet.publication import FORMATS
 from discreet_service.permissions import Permission
-from discreet_service.studio.choices import StudioView
-from discreet_service.studio.shown_tables import chart_file, shown_table
+from discreet_service.studio.shown_tables import boundaries_for, table_page
 from discreet_service.web import (
     NavigationEntry,
     Visit,
@@ -17,6 +16,7 @@ from discreet_service.web import (
     get_release,
     list_releases,
     page,
+    path_to,
     visit_with,
 )
 
@@ -61,29 +61,19 @@ def show_release_table(release: str, table: str, visit: _Reader) -> Response:
     """A table of a release."""
     language, found = visit.language, visit.service.releases.release(release)
     listed = found.listed(table)
-    view = StudioView.of(visit.query_params.multi_items())
-    shown = shown_table(visit.service.releases.table(listed.id), view, language)
-    if visit.query_params.get("image") == "svg":
-        return chart_file(shown, listed.name)
-    path = address(f"/releases/{release}/{table}", [])
-    api = f"/api/v1/releases/{release}/tables/{table}"
-    base = visit.service.settings.base_url
-
-    return page(
+    path, api = path_to("releases", release, table), f"/api/v1/releases/{release}/tables/{table}"
+    own = visit.service.releases.table(listed.id)
+    made_of = visit.service.publications.origin(found.id, found.identity)
+    origin = (made_of["dataset"], made_of["version"]) if "version" in made_of else None
+    links = {name: address(api, [("format", name), ("language", language)]) for name in FORMATS}
+    return table_page(
         visit,
-        "release_table",
+        own,
+        path,
+        file=listed.name,
+        boundaries=boundaries_for(visit, own, origin),
         title=listed.title(language),
-        said_in="result",
-        release=found,
-        release_title=found.title(language),
-        shown=shown,
-        viewed=lambda view: address(path, view.pairs()),
-        path=path,
-        downloads=[
-            (name, address(api, [("format", name), ("language", language)]))
-            for name in FORMATS
-            if name != "exact"
-        ],
-        permalink=f"{base}{address(path, shown['view'].pairs())}",
-        code={"curl": f"curl '{base}{address(api, [('format', 'csv'), ('language', language)])}'"},
+        up=(path_to("releases", found.id), found.title(language)),
+        downloads=[(name, link) for name, link in links.items() if name != "exact"],
+        code={"curl": f"curl '{visit.service.settings.base_url}{links['csv']}'"},
     )

@@ -5,7 +5,7 @@ Public: cells keep figure and status, and the library has escaped all texts.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -34,9 +34,11 @@ from discreet.publication import (
     table_html,
 )
 from discreet.tables import WITHOUT_NUMBER, ProtectedTable
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView
 from discreet_service.studio.table_charts import chart_kinds, chart_of
+from discreet_service.web import Visit, address, page
 
 #: Cells on one page, usually and at most, and columns that can be looked at side by side.
 PAGE_CELLS, WHOLE_CELLS = 2_000, 10_000
@@ -137,12 +139,71 @@ def shown_table(
     }
 
 
-def chart_file(shown: Mapping[str, Any], name: str) -> Response:
-    """The chart of a shown table as a file to keep."""
-    if not shown["chart"]:
-        raise ServiceError("the table has no such chart", "not-found", "chart")
-    head = {"Content-Disposition": f'attachment; filename="{name}-{shown["view"].chart}.svg"'}
-    return Response(str(shown["chart"]), media_type="image/svg+xml", headers=head)
+def table_page(
+    visit: Visit,
+    table: ProtectedTable,
+    path: str,
+    *,
+    file: str,
+    boundaries: Mapping[str, Boundaries],
+    asked: Sequence[tuple[str, str]] = (),
+    downloads: Sequence[tuple[str, str]] = (),
+    **more: Any,
+) -> Response:
+    """The page of a table, as its address says that it is shown; or its chart, as a file to keep.
+
+    Args:
+        visit: Who looks, and what the address says.
+        table: The table.
+        path: Where its page is.
+        file: The name of files of its charts.
+        boundaries: Per variable of areas, these, for maps.
+        asked: What addresses of the page say besides how it is shown.
+        downloads: Formats with their addresses.
+        more: Title, page above (`up`), and texts for programs (`code`).
+    """
+    pairs = visit.query_params.multi_items()
+    shown = shown_table(table, StudioView.of(pairs), visit.language, boundaries)
+    if ("image", "svg") in pairs:
+        if not shown["chart"]:
+            raise ServiceError("the table has no such chart", "not-found", "chart")
+        head = {"Content-Disposition": f'attachment; filename="{file}-{shown["view"].chart}.svg"'}
+        return Response(str(shown["chart"]), media_type="image/svg+xml", headers=head)
+    usual = {"basket": False, "code": {}, "base": visit.service.settings.base_url}
+    return page(
+        visit,
+        "table",
+        said_in="result",
+        shown=shown,
+        viewed=lambda view: address(path, [*asked, *view.pairs()]),
+        sort_action=path,
+        sort_pairs=[*asked, *shown["view"].pairs()],
+        downloads=downloads,
+        **usual | more,
+    )
+
+
+def boundaries_for(
+    visit: Visit, table: ProtectedTable, origin: tuple[str, str] | None = None
+) -> Mapping[str, Boundaries]:
+    """Boundaries of the areas of a table, of the data that it was made of; of any data that are
+    published and have all of its areas if nobody knows which these were.
+    """
+    datasets = visit.service.datasets
+    known = [(one.dataset, one.version) for one in datasets.records() if one.state == "published"]
+    for dataset, number in [origin] if origin else known:
+        if not visit.principal.may(Permission.catalogue_read, dataset):
+            continue
+        inputs = datasets.version(dataset, number).inputs
+        fitting = {
+            dimension.name: inputs.boundaries[dimension.name]
+            for dimension in table.spanning
+            if dimension.name in inputs.boundaries
+            and set(dimension.codes) <= set(inputs.trees[dimension.name].codes)
+        }
+        if fitting:
+            return fitting
+    return {}
 
 
 def _arranged(table: ProtectedTable, view: StudioView) -> tuple[list[str], list[str]]:

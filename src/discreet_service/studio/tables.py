@@ -21,7 +21,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import ANSWER_FORMATS, Answers, said_in, title_of
 from discreet_service.studio.call_texts import quoted, r_value
 from discreet_service.studio.choices import TableChoices
-from discreet_service.studio.shown_tables import chart_file, shown_table
+from discreet_service.studio.shown_tables import table_page
 from discreet_service.web import (
     NavigationEntry,
     Visit,
@@ -102,8 +102,6 @@ def show_result(dataset: str, visit: _Asker) -> Response:
     facts: dict[str, Any] = {
         "dataset": dataset,
         "builder": address(f"/tables/{dataset}", asked),
-        "permalink": f"{visit.service.settings.base_url}{tidy}",
-        "tidy": tidy,
     }
     try:
         prepared = visit.service.answers.prepared(dataset, choices.query())
@@ -125,9 +123,6 @@ def show_result(dataset: str, visit: _Asker) -> Response:
         return _refused(visit, error, facts)
     answer = visit.service.answers.answer(prepared)
     note_query(visit, prepared, LogMode.query, LogVerdict.answered, start, kept=answer.cached)
-    shown = shown_table(answer.table, choices.view, language, version.inputs.boundaries)
-    if ("image", "svg") in pairs:
-        return chart_file(shown, prepared.plan.asked.digest[:12])
     # The formats with their addresses.
     path = f"/api/v1/datasets/{dataset}/data"
     # The same query for programs.
@@ -135,14 +130,17 @@ def show_result(dataset: str, visit: _Asker) -> Response:
     query = choices.query().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     lines = [f"{json.dumps(name)}: {json.dumps(each, ensure_ascii=False)}"
              for name, each in query.items()]  # fmt: skip
-    link = address(f"{base}/api/v1/datasets/{dataset}/data", [*asked, ("format", "csv")])
-    return page(
+    link = address(f"{base}{path}", [*asked, ("format", "csv")])
+    return table_page(
         visit,
-        "result",
-        title=title_of(prepared.query, choices.unit)[language],
-        shown=shown,
-        viewed=lambda view: address(visit.url.path, [*asked, *view.pairs()]),
+        answer.table,
+        visit.url.path,
+        file=prepared.plan.asked.digest[:12],
+        boundaries=version.inputs.boundaries,
         asked=asked,
+        title=title_of(prepared.query, choices.unit)[language],
+        up=(facts["builder"], words("result", language)["change"]),
+        basket=True,
         downloads=[
             (name, address(path, [*asked, ("format", name), ("language", language)]))
             for name in ANSWER_FORMATS
@@ -160,7 +158,6 @@ def show_result(dataset: str, visit: _Asker) -> Response:
             f"table <- dc_service_query(\n  {json.dumps(dataset)},\n"
             f"  {r_value(cast('Any', query), 1)}\n)\n",
         },
-        **facts,
     )
 
 

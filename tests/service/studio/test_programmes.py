@@ -387,6 +387,11 @@ def test_draft_is_what_the_library_makes(office: Office, tmp_path: Any) -> None:
     part = page[page.index('<table id="table">') : page.index("</table>")]
     for value in frame["value"].to_list():
         assert f">{int(value):,}<" in part
+    charted = office.page(
+        f"/programmes/{office.later}/drafts/{office.draft}/tables/workers?chart=bars", "paul"
+    )
+    assert re.search(r"<figure.*<svg.*</svg>", charted, re.DOTALL)
+    assert "chart=bars&amp;image=svg" in charted
 
 
 def test_the_same_form_sent_twice_makes_one_draft(office: Office) -> None:

@@ -335,6 +335,19 @@ def test_a_chart_of_a_release_tells_what_its_table_tells(readers: Any) -> None:
     assert readers.browser().get(f"{path}?image=svg", headers=HTML).status_code == 404
 
 
+def test_a_release_has_the_map_of_its_areas(readers: Any) -> None:
+    """With the boundaries of the data whose areas it has; other tables have none."""
+    path = "/releases/census-2022/population"
+    page = readers.page(f"{path}?chart=map", "")
+    [svg] = re.findall(r"<svg.*</svg>", page, re.DOTALL)
+    areas = len(re.findall(r"<circle", svg))
+    assert areas >= 20
+    file = readers.browser().get(f"{path}?chart=map&image=svg", headers=HTML)
+    assert file.headers["content-disposition"] == 'attachment; filename="population-map.svg"'
+    assert file.text.strip() == svg
+    assert "chart-map" not in readers.page("/releases/census-2022/legal_ages", "")
+
+
 @for_all_rows(
     "query", ["by=region:municipality&by=sex&by=education:1", "by=region:district", "by=age5"]
 )

@@ -142,6 +142,7 @@ def test_address_shows_the_same_to_others(logged_in: LoggedIn) -> None:
 def test_code_is_copied(logged_in: LoggedIn) -> None:
     page = logged_in("requester")
     page.goto(RESULT)
+    page.get_by_text("Program code").click()
     page.get_by_role("button", name="Copy: Python").click()
     page.wait_for_function("document.querySelector('#live').textContent === 'Copied'")
     copied = page.evaluate("navigator.clipboard.readText()")
