@@ -68,6 +68,8 @@ class DatasetEntry(ProgrammeEntry):
     parameter_set: Text | None = None
     geography: list[Text] = Field(default_factory=list)
     public_codes: list[Text] = Field(default_factory=list)
+    #: Variable → other words for it, in any language: by these people find it, too
+    synonyms: dict[Text, list[Text]] = Field(default_factory=dict)
 
 
 class UnitValueEntry(ProgrammeEntry):
@@ -413,11 +415,13 @@ def _unit_problems(description: DatasetDescription, programme: Programme) -> lis
             message = "noise needs record keys"
             problems.append(Problem(message, f"units.{name}.source", "add keys to the programme"))
     known = list(programme.variables)
-    for at, variable in enumerate(description.dataset.geography):
+    named = [(f"geography[{at}]", name) for at, name in enumerate(description.dataset.geography)]
+    named += [(f"synonyms.{name}", name) for name in description.dataset.synonyms]
+    for where, variable in named:
         if variable not in known:
             hint = nearest(variable, known)
             message = f"the programme has no variable {variable!r}"
-            problems.append(Problem(message, f"dataset.geography[{at}]", hint))
+            problems.append(Problem(message, f"dataset.{where}", hint))
     return problems
 
 

@@ -15,7 +15,7 @@ from discreet_service.web import read_address
 
 #: How a table is shown: nothing that changes a figure.
 _SHOWN = ("down", "across", "sort", "order", "page", "whole", "chart", "image")
-_FORM_ONLY = ("pick", "open", "find", "format")
+_FORM_ONLY = ("pick", "open", "find", "format", "search")
 _MOST = 5_000
 
 Pairs = Sequence[tuple[str, str]]
@@ -85,6 +85,7 @@ class TableChoices:
     view: StudioView = field(default_factory=StudioView)  # How the table is shown
     opened: str = ""  # The variable whose codes are shown
     wanted: str = ""  # What its codes are searched for
+    search: str = ""  # What all variables and codes are searched for
 
     @classmethod
     def of(cls, version: DataVersion, pairs: Pairs, *, strict: bool = False) -> TableChoices:
@@ -123,6 +124,7 @@ class TableChoices:
             ),
             opened=said.get("open", ""),
             wanted=said.get(f"find.{said.get('open', '')}", ""),
+            search=said.get("search", "").strip()[:100],
         )
 
     @property

@@ -169,7 +169,8 @@ def table_page(
             raise ServiceError("the table has no such chart", "not-found", "chart")
         head = {"Content-Disposition": f'attachment; filename="{file}-{shown["view"].chart}.svg"'}
         return Response(str(shown["chart"]), media_type="image/svg+xml", headers=head)
-    usual = {"basket": False, "code": {}, "base": visit.service.settings.base_url}
+    usual: dict[str, Any] = {"basket": False, "code": {}}
+    usual["base"] = visit.service.settings.base_url
     return page(
         visit,
         "table",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import time
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -45,8 +46,8 @@ _Reader = Annotated[Visit, Depends(visit_with(Permission.catalogue_read))]
 _Asker = Annotated[Visit, Depends(visit_with(Permission.query_run))]
 _QueryRunForm = Annotated[Visit, Depends(form_visit_with(Permission.query_run))]
 
-#: Codes that are shown at once, and headings in a preview.
-_SHOWN_CODES, _PREVIEWED = 150, 6
+#: Codes and hits of a search that are shown at once, and headings in a preview.
+_SHOWN_CODES, SHOWN_HITS, _PREVIEWED = 150, 20, 6
 
 
 @router.get("/tables")
@@ -76,6 +77,8 @@ def show_builder(dataset: str, visit: _Reader) -> Response:
                for unit in version.units.values()],
         choices=choices,
         variables=variable_choices(choices, language, estimate["barred"]),
+        most_hits=SHOWN_HITS,
+        hits=search_hits(choices, version.description.dataset.synonyms, language),
         measures=measure_choices(choices, language),
         estimate=estimate,
         examples=_examples(version, language),
@@ -93,8 +96,10 @@ def show_result(dataset: str, visit: _Asker) -> Response:
     choices = TableChoices.of(version, pairs, strict=True)
     asked = choices.parameters()
     tidy = address(visit.url.path, [*asked, *choices.view.pairs()])
+    if choices.search and not choices.complete:  # who searches by the key that shows the table
+        return back_to(address(f"/tables/{dataset}", pairs))
     if any(
-        name.startswith(("pick.", "find.")) or not (value or name in ("down", "across"))
+        name.startswith(("pick.", "find.", "search")) or not (value or name in ("down", "across"))
         for name, value in pairs
     ):
         return back_to(tidy)
@@ -261,11 +266,47 @@ def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -
     }
 
 
+def search_hits(
+    choices: TableChoices, synonyms: Mapping[str, Sequence[str]], language: str
+) -> list[dict[str, Any]]:
+    """Variables and codes that have all words of a search, in the language of the page, as buttons
+    of the form choose them.
+    """
+    wanted, hits, inner = folded(choices.search).split(), list[dict[str, Any]](), []
+    for name, variable in choices.unit.variables.items() if wanted else ():
+        title, tree = variable.tree.title(language), variable.tree
+        about = folded(" ".join((name, title, *synonyms.get(name, ()))))
+        if all(word in about for word in wanted):
+            level = variable.levels[0]
+            hits.append({"name": "by", "value": f"{name}:{level.name}", "text": title, "about": "",
+                         "chosen": name in choices.levels})  # fmt: skip
+        picked = choices.picks.get(name, ())
+        inner += [
+            {"name": f"pick.{name}", "value": code, "text": label, "about": title,
+             "chosen": code in picked}
+            for code, at in tree.index.items()
+            if variable.coarsest_with([at]) and (label := tree.label(code, language))
+            and all(word in f"{folded(label)} {folded(code)} {about}" for word in wanted)
+            and any(word in f"{folded(label)} {folded(code)}" for word in wanted)
+        ]  # fmt: skip
+    return [*hits, *inner]
+
+
+def folded(text: str) -> str:
+    """A text as it is compared in searches: no capitals, no accents.
+
+    >>> folded("Française"), folded("GRÖSSE")
+    ('francaise', 'grosse')
+    """
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in plain if not unicodedata.combining(sign))
+
+
 def _codes(
     variable: CatalogueVariable, chosen: set[int], picked: set[str], wanted: str, language: str
 ) -> list[dict[str, Any]]:
     """The codes that can be picked: those picked and found, in the order of the classification."""
-    tree, text = variable.tree, wanted.casefold()
+    tree, text = variable.tree, folded(wanted)
     levels = sorted(chosen or range(1, variable.finest + 1))
     members = {at for number in levels for at in variable.cuts[number].tolist()}
     codes = []
@@ -274,7 +315,7 @@ def _codes(
             continue
         code = tree.codes[at]
         label = tree.label(code, language)
-        if code in picked or text in label.casefold() or text in code.casefold():
+        if code in picked or text in folded(label) or text in folded(code):
             depth = min(int(tree.levels[at]) - levels[0], 4)
             codes.append(
                 {"code": code, "label": label, "picked": code in picked, "depth": max(depth, 0)}

@@ -131,6 +131,43 @@ def test_codes_are_searched_and_picked(readers: Any) -> None:
     assert re.findall(r'name="pick.nationality" value="(\w+)"', found) == ["fi", "fr"]
 
 
+@for_all_rows(
+    ("search", "language", "first"),
+    [
+        ("nationality", "en", "by=nationality:1"),
+        ("citizenship", "en", "by=nationality:1"),  # another word for it
+        ("Staatsang", "de", "by=nationality:1"),
+        ("FRENCH", "en", "pick.nationality=fr"),
+        ("französisch", "de", "pick.nationality=fr"),
+        ("franzosisch staats", "de", "pick.nationality=fr"),  # without marks, with its variable
+    ],
+)
+def test_variables_and_codes_are_found_in_one_field(
+    readers: Any, search: str, language: str, first: str
+) -> None:
+    path = "/tables/census?unit=person&by=region:state"
+    head = GERMAN if language == "de" else {}
+    page = readers.page(f"{path}&search={search}", "rita", **head)
+    hits = page[page.index('<ul id="hits"') : page.index("</ul>", page.index('<ul id="hits"'))]
+    buttons = re.findall(r'<button type="submit"[^>]* name="([^"]+)" value="([^"]+)"', hits)
+    name, value = first.split("=")
+    assert buttons[0][0] == name
+    assert value in (buttons[0][1], f"{buttons[0][1].partition(':')[0]}:1")
+    # What the button sends is in the table then, and said to be.
+    chosen = readers.page(f"{path}&search={search}&{'='.join(buttons[0])}", "rita", **head)
+    assert len(re.findall('class="tag good"', chosen)) == 1
+    assert not re.search(r'<li>[^<]*<button[^>]*value="fr"', chosen) or name == "by"
+
+
+def test_searches_that_find_nothing_say_so(readers: Any) -> None:
+    page = readers.page("/tables/census?unit=person&search=zzz<b>", "rita")
+    assert "No variable or category has these words." in page
+    assert "zzz<b>" not in page
+    # Whoever sends it by the key that shows a table gets it, too.
+    answer = readers.browser("rita").get("/tables/census/result?search=sex", headers=HTML)
+    assert answer.headers["location"] == "/tables/census?search=sex"
+
+
 def test_turning_and_sorting_change_no_figure(readers: Any) -> None:
     plain = body_cells(readers.page(f"/tables/census/result?{ASKED}", "rita"))
     turned = body_cells(

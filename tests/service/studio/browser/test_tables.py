@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from discreet_service.queries.formats import ANSWER_FORMATS
 from tests.helpers.places import ROOT
@@ -68,6 +69,29 @@ def test_codes_are_found_and_picked(logged_in: LoggedIn) -> None:
     page.get_by_role("button", name="Apply categories").click()
     page.get_by_text("Counted categories only: French").wait_for()
     page.get_by_role("button", name="Show table").click()
+    page.wait_for_url("**/result?**where.nationality=fr**")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_category_is_found_and_counted_alone(logged_in: LoggedIn, scripts: bool) -> None:
+    """In five steps by keys: the field, the word, what was found, the table."""
+    page = logged_in("requester", language="de", scripts=scripts)
+    page.goto(BUILDER)
+    field = page.get_by_label("Merkmale und Ausprägungen suchen")
+    field.focus()
+    page.keyboard.type("französisch")
+    if scripts:
+        page.keyboard.press("Enter")
+    else:
+        _tab_to(page, page.get_by_role("button", name="Suchen", exact=True).first)
+        page.keyboard.press("Enter")
+    button = page.get_by_role("button", name=re.compile("Nur diese zählen: französisch", re.I))
+    button.wait_for()
+    field.focus()
+    _tab_to(page, button)
+    page.keyboard.press("Enter")
+    page.locator("#hits .tag.good").wait_for()
+    page.get_by_role("button", name="Tabelle zeigen").press("Enter")
     page.wait_for_url("**/result?**where.nationality=fr**")
 
 
