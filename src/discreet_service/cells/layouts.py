@@ -255,7 +255,7 @@ class MagnitudeLayout(KeyedLayout):
             hint = "add columns with the largest contributions, largest first"
             problems.append(Problem("the method needs contributions", "largest", hint))
         if self.add_totals and (self.smallest or self.value_key):
-            hint = "add the totals to the cells, or hand in records"
+            hint = "add the totals to the cells, or send records"
             message = "smallest contributions and keys of values of totals cannot be computed"
             problems.append(Problem(message, "add_totals", hint))
         return problems

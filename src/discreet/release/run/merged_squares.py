@@ -71,6 +71,6 @@ def _merged(inputs: Inputs, source: str, name: str, records: Any) -> Any:
     )
     squares = merge_squares(shown, entry.at_least or 0, rest=entry.rest)
     made = squares.assign(
-        nw.to_native(records), column, area=entry.within, column=entry.merged_column(name)
+        nw.to_native(records), column, area=entry.within, column=entry.merged_column(name) or name
     )
     return nw.from_native(made)
