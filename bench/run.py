@@ -190,7 +190,9 @@ def _print_row(
 def _text(value: Any) -> str:
     if value is None:
         return "–"
-    return value if isinstance(value, str) else f"{value:,.0f}"
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if value == int(value) or value >= 100 else f"{value:.2f}"
 
 
 def chosen(options: argparse.Namespace) -> Iterator[Comparison]:

@@ -37,9 +37,7 @@ def test_reviews_of_ordinary_projects_are_few(tmp_path: Path) -> None:
     for what, count in (("places", places), ("items by file", items), ("items", together)):
         print(f"{what}: {count}, {100 * count / lines:.2f} on 100 lines")
     assert lines == 492
-    assert places <= 22
-    assert items <= 12
-    assert together <= 5
+    assert (places, items, together) == (20, 10, 5)  # as docs/methods/output-checking.md has it
 
 
 @for_all_rows(
