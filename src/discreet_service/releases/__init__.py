@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .drafts import read_draft as read_draft
     from .drafts import run_programme as run_programme
     from .drafts import shelf_of as shelf_of
+    from .programmes import ALLOWED_KEYS as ALLOWED_KEYS
     from .programmes import LARGEST as LARGEST
     from .programmes import ProgrammeShelf as ProgrammeShelf
     from .programmes import StoredProgramme as StoredProgramme

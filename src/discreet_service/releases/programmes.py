@@ -57,7 +57,8 @@ tables.*.figures.*.title.* tables.*.figures.*.unit tables.*.figures.*.unit.*
 tables.*.notes tables.*.notes.cells tables.*.notes.cells.*
 tables.*.notes.text tables.*.notes.text.*
 """
-_ALLOWED = frozenset(_ALLOWED_KEYS.split())
+ALLOWED_KEYS = tuple(_ALLOWED_KEYS.split())
+_ALLOWED = frozenset(ALLOWED_KEYS)
 
 
 class ProgrammeOverData(Document):

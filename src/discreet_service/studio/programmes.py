@@ -27,7 +27,9 @@ from discreet_service.service import Service
 from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.programme_editor import (
     ProgrammeDraft,
+    completion,
     first_table,
+    key_sections,
     table_form,
     with_table,
 )
@@ -245,9 +247,12 @@ def _editor(
         problems=[] if verdict is None else told_problems(verdict, text.split("\n")),
         dataset=str(programme.get("dataset", "")),
         datasets=_datasets(visit),
+        completion=completion(version, _datasets(visit)),
+        sections=key_sections(),
         tables=tables,
         opened=opened,
         builder=PageWords(words("builder", language)),
+        rules=PageWords(words("dashboard", language)),
         rows=min(max(text.count("\n") + 2, 14), 30),
     )
 

@@ -190,10 +190,14 @@ def _validated(visit: Visit, place: Path, version: DataVersion) -> dict[str, Any
     try:
         inputs = opened_inputs(place, version)
         for one, prepared in visit.service.answers.programme(inputs, version):
-            refusal = visit.service.answers.verdict(prepared, visit.principal).error(visit.language)
-            table = {"table": one.table, "cells": 0, "allowed": True, "text": ""}
+            judged = visit.service.answers.verdict(prepared, visit.principal)
+            refusal, method = judged.error(visit.language), inputs.programme.method(one.table)
+            table = {"table": one.table, "cells": 0, "allowed": True, "text": "", "exposure": 0.0,
+                     "method": method.name, "margin": method.margin(inputs, one.table),
+                     "rules": judged.told(visit.language)["rules"]}  # fmt: skip
             price = prices.setdefault(one.table, table)
             price["cells"] += prepared.plan.cells
+            price["exposure"] = max(price["exposure"], round(prepared.plan.exposure, 6))
             if refusal is not None:
                 price |= {"allowed": False, "text": refusal.what}
     except ServiceError as error:

@@ -15,6 +15,7 @@ import pytest
 from discreet.release.run.release import carry_out
 from discreet_service.permissions import ROLES, Grant, Permission, Principal, Role
 from discreet_service.problems import ServiceError
+from discreet_service.releases import ALLOWED_KEYS
 from discreet_service.releases.drafts import read_draft, shelf_of
 from discreet_service.releases.programmes import opened_inputs, parsed
 from discreet_service.studio import drafts
@@ -207,6 +208,31 @@ def test_prices_are_told_and_what_policies_refuse(office: Office) -> None:
     assert allowed == {"population": False, "workers": True}
     page = office.send("/programmes/new", text=deep, act="check").text
     assert "The table has too many variables for its geographic level." in text_of(page, "check")
+    # What the method costs, and by which rules it was judged, stands at each table.
+    by_name = {price["table"]: price for price in verdict["prices"]}
+    inputs = office.service.datasets.version("census").inputs
+    margin = inputs.parameters.perturbation_table.margin(1)
+    assert {price["method"] for price in verdict["prices"]} == {"noise"}
+    assert {price["margin"] for price in verdict["prices"]} == {margin}
+    assert by_name["population"]["exposure"] > by_name["workers"]["exposure"] >= 1
+    assert f"95 of 100 counts within ±{margin}" in text_of(page, "check")
+    assert "Refused by: number of variables." in text_of(page, "check")
+
+
+def test_keys_are_offered_as_they_are_declared(office: Office) -> None:
+    """What the page offers is all that a programme may say, with the names of the data set."""
+    page = office.page("/programmes/new", "paul")
+    offered = json.loads(html.unescape(re.findall(r"data-may='([^']+)'", page)[0]))
+    assert set(offered["keys"]) == set(ALLOWED_KEYS)
+    version = office.service.datasets.version("census")
+    assert set(offered["values"]["tables.*.by"]) == {
+        name for unit in version.units.values() for name in unit.variables
+    }
+    assert set(offered["values"]) <= set(ALLOWED_KEYS)
+    listed = page[page.index('<dl class="keys">') :]
+    for key in ALLOWED_KEYS:
+        if not key.endswith("*"):
+            assert f"<code>{key.rpartition('.')[2]}</code>" in listed
 
 
 @for_all_rows(

@@ -96,6 +96,47 @@ def test_from_programme_to_release_by_keys(logged_in: Any, check_page: Any, stud
     assert studio.service.releases.release("ages").tables.keys() == {"person", "ages"}
 
 
+def test_keys_and_names_are_offered_where_they_may_stand(logged_in: Any, check_page: Any) -> None:
+    """By keys alone; a mistake is marked at its line, which is found from what is said of it."""
+    page = logged_in("producer")
+    page.goto("/programmes/new")
+    page.locator("#text").focus()
+
+    def offered() -> list[str]:
+        return list(page.locator("#may button:visible").all_inner_texts())
+
+    def take(name: str) -> None:
+        page.keyboard.press("Control+Space")
+        while page.evaluate("document.activeElement.textContent") != name:
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+
+    page.keyboard.press("Control+End")
+    page.keyboard.type("[tables.ages]\n")
+    assert {"from", "by", "title", "figures", "where"} <= set(offered())
+    assert "dataset" not in offered()
+    page.keyboard.type("fi")
+    assert offered() == ["figures"]
+    for _ in "fi":
+        page.keyboard.press("Backspace")
+    take("by")
+    page.keyboard.type("[")
+    assert {"region", "sex", "age5"} <= set(offered())
+    take("age5")
+    page.keyboard.type("]\n")
+    text = page.locator("#text").input_value()
+    assert text.endswith('[tables.ages]\nby = ["age5"]\n')
+    page.wait_for_selector("#check .good")
+    page.keyboard.type('[tables.homes]\nby = ["sexx"]\n')
+    line = text.count("\n") + 2
+    page.wait_for_selector(f"[data-line='{line}']")
+    assert page.locator(".gutter .wrong").inner_text().strip() == f"{line}"
+    check_page(page)
+    press(page, f"[data-line='{line}']")
+    chosen = "t => t.value.slice(t.selectionStart, t.selectionEnd)"
+    assert page.eval_on_selector("#text", chosen) == 'by = ["sexx"]'
+
+
 def test_what_would_change_on_a_telephone_in_german_in_the_dark(
     logged_in: Any, check_page: Any, made: dict[str, str]
 ) -> None:
