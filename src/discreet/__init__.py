@@ -14,7 +14,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Sums and means: `MagnitudeNoise` with `FlexStrength` or `SimpleStrength`,
   `perturb_magnitudes` → `ProtectedTable`; `perturb_units` with `UnitNoise` for sums that add up
 - Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says; `quantiles`
-  makes medians and others of protected counts by classes
+  makes medians and others of protected counts by classes; `thinned_flows` hides
+  or merges small flows of a table by origin and destination
 - Samples: `estimate_sample` gives rounded estimates with their `PrecisionClasses`, drawn as a
   `SampleDesign` says
 - Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from .derived import derive as derive
     from .derived import estimate_sample as estimate_sample
     from .derived import quantiles as quantiles
+    from .derived import thinned_flows as thinned_flows
     from .errors import DiscreetError as DiscreetError
     from .errors import DiscreetWarning as DiscreetWarning
     from .keygrid import KeyGrid as KeyGrid

@@ -36,3 +36,22 @@ ages = ProtectedTable(
     status=np.zeros(5, dtype=np.int8),
     provenance=Provenance(version="example", method="cell-key"),
 )
+
+_AREAS = ["A", "B", "C", "D"]
+_COMMUTERS = """
+    480 130 121 112 119
+    120  99   8   6   7
+    124  20  90   4   9
+    119   9  11  95   3
+    118   2  12   7  99
+"""
+#: Counts of persons by where they live and work.
+commuters = ProtectedTable(
+    dimensions=tuple(
+        Dimension(classifications=(Classification.flat(name, _AREAS),)) for name in ("home", "work")
+    ),
+    index=tuple(part.astype(np.int32) for part in np.divmod(np.arange(25), 5)),
+    value=np.array(_COMMUTERS.split(), dtype=np.int64),
+    status=np.zeros(25, dtype=np.int8),
+    provenance=Provenance(version="example", method="cell-key"),
+)

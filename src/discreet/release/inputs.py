@@ -125,7 +125,14 @@ class Inputs:
 
     def official_rule(self, table: str) -> str | None:
         """The same, as it holds for the variables of the table; None for none."""
-        return official_rule(self.programme, table, self.totals, self.official(table))
+        rule = official_rule(self.programme, table, self.totals, self.official(table))
+        entry = self.programme.tables[table]
+        if rule is None or entry.flows is None:
+            return rule
+        # The population of areas may be official; how many go from one to the other never is.
+        ends = [name for name in (entry.flows.origin, entry.flows.destination) if name]
+        ends = [f"`{name}` == {self.totals[name]!r}" for name in ends if name in (entry.by or [])]
+        return f"({rule}) and ({' or '.join(ends)})" if len(ends) == 2 else rule
 
     @cached_property
     def totals(self) -> Mapping[str, str]:

@@ -93,6 +93,12 @@ class AskedTable:
         return tuple(sorted({one.name for one in self.by} | {one.variable for one in self.where}))
 
     @property
+    def geographies(self) -> frozenset[str]:
+        """Those that tell where."""
+        by = {one.name for one in self.by if one.geography}
+        return frozenset(by | {one.variable for one in self.where if one.geography})
+
+    @property
     def place(self) -> dict[str, str]:
         """Data set and version."""
         return {"dataset": self.dataset, "version": self.version}

@@ -145,6 +145,14 @@ class SparsityPolicy(_Section):
     then: Literal["refuse", "hide"] = "refuse"
 
 
+class FlowPolicy(_Section):
+    """[flows], P2: tables by two geographies, such as places of residence and of work."""
+
+    # Level of geography → variables that are no geography; other levels are not answered
+    depth: dict[_Word, Annotated[int, Field(ge=0, le=20)]]
+    least: _Count  # Flows between areas with a smaller perturbed count are hidden
+
+
 class RatePolicy(_Section):
     """[rates], P8."""
 
@@ -204,6 +212,8 @@ class PolicyDocument(_Section):
     sparsity: SparsityPolicy  # P7
     rates: RatePolicy  # P8
     patterns: PatternPolicy  # P9
+    # P2, for tables by two geographies; None for the limits of all tables
+    flows: FlowPolicy | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -282,6 +292,7 @@ class PolicyDocument(_Section):
             "rules": list(self.rules),
             "size": self.size.model_dump(),
             "variables": self.variables.model_dump(),
+            **({"flows": self.flows.model_dump()} if self.flows else {}),
             "groups": groups,
             "rates": self.rates.model_dump(include={"per_second", "burst", "cells_per_day"}),
         }

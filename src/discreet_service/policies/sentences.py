@@ -18,7 +18,7 @@ from discreet_service.policies.rules import Language
 #: What stands in a policy besides limits.
 _NO_LIMITS = frozenset(("dataset", "version", "revision", "rules"))
 #: Sections whose keys are names of levels; of `patterns` each section is one.
-_BY_LEVEL = ("variables.depth", "exposure.levels")
+_BY_LEVEL = ("variables.depth", "exposure.levels", "flows.depth")
 
 Direction = Literal["looser", "stricter", ""]
 
@@ -72,7 +72,7 @@ def policy_sentences(document: PolicyDocument, language: Language) -> list[Polic
             percent="{percent}" in entry.get(language, ""),
             public=place in known or place.startswith("custom_groups"),
         )
-        for place, value in limits_of(document.model_dump(mode="json"))
+        for place, value in limits_of(document.model_dump(mode="json", exclude_none=True))
     ]
 
 

@@ -155,6 +155,13 @@ def variables_rule(case: RuleCase) -> RuleVerdict:
     if unknown:
         return refused("P2", f"no depth for the level {', '.join(unknown)}")
     most = min([limits.most, *(limits.depth[level] for level in geography)])
+    places, flows = asked.geographies, case.policy.flows
+    if flows is not None and len(places) > 1:
+        unknown = sorted(geography - flows.depth.keys())
+        if unknown or len(places) > 2:
+            reason = f"no flows for the level {', '.join(unknown)}" if unknown else "three places"
+            return refused("P2", reason)
+        most = min(most, *(flows.depth[level] for level in geography))
     if len(names) > most:
         reason = f"{len(names)} variables of {most}"
         return refused("P2", reason, actual=len(names), limit=most)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Literal
 
 from discreet.assessment import exposure_of
-from discreet.derived import quantiles
+from discreet.derived import quantiles, thinned_flows
 from discreet.errors import DiscreetError, Problem
 from discreet.release import Inputs
 from discreet.tables import ProtectedTable
@@ -330,10 +330,22 @@ class Answers:
         """The table of a query that was admitted."""
         noisy, cached = self._found(prepared.version, prepared.query)
         table = self._sparse.thinned(noisy, prepared.query, prepared.version)
+        table = self._thinned_flows(table, prepared)
         self.metrics.cells.labels(mode="query").inc(prepared.plan.cells)
         if cached:
             self.metrics.cache_hits.inc()
         return Answer(table=self._shown(table, prepared), cached=cached)
+
+    def _thinned_flows(self, table: ProtectedTable, prepared: PreparedQuery) -> ProtectedTable:
+        """The table without flows of few, if the policy says so."""
+        query = prepared.query
+        limits = self.policies.policy(query.dataset, query.version).flows
+        flow = query.flow(prepared.version.units[query.unit])
+        if limits is None or flow is None or table.figures:
+            return table
+        variables = prepared.version.units[query.unit].variables
+        fixed = {one.variable: (variables[one.variable].tree, one.codes) for one in query.where}
+        return thinned_flows(table, *flow, least=limits.least, fixed=fixed)
 
     @staticmethod
     def _shown(table: ProtectedTable, prepared: PreparedQuery) -> ProtectedTable:
@@ -363,7 +375,7 @@ class Answers:
             [list(prepared.order.by), [measure.name for measure in prepared.order.measures]]
         )
         name = self._name(prepared.version, prepared.query)
-        hidden = self._sparse.mark(prepared.query)
+        hidden = self._sparse.mark(prepared.query, prepared.version)
         return self._digest("etag", f"{name}\n{order}\n{shown}\n{hidden}")[:32]
 
     def _digest(self, purpose: str, text: str) -> str:

@@ -62,6 +62,15 @@ class CanonicalQuery:
     where: tuple[FilterCodes, ...]  # Which records count, sorted by variable
     measures: tuple[Measure, ...]  # The figures, sorted
 
+    def flow(self, unit: CatalogueUnit) -> tuple[str, str] | None:
+        """Origin and destination of a table of flows, by two geographies with common areas."""
+        names = sorted({one.variable for one in (*self.by, *self.where)})
+        ends = [name for name in names if unit.variables[name].geography]
+        if len(ends) != 2:
+            return None
+        first, second = (set(unit.variables[name].tree.codes[1:]) for name in ends)
+        return (ends[0], ends[1]) if first & second else None
+
     def document(self) -> dict[str, Any]:
         """The same as JSON takes it: for logs, jobs and digests."""
         return asdict(self)

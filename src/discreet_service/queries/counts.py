@@ -201,12 +201,14 @@ class _AnswerRun:
 
     @cached_property
     def entry(self) -> TableEntry:
+        ends = self.query.flow(self.unit)
         return self.version.entry(
             self.query.unit,
             by=[one.variable for one in self.query.by] or None,
             title=title_of(self.query, self.unit),
             universe=self._universe or None,
             figures=self.figures,
+            flows=None if ends is None else {"origin": ends[0], "destination": ends[1]},
         )
 
     @cached_property

@@ -215,7 +215,7 @@ class SparseParts:
 
     def require(self, query: CanonicalQuery, version: DataVersion) -> None:
         """Raise an error if too much would have to be counted to judge a table."""
-        if self._limits(query) is None:
+        if self._limits(query, version) is None:
             return
         size = sum(
             math.prod(1 + _codes(version, query.unit, *axis) for axis in judge)
@@ -226,9 +226,9 @@ class SparseParts:
             hint, most = "choose coarser levels, fewer variables or fewer filters", self._most
             raise ServiceError(message, "too-many-cells", "where", hint, limit=most, actual=size)
 
-    def mark(self, query: CanonicalQuery) -> str:
+    def mark(self, query: CanonicalQuery, version: DataVersion) -> str:
         """What determines which parts are hidden, for tags of answers; empty if none are."""
-        limits = self._limits(query)
+        limits = self._limits(query, version)
         return "" if limits is None else _said(limits)
 
     def judged(self, version: DataVersion) -> tuple[int, int]:
@@ -287,13 +287,16 @@ class SparseParts:
 
         None if none are.
         """
-        limits = self._limits(query)
+        limits = self._limits(query, version)
         hidden = None if limits is None else self._of_answer(query, version, limits)
         return None if hidden is None or not hidden.any() else hidden
 
-    def _limits(self, query: CanonicalQuery) -> SparsityPolicy | None:
-        limits = self._policies.policy(query.dataset, query.version).sparsity
-        return limits if limits.then == "hide" else None
+    def _limits(self, query: CanonicalQuery, version: DataVersion) -> SparsityPolicy | None:
+        policy = self._policies.policy(query.dataset, query.version)
+        alone = len(query.by) + len(query.where) == 2 and query.measures == (COUNT_MEASURE,)
+        if policy.flows is not None and alone and query.flow(version.units[query.unit]):
+            return None  # flows of few are hidden one by one
+        return policy.sparsity if policy.sparsity.then == "hide" else None
 
     def _judges(
         self, query: CanonicalQuery, version: DataVersion

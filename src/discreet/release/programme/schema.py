@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from discreet.assessment import AttackerSettings
-from discreet.derived import QuantileRules
+from discreet.derived import FlowSettings, QuantileRules
 from discreet.errors import nearest
 from discreet.protection.noise import (
     CountNoiseSettings,
@@ -324,6 +324,14 @@ class RatioEntry(ProgrammeEntry):
 
 class QuantilesEntry(QuantileRules, ProgrammeEntry):
     """[tables.NAME.quantiles.VARIABLE]: quantiles beside a table of counts by classes."""
+
+
+class FlowsEntry(FlowSettings, ProgrammeEntry):
+    """[tables.NAME.flows]: what becomes of small flows from origins to destinations."""
+
+    origin: Annotated[Text | None, Key(needed='origin = "home"')] = None
+    destination: Annotated[Text | None, Key(needed='destination = "work"')] = None
+    least: Annotated[Count | None, Key(needed="least = 10")] = None
 
 
 class CellNoteEntry(ProgrammeEntry):
@@ -637,6 +645,7 @@ class TableEntry(ReleaseSettings):
     marks: Annotated[list[MarkEntry], MARKS] = Field(default_factory=list)
     known: Text | None = None
     ratios: dict[str, RatioEntry] = Field(default_factory=dict)
+    flows: FlowsEntry | None = None
     quantiles: dict[str, QuantilesEntry] = Field(default_factory=dict)
     map: MapEntry = MapEntry()
 
@@ -686,6 +695,12 @@ class TableEntry(ReleaseSettings):
         elif self.areas is not None and len(by) == 1:
             what = "a table per area needs a second variable"
             yield Mistake(("areas", "variable"), what, "add it to by")
+        for key in ("origin", "destination") if self.flows is not None else ():
+            variable = getattr(self.flows, key)
+            if variable and variable not in by:
+                yield _not_spanned(("flows", key), variable, by)
+        if self.flows is not None and (self.figures or self.values != [COUNT]):
+            yield Mistake("flows", "flows need a table of counts alone", "remove its figures")
         for variable in self.quantiles:
             if variable not in by:
                 yield _not_spanned(("quantiles", variable), variable, by)

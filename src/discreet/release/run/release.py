@@ -528,7 +528,11 @@ class _Release:
             (*method.statement(self.inputs, name), *full),
             {**printed, **own} if printed else {},
         )
-        table = dataclasses.replace(table, margin=method.margin(self.inputs, name))
+        judged = table = dataclasses.replace(table, margin=method.margin(self.inputs, name))
+        if (flows := self.programme.tables[name].flows) is not None:
+            from discreet.derived import thinned_flows
+
+            table = thinned_flows(table, **flows.model_dump())
         if name in self.shelf.names() and self.shelf.files(name):
             changed = method.changed(name, partial(self.shelf.table, name), table)
             self.later += [changed] if changed else []
@@ -536,7 +540,7 @@ class _Release:
         extras: dict[str, Any] = {"decisions": parts}
         if outcome.assessed is not None and self.quality:
             key = self.inputs.release_keys[self.programme.source_of(name).name]
-            extras["quality"] = sealed_quality(table, outcome.assessed, joint, key)
+            extras["quality"] = sealed_quality(judged, outcome.assessed, joint, key)
         extras |= {"about": table_statement(self.programme, name), **outcome.remembered}
         self.shelf.put(table, self.digests[name], extras)
         self.kept.add(name)
