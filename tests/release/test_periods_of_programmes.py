@@ -179,7 +179,7 @@ def test_attacks_on_all_periods_have_limits(folder: Path) -> None:
     assert number > 0
     limit = earlier + "[attacks]\nproven = {}\n"
     made(folder, "2022", more=limit.format(number))
-    with pytest.raises(DiscreetError, match=r"attacks on all periods exceed|proven"):
+    with pytest.raises(DiscreetError, match="proven"):
         made(folder, "2022", more=limit.format(number - 1), out="other")
     assert not (folder / "other").exists()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .data_structures import ListedCode as ListedCode
     from .data_structures import SdmxNames as SdmxNames
     from .data_structures import StructureDimension as StructureDimension
+    from .data_structures import below as below
     from .data_structures import read_structures as read_structures
     from .description import FIGURES as FIGURES
     from .description import check_texts as check_texts
@@ -70,6 +71,9 @@ if TYPE_CHECKING:
     from .notebook import great_table as great_table
     from .notebook import notebook_html as notebook_html
     from .overview_page import write_report as write_report
+    from .structure_check import StructureCheck as StructureCheck
+    from .structure_check import check_lines as check_lines
+    from .structure_check import sent_lines as sent_lines
     from .table_files import write as write
     from .table_files import write_atlas as write_atlas
     from .table_files import write_workbook as write_workbook
@@ -93,6 +97,7 @@ if TYPE_CHECKING:
     from .writers.html import page_tail as page_tail
     from .writers.html import provenance_html as provenance_html
     from .writers.html import table_html as table_html
+    from .writers.sdmx import ATTRIBUTES as ATTRIBUTES
     from .writers.sdmx import CONF_STATUS as CONF_STATUS
     from .writers.sdmx import data_message as data_message
     from .writers.sdmx import observations as observations

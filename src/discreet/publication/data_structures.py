@@ -55,6 +55,31 @@ class StructureDimension:
     titles: Mapping[str, str]  # language → heading
     codelist: str  # name of its code list; empty for the period, or free text
     codes: tuple[ListedCode, ...]  # the codes, each behind the one above it
+    allowed: frozenset[str] = frozenset()  # the codes to be sent; all if empty
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """The codes to be sent, in their order."""
+        codes = (item.code for item in self.codes)
+        return tuple(code for code in codes if not self.allowed or code in self.allowed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StructureAttribute:
+    """What is said beside values, and the codes for it; none for free text."""
+
+    name: str
+    required: bool = False
+    codes: frozenset[str] = frozenset()
+    whole: bool = False  # it is said once, of all values
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRegion:
+    """Cells that a constraint allows or excludes: by the codes of some dimensions."""
+
+    codes: Mapping[str, frozenset[str]]
+    included: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +90,12 @@ class SdmxNames:
         structures: Table → its dataflow, as "AGENCY:NAME(1.0)"; after the table where none is said.
         dimensions: Variable → name of its dimension.
         codes: Variable → code → code of SDMX; those that are not listed stay as they are.
-        constant: Further dimensions, each with the code of all figures, such as TIME_PERIOD.
+        constant: Further dimensions and attributes, each with the code of all figures, such as
+            TIME_PERIOD.
+        messages: Structure messages of the receiver; the tables are held against them.
+        roots: Dimension → the code that stands for all; only it and those below it are sent.
+        national: Structures of which the codes of `roots` are sent only.
+        adjustment: Dimension → its adjustment category: it and all above it are estimates.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = {"extra": "forbid"}
@@ -74,6 +104,16 @@ class SdmxNames:
     dimensions: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     constant: Mapping[str, str] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+    roots: Mapping[str, str] = field(default_factory=dict)
+    national: tuple[str, ...] = ()
+    adjustment: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what is about structures of a receiver without any."""
+        if not self.messages and (self.roots or self.national or self.adjustment):
+            message, hint = "names are about structures that are missing", "add messages"
+            raise PublicationError(message, code="names", where="messages", hint=hint)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SdmxNames:
@@ -92,11 +132,50 @@ class SdmxNames:
         except (OSError, ValueError, RecursionError):
             raise refuse("the names cannot be read", "a TOML file in UTF-8") from None
         try:
-            return TypeAdapter(cls).validate_python(document)
+            names = TypeAdapter(cls).validate_python(document)
+            beside = tuple(str(Path(path).parent / file) for file in names.messages)
+            return replace(names, messages=beside)
         except ValidationError:
-            sections = ", ".join(item.name for item in fields(cls))
-            hint = f"write sections with texts in quotes: {sections} (codes.VARIABLE)"
+            lists = ("messages", "national")
+            sections = ", ".join(item.name for item in fields(cls) if item.name not in lists)
+            hint = (
+                f"write sections with texts in quotes: {sections} (codes.VARIABLE); "
+                f"above them lists of texts: {', '.join(lists)}"
+            )
             raise refuse("not a list of names", hint) from None
+
+    def check(self, structures: Sequence[DataStructure]) -> None:
+        """Refuse names that the structures of the receiver do not have.
+
+        Raises:
+            PublicationError: Lists all of them.
+        """
+        codes: dict[str, set[str]] = {}
+        for item in (item for one in structures for item in one.dimensions):
+            codes.setdefault(item.name, set()).update(code.code for code in item.codes)
+        problems = [
+            Problem(f"{code!r} is not a code of {name}", section, "correct it, or remove it")
+            for section in ("roots", "adjustment")
+            for name, code in getattr(self, section).items()
+            if code not in codes.get(name, ())
+        ]
+        every = set(codes) | {item.name for one in structures for item in one.attributes}
+        problems += [
+            Problem(f"{name!r} is not in any structure", "constant", "correct it, or remove it")
+            for name in self.constant
+            if name not in every
+        ]
+        known = [one.name for one in structures]
+        problems += [
+            Problem(f"{name!r} not found", "national", f"known: {', '.join(known)}")
+            for name in self.national
+            if name not in known
+        ]
+        if self.national and not self.roots:
+            hint = "add the code of the country to [roots], such as GEO"
+            problems.append(Problem("national structures need a root", "roots", hint))
+        many = "{} names are unknown"
+        raise_all(PublicationError, problems, code="names", many=many, where="names")
 
     def lines(self, lines: pl.DataFrame) -> pl.DataFrame:
         """Lines of observations by the names of SDMX."""
@@ -131,12 +210,65 @@ class DataStructure:
     titles: Mapping[str, str]  # language → title
     dimensions: tuple[StructureDimension, ...]  # its dimensions, in their order
     period: str = ""  # the dimension of time; empty without one
-    attributes: tuple[str, ...] = ()  # names of what is said beside values
+    attributes: tuple[StructureAttribute, ...] = ()  # what is said beside values
+    constraints: tuple[tuple[KeyRegion, ...], ...] = ()  # all of them hold
+    sdmx: str = "2.1"  # the version of SDMX that it is written in
 
     @property
     def reference(self) -> str:
         """Its name as files say it: "AGENCY:NAME(1.0)"."""
         return f"{self.agency}:{self.name}({self.version})"
+
+    def within(self, names: SdmxNames) -> DataStructure:
+        """The structure with the codes to be sent: those of roots and constraints."""
+
+        def restricted(name: str, codes: frozenset[str]) -> frozenset[str]:
+            for regions in self.constraints:
+                inside = [one.codes.get(name, codes) for one in regions if one.included]
+                codes &= frozenset().union(*inside) if inside else codes
+                for one in regions:
+                    alone = not one.included and set(one.codes) == {name}
+                    codes -= one.codes[name] if alone else frozenset()
+            return codes
+
+        dimensions = []
+        for item in self.dimensions:
+            codes = frozenset(code.code for code in item.codes)
+            if root := names.roots.get(item.name):
+                lower = set() if self.name in names.national else below(item.codes, root)
+                codes &= {root} | lower
+                kept = {root} | below(item.codes, root)
+                cut = [replace(c, above=c.above if c.code != root else "") for c in item.codes]
+                item = replace(item, codes=tuple(one for one in cut if one.code in kept))
+            allowed = restricted(item.name, codes)
+            if item.codes and not allowed:
+                message = f"no code of {item.name} is left by the constraints and the root"
+                hint = "correct [roots], or leave a constraint out"
+                raise PublicationError(message, code="structure", where=self.name, hint=hint)
+            dimensions.append(replace(item, allowed=allowed))
+        attributes = [
+            replace(one, codes=restricted(one.name, one.codes)) for one in self.attributes
+        ]
+        return replace(self, dimensions=tuple(dimensions), attributes=tuple(attributes))
+
+    def allowed(self) -> pl.Expr:
+        """Which lines have codes to be sent, and lie within all constraints."""
+        import polars as pl
+
+        names = {item.name for item in self.dimensions}
+
+        def has(codes: Mapping[str, frozenset[str]]) -> pl.Expr:
+            parts = [
+                pl.col(name).is_in(sorted(own)) for name, own in codes.items() if name in names
+            ]
+            return pl.all_horizontal(pl.lit(True), *parts)
+
+        rules = [has({item.name: item.allowed for item in self.dimensions if item.allowed})]
+        for regions in self.constraints:
+            rules += [~has(one.codes) for one in regions if not one.included]
+            inside = [has(one.codes) for one in regions if one.included]
+            rules += [pl.any_horizontal(inside)] if inside else []
+        return pl.all_horizontal(rules)
 
     @classmethod
     def of(cls, table: ProtectedTable, names: SdmxNames | None = None) -> DataStructure:
@@ -249,43 +381,36 @@ def _check_names(table: str, dimensions: Sequence[StructureDimension]) -> None:
 # -- structure messages of others -------------------------------------------------
 
 
-def read_structures(path: str | os.PathLike[str]) -> list[DataStructure]:
-    """The data structures of a message: SDMX-ML 2.1 or 3.0, or SDMX-JSON 2.0.
+def read_structures(*paths: str | os.PathLike[str]) -> list[DataStructure]:
+    """The data structures of messages: SDMX-ML 2.1 or 3.0, or SDMX-JSON.
 
-    Code lists must stand in the same file, as they do with `references=descendants`.
+    What one file refers to may stand in another: code lists, hierarchies, constraints. Each
+    dataflow becomes a structure of its own name; structures without dataflows keep theirs.
 
     Raises:
-        PublicationError: If it is no such message, or names code lists that it has not.
+        PublicationError: If a file is no such message, or if the files contradict each other or
+            name code lists that none of them has.
     """
-    from xml.etree import ElementTree
-
-    file = Path(path)
-
-    def refuse(message: str, hint: str = "") -> PublicationError:
-        return PublicationError(message, code="structure", where=str(file), hint=hint)
-
+    message = _Messages()
+    for path in paths:
+        message.add(Path(path))
+    where = ", ".join(map(str, paths))
     try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise refuse(f"the structure cannot be read ({error.strerror})") from None
-    if len(content) > _LARGEST:
-        raise refuse("the structure is larger than 64 MB")
-    message = _of_json if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" else _of_xml
-    try:
-        structures = message(content)
-    except (ElementTree.ParseError, ValueError, KeyError, TypeError, RecursionError):
+        structures = message.structures()
+    except (ValueError, KeyError, TypeError):
         structures = []
-    if not structures:
+    if not structures and not message.problems:
         hint = "use a structure message with its code lists: SDMX-ML or SDMX-JSON"
-        raise refuse("no data structure in this file", hint)
-    problems = [
-        Problem(f"{structure.name}: code list {one.codelist} not found", str(file), "add it")
+        text = "no data structure in this file"
+        raise PublicationError(text, code="structure", where=where, hint=hint)
+    problems = message.problems + [
+        Problem(f"{structure.name}: code list {one.codelist} not found", where, "add it")
         for structure in structures
         for one in structure.dimensions
         if one.codelist and not one.codes
     ]
-    many = "{} code lists are missing"
-    raise_all(PublicationError, problems, code="structure", many=many, where=str(file))
+    many = "{} mistakes in structures"
+    raise_all(PublicationError, problems, code="structure", many=many, where=where)
     return structures
 
 
@@ -308,63 +433,259 @@ def _ordered(codes: Sequence[ListedCode]) -> tuple[ListedCode, ...]:
     return tuple(ordered)
 
 
-def _of_json(content: bytes) -> list[DataStructure]:
-    data = json.loads(content)["data"]
+class _Messages:
+    """What structure messages hold together, by the names of its parts."""
 
-    def texts(item: Mapping[str, Any]) -> dict[str, str]:
-        return dict(item.get("names") or ({"en": item["name"]} if "name" in item else {}))
+    def __init__(self) -> None:
+        self.roots: list[tuple[ElementTree.Element, str]] = []
+        self.problems: list[Problem] = []
+        self.lists: dict[str, tuple[ListedCode, ...]] = {}
 
-    lists = {
-        item["id"]: _ordered(
-            [
-                ListedCode(code["id"], code.get("parent") or "", texts(code))
-                for code in item.get("codes", [])
-            ]
-        )
-        for item in data.get("codelists", [])
-    }
-    concepts = {
-        concept["id"]: texts(concept)
-        for scheme in data.get("conceptSchemes", [])
-        for concept in scheme.get("concepts", [])
-    }
-    structures = []
-    for item in data.get("dataStructures", []):
-        parts = item["dataStructureComponents"]
-        listed = parts["dimensionList"]
-        time = listed.get("timeDimension") or listed.get("timeDimensions") or []
-        time = time if isinstance(time, list) else [time]
-        dimensions = []
-        for one in (*(listed.get("dimensions") or []), *time):
-            local = one.get("localRepresentation") or {}
-            codelist = _target(local.get("enumeration") or "")
-            concept = _item(one.get("conceptIdentity") or "")
-            dimensions.append(_dimension(one["id"], concept, codelist, concepts, lists))
-        attributes = (parts.get("attributeList") or {}).get("attributes") or []
-        structures.append(
-            DataStructure(
-                agency=item["agencyID"],
-                name=item["id"],
-                version=str(item["version"]),
-                titles=texts(item),
-                dimensions=tuple(dimensions),
-                period=time[0]["id"] if time else "",
-                attributes=tuple(one["id"] for one in attributes),
+    def add(self, file: Path) -> None:
+        """Read one file."""
+        from xml.etree import ElementTree
+
+        def refuse(message: str, hint: str = "") -> PublicationError:
+            return PublicationError(message, code="structure", where=str(file), hint=hint)
+
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise refuse(f"the structure cannot be read ({error.strerror})") from None
+        if len(content) > _LARGEST:
+            raise refuse("the structure is larger than 64 MB")
+        try:
+            if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+                self.roots.append((_element("Structures", json.loads(content)["data"]), "3.0"))
+                return
+            # Entities can be made to grow without end; messages of SDMX need none.
+            if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+                raise ValueError("entities are not read")
+            root = ElementTree.fromstring(content)  # noqa: S314
+            self.roots.append((root, "2.1" if "/v2_1/" in root.tag else "3.0"))
+        except (ElementTree.ParseError, ValueError, KeyError, TypeError, RecursionError):
+            hint = "use a structure message with its code lists: SDMX-ML or SDMX-JSON"
+            raise refuse("no data structure in this file", hint) from None
+
+    def structures(self) -> list[DataStructure]:
+        """Each structure or dataflow, with the constraints on it."""
+        self._read_lists()
+        concepts = {
+            item.attrib["id"]: item for item in self._each("Concept") if "id" in item.attrib
+        }
+        found: dict[str, DataStructure] = {}
+        for root, sdmx in self.roots:
+            for item in _deep(root, "DataStructure"):
+                if next(_deep(item, "DimensionList"), None) is not None:
+                    self._put(found, replace(self._structure(item, concepts), sdmx=sdmx))
+        flows: dict[str, DataStructure] = {}
+        used = set()
+        for item in self._each("Dataflow"):
+            name = _referred(_part(item, "Structure"), _target)
+            if name in found:
+                used.add(name)
+                titles = _names(item) or found[name].titles
+                self._put(flows, replace(found[name], **_identity(item), titles=titles))
+            elif name:
+                self._wrong(f"dataflow {item.attrib['id']}: structure {name} not found", "add it")
+        for name, structure in found.items():
+            if name not in used:
+                self._put(flows, structure)
+            for flow in [one for one in flows.values() if one.dimensions is structure.dimensions]:
+                names = (flow.name, name)
+                constraints = tuple(self._constraints(flow, names))
+                flows[flow.name] = replace(flow, constraints=constraints)
+        return list(flows.values())
+
+    def _each(self, kind: str) -> Iterator[ElementTree.Element]:
+        return (item for root, _ in self.roots for item in _deep(root, kind))
+
+    def _wrong(self, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(message, "", hint))
+
+    def _put(self, there: dict[str, DataStructure], structure: DataStructure) -> None:
+        if there.setdefault(structure.name, structure) != structure:
+            hint = "leave one of them out"
+            self._wrong(f"{structure.name} occurs twice, with different contents", hint)
+
+    def _read_lists(self) -> None:
+        """Code lists, with the codes above those that only a hierarchy places."""
+        above: dict[tuple[str, str], str] = {}
+        for item in self._each("HierarchicalCode"):
+            parent = self._of_hierarchy(item)
+            for part in item:
+                if _kind(part) == "HierarchicalCode":
+                    key = self._of_hierarchy(part)
+                    if above.setdefault(key, parent[1]) != parent[1]:
+                        hint = "leave one of the hierarchies out"
+                        self._wrong(f"{key[0]}: hierarchies place {key[1]} differently", hint)
+        for item in self._each("Codelist"):
+            name, codes = item.attrib.get("id", ""), []
+            for code in (part for part in item if _kind(part) == "Code"):
+                # The parent, which 2.1 refers to and 3.0 names.
+                own = code.attrib["id"]
+                over = _referred(_part(code, "Parent"), str) or above.get((name, own), "")
+                codes.append(ListedCode(own, over, _names(code)))
+            if codes:
+                try:
+                    ordered = _ordered(codes)
+                except ValueError as error:
+                    self._wrong(f"{name}: {error}")
+                    continue
+                if self.lists.setdefault(name, ordered) != ordered:
+                    hint = "leave one of them out"
+                    self._wrong(f"{name} occurs twice, with different codes", hint)
+
+    def _of_hierarchy(self, item: ElementTree.Element) -> tuple[str, str]:
+        """Code list and code that a hierarchy means."""
+        code = _part(item, "Code")
+        inner = None if code is None else next(_deep(code, "Ref"), None)
+        if inner is not None:
+            return inner.attrib.get("maintainableParentID", ""), inner.attrib["id"]
+        urn = "" if code is None else (code.text or "").strip()
+        return _target(urn), _item(urn)
+
+    def _structure(
+        self, item: ElementTree.Element, concepts: Mapping[str, ElementTree.Element]
+    ) -> DataStructure:
+        dimensions, attributes, period = [], [], ""
+
+        def component(one: ElementTree.Element) -> tuple[str, str, str]:
+            """Name, concept and code list; the list may stand at the concept."""
+            concept = _referred(next(_deep(one, "ConceptIdentity"), None), _item)
+            codelist = _referred(next(_deep(one, "Enumeration"), None), _target)
+            if not codelist and _part(one, "LocalRepresentation") is None and concept in concepts:
+                enumeration = next(_deep(concepts[concept], "Enumeration"), None)
+                codelist = _referred(enumeration, _target)
+            return one.attrib.get("id") or concept, concept, codelist
+
+        for one in next(_deep(item, "DimensionList")):
+            if _kind(one) in ("Dimension", "TimeDimension", "MeasureDimension"):
+                name, concept, codelist = component(one)
+                period = name if _kind(one) == "TimeDimension" else period
+                titles = _names(concepts[concept]) if concept in concepts else {}
+                dimensions.append(
+                    StructureDimension(
+                        name=name,
+                        titles=titles or {"en": name},
+                        codelist=codelist,
+                        codes=self.lists.get(codelist, ()),
+                    )
+                )
+        for one in _deep(item, "Attribute"):
+            name, _, codelist = component(one)
+            required = one.attrib.get("assignmentStatus") or one.attrib.get("usage") or ""
+            related = next(_deep(one, "AttributeRelationship"), ())
+            attributes.append(
+                StructureAttribute(
+                    name=name,
+                    required=required.lower() == "mandatory",
+                    codes=frozenset(code.code for code in self.lists.get(codelist, ())),
+                    whole=any(_kind(part) in ("None", "Dataflow") for part in related),
+                )
             )
+        return DataStructure(
+            **_identity(item),
+            titles=_names(item),
+            dimensions=tuple(dimensions),
+            period=period,
+            attributes=tuple(attributes),
         )
-    return structures
+
+    def _constraints(
+        self, structure: DataStructure, names: Sequence[str]
+    ) -> Iterator[tuple[KeyRegion, ...]]:
+        """The regions of each constraint on a dataflow or its structure; not of actual content."""
+        listed = {item.name: item.codes for item in structure.dimensions}
+        for item in (*self._each("ContentConstraint"), *self._each("DataConstraint")):
+            attached = next(_deep(item, "ConstraintAttachment"), None)
+            targets = () if attached is None else attached
+            kinds = ("Dataflow", "DataStructure")
+            on = {_referred(one, _target) for one in targets if _kind(one) in kinds}
+            role = item.attrib.get("role") or item.attrib.get("type") or "Allowed"
+            if on & set(names) and role.lower() == "allowed":
+                regions = [
+                    *((one, _stated(one, "include")) for one in _deep(item, "CubeRegion")),
+                    *(
+                        (key, _stated(keys, "isIncluded"))
+                        for keys in _deep(item, "DataKeySet")
+                        for key in _deep(keys, "Key")
+                    ),
+                ]
+                yield tuple(self._region(one, included, listed) for one, included in regions)
+
+    def _region(
+        self,
+        region: ElementTree.Element,
+        included: bool,
+        listed: Mapping[str, tuple[ListedCode, ...]],
+    ) -> KeyRegion:
+        codes: dict[str, frozenset[str]] = {}
+        for part in region:
+            if "id" not in part.attrib:
+                continue
+            name, chosen = part.attrib["id"], set[str]()
+            if next(_deep(part, "TimeRange"), None) is not None:
+                self._wrong(f"a constraint has a time range for {name}", "write its periods")
+            for value in _deep(part, "Value"):
+                code, cascade = (value.text or "").strip(), value.attrib.get("cascadeValues", "")
+                chosen |= {code} if cascade != "excluderoot" else set()
+                if cascade in ("true", "excluderoot"):
+                    chosen |= below(listed.get(name, ()), code)
+            if not _stated(part, "include"):
+                chosen = {code.code for code in listed.get(name, ())} - chosen
+            codes[name] = frozenset(chosen)
+        return KeyRegion(codes, included)
 
 
-def _dimension(
-    name: str,
-    concept: str,
-    codelist: str,
-    concepts: Mapping[str, Mapping[str, str]],
-    lists: Mapping[str, tuple[ListedCode, ...]],
-) -> StructureDimension:
-    titles = concepts.get(concept) or {"en": name}
-    codes = lists.get(codelist, ())
-    return StructureDimension(name=name, titles=titles, codelist=codelist, codes=codes)
+def below(codes: Sequence[ListedCode], code: str) -> set[str]:
+    """All codes below one; codes stand behind those above them.
+
+    >>> sorted(below([ListedCode("A"), ListedCode("B", "A"), ListedCode("C", "B")], "A"))
+    ['B', 'C']
+    """
+    found = {code}
+    for one in codes:
+        found |= {one.code} if one.above in found else set()
+    return found - {code}
+
+
+def _element(kind: str, content: Any) -> ElementTree.Element:
+    """What SDMX-JSON says, as an element of SDMX-ML 3.0."""
+    from xml.etree import ElementTree
+
+    element = ElementTree.Element(kind)
+    if not isinstance(content, Mapping):
+        element.text = str(content)
+        return element
+    texts = content.get("names") or ({"en": content["name"]} if "name" in content else {})
+    for language, text in texts.items():
+        ElementTree.SubElement(element, "Name", {_LANGUAGE: language}).text = text
+    for key, inner in content.items():
+        if key in ("name", "names"):
+            continue
+        if key == "value":
+            element.text = str(inner)
+        one = key[0].upper() + key[1:]
+        if isinstance(inner, list):
+            one = f"{one[:-3]}y" if one.endswith("ies") else one.removesuffix("s")
+        elif not isinstance(inner, Mapping):
+            element.set(key, str(inner).lower() if isinstance(inner, bool) else str(inner))
+        element.extend(_element(one, x) for x in (inner if isinstance(inner, list) else [inner]))
+    return element
+
+
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def _identity(item: ElementTree.Element) -> dict[str, Any]:
+    about = item.attrib
+    version = about.get("version", "1.0")
+    return {"agency": about["agencyID"], "name": about["id"], "version": version}
+
+
+def _stated(element: ElementTree.Element, name: str) -> bool:
+    return element.attrib.get(name, "true").lower() != "false"
 
 
 def _target(reference: str) -> str:
@@ -376,52 +697,6 @@ def _item(reference: str) -> str:
     return reference.rpartition(").")[2]
 
 
-def _of_xml(content: bytes) -> list[DataStructure]:
-    from xml.etree import ElementTree
-
-    # Entities can be made to grow without end; messages of SDMX need none.
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise ValueError("entities are not read")
-    root = ElementTree.fromstring(content)  # noqa: S314
-    lists = {}
-    for item in _deep(root, "Codelist"):
-        codes = []
-        for code in (part for part in item if _kind(part) == "Code"):
-            # The parent, which 2.1 refers to and 3.0 names.
-            above = next((part for part in code if _kind(part) == "Parent"), None)
-            codes.append(ListedCode(code.attrib["id"], _referred(above, str), _names(code)))
-        if codes:
-            lists[item.attrib["id"]] = _ordered(codes)
-    concepts = {item.attrib["id"]: _names(item) for item in _deep(root, "Concept")}
-    structures = []
-    for item in _deep(root, "DataStructure"):
-        listed = list(_deep(item, "DimensionList"))
-        if not listed:
-            continue
-        dimensions, period = [], ""
-        (ordered,) = listed
-        for one in ordered:
-            if _kind(one) in ("Dimension", "TimeDimension", "MeasureDimension"):
-                concept = _referred(next(_deep(one, "ConceptIdentity"), None), _item)
-                name = one.attrib.get("id") or concept
-                period = name if _kind(one) == "TimeDimension" else period
-                codelist = _referred(next(_deep(one, "Enumeration"), None), _target)
-                dimensions.append(_dimension(name, concept, codelist, concepts, lists))
-        attributes = [one.attrib for one in _deep(item, "Attribute")]
-        structures.append(
-            DataStructure(
-                agency=item.attrib["agencyID"],
-                name=item.attrib["id"],
-                version=item.attrib.get("version", "1.0"),
-                titles=_names(item),
-                dimensions=tuple(dimensions),
-                period=period,
-                attributes=tuple(own["id"] for own in attributes if "id" in own),
-            )
-        )
-    return structures
-
-
 def _kind(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
 
@@ -430,10 +705,13 @@ def _deep(root: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]
     return (item for item in root.iter() if _kind(item) == name)
 
 
+def _part(element: ElementTree.Element, name: str) -> ElementTree.Element | None:
+    return next((part for part in element if _kind(part) == name), None)
+
+
 def _names(element: ElementTree.Element) -> dict[str, str]:
-    language = "{http://www.w3.org/XML/1998/namespace}lang"
     names = (part for part in element if _kind(part) == "Name")
-    return {part.attrib.get(language, "en"): part.text or "" for part in names}
+    return {part.attrib.get(_LANGUAGE, "en"): part.text or "" for part in names}
 
 
 def _referred(element: ElementTree.Element | None, of_urn: Callable[[str], str]) -> str:

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.classifications import Classification
 from discreet.errors import Problem, PublicationError, raise_all
-from discreet.files import check_writable, toml_key, toml_value, write_text
-from discreet.publication import DataStructure, StructureDimension, read_structures
-from discreet.release.first_programmes import check_saved, programme_text
+from discreet.files import check_writable, write_text
+from discreet.publication import (
+    MEASURE,
+    DataStructure,
+    SdmxNames,
+    StructureDimension,
+    read_structures,
+)
+from discreet.release.first_programmes import check_saved, programme_text, toml_text
 
 #: Codes that stand for all, in the order in which they are looked for.
 _TOTALS = ("_T", "TOTAL", "T", "TOT", "Total")
@@ -29,7 +35,6 @@ _AGES: tuple[tuple[re.Pattern[str], Callable[..., tuple[int, int | None]]], ...]
     (re.compile(r"Y(\d+)[T-](\d+)"), lambda low, high: (low, high + 1)),
     (re.compile(r"Y(\d+)"), lambda age: (age, age + 1)),
 )
-_SQUARES = (1000,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,99 +43,205 @@ class StructureDraft:
 
     structures: tuple[DataStructure, ...]  # the structures, each of which becomes a table
     columns: Mapping[str, str]  # dimension → column of the records that holds its codes
-    constant: Mapping[str, str]  # dimension → the code that all figures have
+    names: SdmxNames  # the codes of all figures, and which codes are sent
     squares: tuple[str, ...] = ()  # dimensions of squares of the European grid
+    weights: Mapping[str, str] = field(default_factory=dict)  # structure → column of weights
+    #: Dimension whose codes are figures → code → filter of the records that it counts, or ""
+    figures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
-        path: str | os.PathLike[str],
-        *,
+        *paths: str | os.PathLike[str],
         columns: Mapping[str, str],
         constant: Mapping[str, str] | None = None,
         squares: Sequence[str] = (),
+        roots: Mapping[str, str] | None = None,
+        national: Sequence[str] = (),
+        adjustment: Mapping[str, str] | None = None,
+        weights: Mapping[str, str] | None = None,
+        figures: Mapping[str, Mapping[str, str]] | None = None,
     ) -> StructureDraft:
-        """Read structures, and check that each dimension is told.
+        """Read structures, and check that each dimension is told; see `SdmxNames`.
 
         Raises:
             PublicationError: If a dimension is neither a column nor constant.
         """
-        found = tuple(read_structures(path))
-        draft = cls(
-            structures=found,
-            columns=dict(columns),
+        stated = read_structures(*paths)
+        names = SdmxNames(
+            structures={structure.name: structure.reference for structure in stated},
             constant=dict(constant or {}),
+            messages=tuple(map(str, paths)),
+            roots=dict(roots or {}),
+            national=tuple(national),
+            adjustment=dict(adjustment or {}),
+        )
+        names.check(stated)
+        draft = cls(
+            structures=tuple(structure.within(names) for structure in stated),
+            columns=dict(columns),
+            names=names,
             squares=tuple(squares),
+            weights=dict(weights or {}),
+            figures=dict(figures or {}),
         )
+        many, where = "{} dimensions are missing", ", ".join(names.messages)
         problems = list(draft._problems())
-        raise_all(
-            PublicationError,
-            problems,
-            code="structure",
-            many="{} dimensions are missing",
-            where=str(path),
-        )
+        raise_all(PublicationError, problems, code="structure", many=many, where=where)
         return draft
 
     def _problems(self) -> Iterator[Problem]:
-        every = {each.name: each for one in self.structures for each in one.dimensions}
-        for name in (*self.columns, *self.constant, *self.squares):
+        every: dict[str, list[StructureDimension]] = {}
+        for item in (item for one in self.structures for item in one.dimensions):
+            every.setdefault(item.name, []).append(item)
+        constant = self.names.constant
+        if len(self.figures) > 1:
+            hint = "draft a programme for each"
+            yield Problem("several dimensions have figures as codes", "figure", hint)
+        for name in (*self.columns, *self.squares, *self.figures):
             if name not in every:
                 yield Problem(f"unknown dimension {name!r}", "", f"known: {', '.join(every)}")
-        for name, each in every.items():
-            if (name in self.columns) == (name in self.constant):
+        for name in self.weights.keys() - {one.name for one in self.structures}:
+            known = ", ".join(one.name for one in self.structures)
+            yield Problem(f"unknown structure {name!r}", "weight", f"known: {known}")
+        for name, items in every.items():
+            single = all(len(item.sent) == 1 for item in items)
+            ways = sum(name in way for way in (self.columns, constant, self.figures))
+            if ways > 1 or not (ways or single):
                 hint = f"add {name}=COLUMN of the microdata, or {name}=CODE of all values"
                 yield Problem(f"{name} must be either a column or a constant", "", hint)
-            known = {code.code for code in each.codes}
-            if each.codelist and name in self.constant and self.constant[name] not in known:
-                yield Problem(f"{self.constant[name]!r} is not a code of {each.codelist}", name)
-            if not each.codelist and name in self.columns and name not in self.squares:
-                hint = "add it to the grid cells, or give the structure a code list"
-                yield Problem(f"{name} has no code list", "", hint)
+            for item in items:
+                figures = self.figures.get(name, item.sent)
+                if lost := [code for code in item.sent if code not in figures]:
+                    yield Problem(f"no figure for {name}.{lost[0]}", name, "add its filter")
+                if item.codelist and constant.get(name, item.sent[0]) not in item.sent:
+                    yield Problem(f"{constant[name]!r} is not a code of {item.codelist}", name)
+                if not item.codelist and name in self.columns and name not in self.squares:
+                    hint = "add it to the grid cells, or give the structure a code list"
+                    yield Problem(f"{name} has no code list", "", hint)
 
-    def variables(self) -> dict[str, StructureDimension]:
-        """Name in the programme → dimension: by its name, with the code list where these differ."""
-        dimensions: dict[str, StructureDimension] = {}
-        for structure in self.structures:
-            for item in self._spanning(structure):
-                dimensions[self._variable(item)] = item
-        return dimensions
-
-    def _spanning(self, structure: DataStructure) -> list[StructureDimension]:
-        return [dimension for dimension in structure.dimensions if dimension.name in self.columns]
-
-    def _variable(self, each: StructureDimension) -> str:
-        lists = {
-            one.codelist
-            for structure in self.structures
-            for one in structure.dimensions
-            if one.name == each.name
-        }
-        return each.name if len(lists) == 1 else f"{each.name}_{each.codelist}"
+    def variables(self) -> dict[str, CubeVariable]:
+        """Name in the programme → variable: by its dimension, with the code list where these
+        differ, and a number where the codes to be sent do.
+        """
+        return {name: one for own in self._variables().values() for name, one in own.items()}
 
     def tables(self) -> dict[str, list[str]]:
         """Table → what spans it."""
+        variables = self._variables()
         return {
-            structure.name: [self._variable(item) for item in self._spanning(structure)]
+            structure.name: [
+                next(
+                    name
+                    for name, one in variables[item.name].items()
+                    if one == self._variable(item)
+                )
+                for item in self._spanning(structure)
+            ]
             for structure in self.structures
         }
 
-    def names(self, totals: Mapping[str, str]) -> str:
-        """The names of a transmission, as TOML."""
-        renamed = {name: each.name for name, each in self.variables().items() if name != each.name}
-        sections: dict[str, Mapping[str, str]] = {
-            "structures": {structure.name: structure.reference for structure in self.structures},
+    def _variables(self) -> dict[str, dict[str, CubeVariable]]:
+        """Dimension → name in the programme → variable."""
+        variables: dict[str, list[CubeVariable]] = {}
+        for item in (item for one in self.structures for item in self._spanning(one)):
+            own, variable = variables.setdefault(item.name, []), self._variable(item)
+            own += [] if variable in own else [variable]
+        named: dict[str, dict[str, CubeVariable]] = {}
+        for dimension, own in variables.items():
+            lists = [one.codelist for one in own]
+            listed = dimension if len(set(lists)) == 1 else f"{dimension}_{{}}"
+            named[dimension] = {
+                listed.format(name)
+                + (f"_{number}" if (number := lists[: at + 1].count(name)) > 1 else ""): one
+                for at, (name, one) in enumerate(zip(lists, own, strict=True))
+            }
+        return named
+
+    def _spanning(self, structure: DataStructure) -> list[StructureDimension]:
+        """The dimensions that vary."""
+        return [
+            item for item in structure.dimensions
+            if item.name in self.columns and len(item.sent) != 1
+        ]  # fmt: skip
+
+    def _variable(self, item: StructureDimension) -> CubeVariable:
+        column = self.columns[item.name]
+        if item.name in self.squares:
+            return CubeVariable(item.name, "", column)
+        tree, level = cut_tree(item, item.name, column)
+        return CubeVariable(item.name, item.codelist, column, tree, level)
+
+    def names_text(self, place: Path) -> str:
+        """The names of a transmission, as TOML beside the programme."""
+        variables = self.variables()
+        renamed = {n: one.dimension for n, one in variables.items() if n != one.dimension}
+        renamed |= dict.fromkeys((MEASURE,) if self.figures else (), *self.figures)
+        totals = [name for name, one in variables.items() if one.tree is None]
+        beside = [Path(os.path.relpath(file, place)).as_posix() for file in self.names.messages]
+        document: dict[str, Any] = {
+            "messages": beside,
+            **({"national": list(self.names.national)} if self.names.national else {}),
+            "structures": self.names.structures,
             "dimensions": renamed,
-            **{f"codes.{toml_key(name)}": {"Total": code} for name, code in totals.items()},
-            "constant": self.constant,
+            "codes": {name: {"Total": _TOTALS[0]} for name in totals},
+            "constant": self.names.constant,
+            "roots": self.names.roots,
+            "adjustment": self.names.adjustment,
         }
-        return "\n".join(
-            "\n".join(
-                [f"[{section}]", *(f"{toml_key(k)} = {toml_value(v)}" for k, v in own.items()), ""]
-            )
-            for section, own in sections.items()
-            if own
-        )
+        return toml_text(document)
+
+
+class CubeVariable(NamedTuple):
+    """A variable of the programme: a dimension with the codes that some tables send."""
+
+    dimension: str
+    codelist: str
+    column: str
+    tree: Classification | None = None  # none for squares
+    level: int = 0  # the finest level that tables show; 0 for all
+
+
+def cut_tree(dimension: StructureDimension, name: str, column: str) -> tuple[Classification, int]:
+    """The code tree of the codes to be sent, and the level at which tables end; 0 for none.
+
+    Codes below the last that are sent stay: records have them.
+
+    >>> from discreet.publication import ListedCode
+    >>> pairs = ("XX", ""), ("X1", "XX"), ("X11", "X1"), ("X12", "X1"), ("YY", "XX")
+    >>> codes = tuple(ListedCode(*pair) for pair in pairs)
+    >>> sent = frozenset({"XX", "X1"})
+    >>> geo = StructureDimension(name="G", titles={}, codelist="C", codes=codes, allowed=sent)
+    >>> tree, level = cut_tree(geo, "G", "place")
+    >>> tree.codes, level
+    (('XX', 'X1', 'X11', 'X12'), 1)
+    """
+    total, allowed = _total(dimension), dimension.allowed or frozenset(dimension.sent)
+    exact = code_tree(_pruned(dimension, allowed | {total}), name, column)
+    if exact.bounds is not None or len(allowed) == len(dimension.codes):
+        return exact, 0
+    top: dict[str, str] = {total: total}
+    for code in dimension.codes:
+        if code.code != total:
+            top[code.code] = code.code if code.above in ("", total) else top[code.above]
+    used = {top[code] for code in allowed} | {total}
+    tree = code_tree(_pruned(dimension, {c for c, of in top.items() if of in used}), name, column)
+    deepest = max(
+        int(level) for code, level in zip(tree.codes, tree.levels, strict=True) if code in allowed
+    )
+    return tree, deepest if deepest < tree.depth else 0
+
+
+def _pruned(dimension: StructureDimension, kept: Collection[str]) -> StructureDimension:
+    """A dimension with some of its codes, each below the next one above it that is kept."""
+    above = {code.code: code.above for code in dimension.codes}
+    codes = []
+    for code in dimension.codes:
+        parent = code.above
+        while parent and parent not in kept:
+            parent = above[parent]
+        codes += [replace(code, above=parent)] if code.code in kept else []
+    return replace(dimension, codes=tuple(codes), allowed=frozenset())
 
 
 def code_tree(dimension: StructureDimension, name: str, column: str) -> Classification:
@@ -148,12 +259,7 @@ def code_tree(dimension: StructureDimension, name: str, column: str) -> Classifi
     >>> tree.codes, tree.bounds
     (('_T', 'Y_LT15', 'Y15T64', 'Y_GE65'), (0.0, 15.0, 65.0, inf))
     """
-    roots = [code.code for code in dimension.codes if not code.above]
-    total = roots[0] if len(roots) == 1 else next((t for t in _TOTALS if t in roots), "")
-    if not total:
-        message = f"{dimension.codelist} has several top codes and no total"
-        hint = f"add a total code: {', '.join(_TOTALS[:4])}"
-        raise PublicationError(message, code="structure", where=dimension.name, hint=hint)
+    total = _total(dimension)
     above = {code.code: code.above or total for code in dimension.codes if code.code != total}
     parents = {code: None if one == total else one for code, one in above.items()}
     tree = Classification.from_parents(
@@ -166,6 +272,17 @@ def code_tree(dimension: StructureDimension, name: str, column: str) -> Classifi
     )
     bounds = _bounds(tree.leaves)
     return tree if bounds is None else tree.replace(bounds=bounds)
+
+
+def _total(dimension: StructureDimension) -> str:
+    """The code that stands for all: the only one on top, or one of that name."""
+    roots = [code.code for code in dimension.codes if not code.above]
+    total = roots[0] if len(roots) == 1 else next((t for t in _TOTALS if t in roots), "")
+    if not total:
+        message = f"{dimension.codelist} has several top codes and no total"
+        hint = f"state the root, or add a total code: {', '.join(_TOTALS[:4])}"
+        raise PublicationError(message, code="structure", where=dimension.name, hint=hint)
+    return total
 
 
 def _bounds(leaves: Sequence[str]) -> tuple[float, ...] | None:
@@ -195,43 +312,58 @@ def write_structure_programme(
     keys: Mapping[str, Any],
     ptable: str,
     title: str = "Hypercubes",
+    period: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write code trees, the programme and the names of a transmission into a folder."""
+    """Write code trees, the programme and the names of a transmission into a folder.
+
+    Args:
+        draft: What structures ask for.
+        out: The folder.
+        data: The section [data].
+        keys: The section [keys].
+        ptable: The file of the perturbation table.
+        title: Heading of the release.
+        period: The section [period]; none if the release has no period.
+    """
     place = Path(out)
     check_writable(place)
     programme = place / "programme.toml"
     check_saved(programme)
     variables: dict[str, Any] = {}
-    trees: dict[str, Classification] = {}
-    totals: dict[str, str] = {}
-    for name, each in draft.variables().items():
-        column = draft.columns[each.name]
-        if each.name in draft.squares:
-            variables[name] = {"squares": list(_SQUARES), "column": column}
-            totals[name] = _TOTALS[0]
-            continue
-        trees[name] = code_tree(each, name, column)
-        variables[name] = {"hierarchy": str(place / f"{name}.json"), "column": column}
-    tables = {
-        structure.name: {
+    for name, one in draft.variables().items():
+        kind = {"hierarchy": str(place / f"{name}.json")} if one.tree else {"squares": [1000]}
+        level = {"level": one.level} if one.level else {}
+        variables[name] = kind | {"column": one.column} | level
+    tables = {}
+    for structure, by in zip(draft.structures, draft.tables().values(), strict=True):
+        weight = draft.weights.get(structure.name)
+        figures = {
+            code: {"kind": "count", **({"where": where} if where else {})}
+            for item in structure.dimensions
+            for code, where in draft.figures.get(item.name, {}).items()
+            if code in item.sent
+        }
+        tables[structure.name] = {
             "by": by,
+            **({"figures": figures} if figures else {}),
             "title": structure.titles.get("en") or structure.name,
+            **({} if weight is None else {"weight": weight}),
             "formats": ["csv", "sdmx-csv"],
         }
-        for structure, by in zip(draft.structures, draft.tables().values(), strict=True)
-    }
     document = {
         "title": title,
         "languages": ["en"],
         "data": dict(data),
         "keys": dict(keys),
+        **({"period": dict(period)} if period else {}),
         "perturbation": {"table": ptable, "found_codes": "hide"},
         "variables": variables,
         "tables": tables,
     }
     text = programme_text(document, place)
-    for name, tree in trees.items():
-        tree.write(place / f"{name}.json")
-    write_text(place / "names.toml", draft.names(totals))
+    for name, one in draft.variables().items():
+        if one.tree is not None:
+            one.tree.replace(name=name).write(place / f"{name}.json")
+    write_text(place / "names.toml", draft.names_text(place))
     write_text(programme, f"# Drafted from structures of SDMX.\n\n{text}")
     return programme

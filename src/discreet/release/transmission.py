@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,15 +24,21 @@ from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path, file_digest, make_folder, write_text
 from discreet.protection.protocol import all_of
 from discreet.publication import (
+    ATTRIBUTES,
     CONF_STATUS,
     MEASURE,
     DataStructure,
     SdmxNames,
+    StructureCheck,
     WriteOptions,
+    below,
     cell_chunks,
+    check_lines,
     data_message,
     observations,
     printed_notes,
+    read_structures,
+    sent_lines,
     structure_message,
 )
 from discreet.release.programme.schema import TableEntry
@@ -52,6 +58,10 @@ LISTING = "transmission.json"
 #: What names of files say, so that nobody takes them for those to publish.
 _MARK = "CONFIDENTIAL"
 _TRUE, _CONF = "discreet true", "discreet conf"
+_ESTIMATED: Mapping[str, str] = {
+    "en": "Status E marks estimates.",
+    "de": "Status E kennzeichnet Schätzungen.",
+}
 _PROTECTED: Mapping[str, str] = {
     "en": "Protected by: {}. Free values are those published.",
     "de": "Schutz: {}. Freie Werte sind die veröffentlichten.",
@@ -64,6 +74,7 @@ class TransmittedTable:
 
     files: tuple[str, ...]
     status: Mapping[str, int]
+    checked: str = ""  # what was held against the receiver's structure
 
     @property
     def confidential(self) -> int:
@@ -95,7 +106,8 @@ class Transmission:
                 for code, count in each.status.items()
                 if code != "F"
             ]
-            lines.append(f"  {name}: {'; '.join(told) or 'nothing confidential'}")
+            told = [*told, *filter(None, [each.checked])] if told else [each.checked]
+            lines.append(f"  {name}: {'; '.join(filter(None, told)) or 'nothing confidential'}")
         return "\n".join(lines)
 
 
@@ -139,8 +151,10 @@ def transmit(
     where, code = str(release), "release-folder"
     raise_all(PublicationError, changed, code=code, many=many, where=where)
     tables = inputs.programme.tables
-    spanning = {name for entry in tables.values() for name in entry.by or []}
-    known = {"structures": set(tables), "dimensions": spanning, "codes": {*spanning, MEASURE}}
+    spanning = {name for entry in tables.values() for name in entry.by or []} | set(ATTRIBUTES)
+    spanning |= {MEASURE}
+    coded = spanning - {"CONF_STATUS"}
+    known = {"structures": set(tables), "dimensions": spanning, "codes": coded}
     problems = [  # names of what there is not would have no effect
         Problem(f"{name!r} not found", section, f"known: {', '.join(sorted(there))}")
         for section, there in known.items()
@@ -151,34 +165,108 @@ def transmit(
     structures = {
         name: DataStructure.of(kept[name].table, said) for name in inputs.programme.tables
     }
+    required = _required(structures, said) if said.messages else {}
     every = _truth(inputs, kept)
-    make_folder(place, 0o700)
-    written = {}
+    confidential = said.dimensions.get("CONF_STATUS", "CONF_STATUS")
+    checks: dict[str, StructureCheck] = {}
+    ways: dict[str, Callable[[], Iterator[pl.DataFrame]]] = {}
     for name, structure in structures.items():
         table, truth = kept[name].table, every.get(name)
-        lines = partial(_lines, inputs, table, truth, said, structure.reference, language)
+        ways[name] = partial(_lines, inputs, table, truth, said, structure, language)
+        if name in required:
+            checks[name] = check_lines(required[name], ways[name](), confidential)
+            ways[name] = partial(_sent, required[name], ways[name])
+    unfit = [problem for check in checks.values() for problem in check.problems]
+    many = "{} mistakes in what the structures of the receiver require"
+    where = ", ".join(said.messages)
+    raise_all(PublicationError, unfit, code="structure", many=many, where=where)
+    make_folder(place, 0o700)
+    written = {}
+    for name, structure in (structures | required).items():
         date = inputs.programme.document.date or ""
-        # Each file is whole or not there, and only its owner can read it.
-        files = [f"{name}.{_MARK}.sdmx.csv", f"{name}.{_MARK}.sdmx.xml", f"{name}.structure.xml"]
-        status: dict[str, int] = {}
-        with atomic_path(place / files[0], private=True) as path, path.open("wb") as csv:
-            for number, frame in enumerate(lines()):
-                frame.write_csv(csv, include_header=number == 0, line_terminator="\r\n")
-                for code, count in frame["CONF_STATUS"].value_counts().iter_rows():
-                    status[code] = status.get(code, 0) + count
-        with (
-            atomic_path(place / files[1], private=True) as path,
-            path.open("w", encoding="utf-8", newline="\n") as xml,
-        ):
-            xml.writelines(data_message(structure, lines(), prepared=date))
-        write_text(place / files[2], structure_message(structure, prepared=date), private=True)
-        written[name] = TransmittedTable(files=tuple(files), status=dict(sorted(status.items())))
+        files, status = _write_table(place, name, structure, ways[name], confidential, date)
+        if name not in required:  # the receiver has its own
+            files.append(f"{name}.structure.xml")
+            write_text(place / files[-1], structure_message(structure, prepared=date), private=True)
+        checked = checks[name].text() if name in checks else ""
+        written[name] = TransmittedTable(files=tuple(files), status=status, checked=checked)
     done = Transmission(out=place, tables=written)
     digests = {file: file_digest(place / file) for each in written.values() for file in each.files}
     listing = {"format": "discreet-transmission", "format_version": 1, _MARK: True}
     listing |= {"tables": done.described()["tables"], "sha256": digests}
     write_text(place / LISTING, json.dumps(listing, indent=2) + "\n", private=True)
     return done
+
+
+def _write_table(
+    place: Path,
+    name: str,
+    structure: DataStructure,
+    lines: Callable[[], Iterator[pl.DataFrame]],
+    confidential: str,
+    date: str,
+) -> tuple[list[str], dict[str, int]]:
+    """Write the observations of a table; their files, and how many have which status."""
+    # Each file is whole or not there, and only its owner can read it.
+    files = [f"{name}.{_MARK}.sdmx.csv", f"{name}.{_MARK}.sdmx.xml"]
+    status: dict[str, int] = {}
+    with atomic_path(place / files[0], private=True) as path, path.open("wb") as csv:
+        for number, frame in enumerate(lines()):
+            frame.write_csv(csv, include_header=number == 0, line_terminator="\r\n")
+            free = [("F", len(frame))]
+            stated = confidential in frame.columns
+            for code, count in frame[confidential].value_counts().rows() if stated else free:
+                status[code] = status.get(code, 0) + count
+    with (
+        atomic_path(place / files[1], private=True) as path,
+        path.open("w", encoding="utf-8", newline="\n") as xml,
+    ):
+        xml.writelines(data_message(structure, lines(), prepared=date))
+    return files, dict(sorted(status.items()))
+
+
+def _required(
+    structures: Mapping[str, DataStructure], names: SdmxNames
+) -> dict[str, DataStructure]:
+    """Table → the structure of the receiver with the codes to be sent, if there are any."""
+    stated = {one.reference: one for one in read_structures(*names.messages)}
+    names.check(list(stated.values()))
+    problems = [
+        Problem(f"no table for {reference}", "", "add the table")
+        for reference in stated.keys() - {own.reference for own in structures.values()}
+    ]
+    required = {}
+    for name, own in structures.items():
+        if own.reference not in stated:
+            message = f"no structure of the receiver for {own.reference}"
+            problems.append(Problem(message, name, "remove the table"))
+            continue
+        receiver = stated[own.reference].within(names)
+        components = {item.name for item in receiver.dimensions}
+        components |= {item.name for item in receiver.attributes}
+        for item in own.dimensions:
+            if item.name not in components | set(names.constant):
+                message = f"{own.reference} has no dimension {item.name}"
+                problems.append(Problem(message, name, "rename it in [dimensions]"))
+        spanned = {item.name: item.codes for item in own.dimensions}
+        required[name] = replace(
+            receiver,
+            dimensions=tuple(  # squares and periods have no code list: the table lists them
+                item if item.codelist else replace(item, codes=spanned.get(item.name, ()))
+                for item in receiver.dimensions
+            ),
+        )
+    many = "tables and structures of the receiver differ in {} places"
+    where = ", ".join(names.messages)
+    raise_all(PublicationError, problems, code="structure", many=many, where=where)
+    return required
+
+
+def _sent(
+    receiver: DataStructure, lines: Callable[[], Iterator[pl.DataFrame]]
+) -> Iterator[pl.DataFrame]:
+    """What is sent of the lines. CONFIDENTIAL."""
+    return (sent_lines(receiver, frame) for frame in lines())
 
 
 def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.DataFrame]:
@@ -247,7 +335,7 @@ def _lines(
     table: ProtectedTable,
     truth: pl.DataFrame | None,
     names: SdmxNames,
-    structure: str,
+    structure: DataStructure,
     language: str,
 ) -> Iterator[pl.DataFrame]:
     """The observations; those that are hidden with their true values. CONFIDENTIAL."""
@@ -255,9 +343,21 @@ def _lines(
 
     manner = inputs.programme.method(table.name).called(language)
     notes = [note.text(language) for note in printed_notes(table)]
-    remark = " ".join([_PROTECTED[language].format(manner), *notes])
-    for cells in cell_chunks(table):
-        frame = observations(table, cells, structure, WriteOptions(language=language))
+    method, weight = inputs.programme.method(table.name), inputs.programme.tables[table.name].weight
+    whole = bool(weight) or method.estimates
+    estimates = [_ESTIMATED[language]] if names.messages and (whole or names.adjustment) else []
+    remark = " ".join([_PROTECTED[language].format(manner), *notes, *estimates])
+    status, comment = (names.dimensions.get(n, n) for n in ("OBS_STATUS", "COMMENT_DSET"))
+    known = names.codes.get("OBS_STATUS", {})
+    normal, estimate = (pl.lit(known.get(code, code)) for code in ("A", "E"))
+    estimated = pl.lit(whole)
+    for item in structure.dimensions:
+        if (code := names.adjustment.get(item.name)) is not None:
+            above = [one.code for one in item.codes if code in below(item.codes, one.code)]
+            estimated |= pl.col(item.name).is_in([code, *above])
+    for cells in cell_chunks(table, True if names.messages else None):
+        options = WriteOptions(language=language)
+        frame = observations(table, cells, structure.reference, options)
         if truth is not None:
             keys = [name for name in truth.columns if name not in (_TRUE, _CONF)]
             if keys:
@@ -276,4 +376,8 @@ def _lines(
                 pl.when(hidden).then(each).otherwise(name).alias(name)
                 for name, each in told.items()
             ).drop(_TRUE, _CONF)
-        yield names.lines(frame).with_columns(pl.lit(remark).alias("COMMENT_DSET"))
+        lines = names.lines(frame).with_columns(pl.lit(remark).alias(comment))
+        if names.messages:  # whoever requires estimates has a code for them
+            now = pl.when(estimated & (pl.col(status) == normal)).then(estimate).otherwise(status)
+            lines = lines.with_columns(now.alias(status))
+        yield lines

@@ -1,4 +1,4 @@
-"""SDMX-CSV 2.0 and 1.0, and SDMX-ML 2.1: observations and their structure, for exchange.
+"""SDMX-CSV 2.0 and 1.0, and SDMX-ML 2.1 and 3.0: observations and their structure, for exchange.
 
 In: `ProtectedTable`, or lines of observations and their `DataStructure`. Out: UTF-8 text: lines of
 observations, or messages of data, concepts and code lists. Public. OBS_STATUS and CONF_STATUS
@@ -28,7 +28,7 @@ from discreet.publication.vocabulary import page_part
 from discreet.publication.writers.csv import listed, values_column, write_frames
 from discreet.tables import CellStatus, ProtectedTable
 
-_SCHEMAS = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1"
+_SCHEMAS = "http://www.sdmx.org/resources/sdmxml/schemas/v"
 _URN = "urn:sdmx:org.sdmx.infomodel"
 #: When messages without a date were prepared: the same content gives the same bytes.
 _UNDATED = "1970-01-01"
@@ -116,25 +116,29 @@ def data_message(
     flow = f"{_URN}.datastructure.Dataflow={structure.reference}"
     own = f"{flow}:ObsLevelDim:AllDimensions"
     dimensioned = {"structureID": "S1", "namespace": own, "dimensionAtObservation": "AllDimensions"}
-    used = _element("common:StructureUsage", {}, _reference(structure, structure.name, "Dataflow"))
+    older = structure.sdmx == "2.1"
+    target = _reference(structure, structure.name, "Dataflow") if older else flow
     yield _opening(
         "StructureSpecificData",
-        {"ss": f"{_SCHEMAS}/data/structurespecific", "own": own},
+        {"ss": "data/structurespecific", "own": own},
         prepared,
         structure.agency,
-        _element("message:Structure", dimensioned, used),
+        _element("message:Structure", dimensioned, _element("common:StructureUsage", {}, target)),
+        version=structure.sdmx,
     )
+    attributes = {one.name: one.whole for one in structure.attributes}
+    attributes = attributes or {name: one.whole for name, one in ATTRIBUTES.items()}
     about = [dimension.name for dimension in structure.dimensions]
-    about += ["OBS_VALUE", *(name for name, one in ATTRIBUTES.items() if not one.whole)]
+    about += ["OBS_VALUE", *(name for name, whole in attributes.items() if not whole)]
     for number, lines in enumerate(chunks):
         if not number:
             stated = {
                 "ss:structureRef": "S1",
                 "xsi:type": "own:DataSetType",
-                "ss:dataScope": "DataStructure",
+                **({"ss:dataScope": "DataStructure"} if older else {}),
                 "action": "Information",
             }
-            whole = [n for n, one in ATTRIBUTES.items() if one.whole and n in lines.columns]
+            whole = [n for n, once in attributes.items() if once and n in lines.columns]
             stated |= {name: str(lines[name][0]) for name in whole if lines.height}
             yield f"<message:DataSet{_attributes(stated)}>\n"
         names = [name for name in about if name in lines.columns]
@@ -161,7 +165,7 @@ def structure_message(*structures: DataStructure, prepared: str = "") -> str:
         "Concepts": map(_concepts, structures),
         "DataStructures": map(_data_structure, structures),
     }
-    spaces = {"str": f"{_SCHEMAS}/structure"}
+    spaces = {"str": "structure"}
     texts = [_element(f"str:{name}", {}, "\n", *inner) + "\n" for name, inner in parts.items()]
     return (
         _opening("Structure", spaces, prepared, structures[0].agency)
@@ -171,14 +175,23 @@ def structure_message(*structures: DataStructure, prepared: str = "") -> str:
 
 
 def _opening(
-    kind: str, namespaces: Mapping[str, str], prepared: str, sender: str, structure: str = ""
+    kind: str,
+    namespaces: Mapping[str, str],
+    prepared: str,
+    sender: str,
+    structure: str = "",
+    version: str = "2.1",
 ) -> str:
-    """The head of a message."""
+    """The head of a message; its namespaces are those of SDMX, or stand as they are."""
+    schemas = f"{_SCHEMAS}{version.replace('.', '_')}"
     spaces = {
-        "message": f"{_SCHEMAS}/message",
-        "common": f"{_SCHEMAS}/common",
+        "message": f"{schemas}/message",
+        "common": f"{schemas}/common",
         "xsi": "http://www.w3.org/2001/XMLSchema-instance",
-        **namespaces,
+        **{
+            short: long if long.startswith("urn:") else f"{schemas}/{long}"
+            for short, long in namespaces.items()
+        },
     }
     declared = _attributes({f"xmlns:{short}": long for short, long in spaces.items()})
     return (
