@@ -27,7 +27,7 @@ from discreet.arrays import (
 from discreet.classifications import Classification
 from discreet.disclosure.cells import cells_by_level, level_codes
 from discreet.disclosure.code_limits import codes_at
-from discreet.disclosure.system import pairs_apart
+from discreet.disclosure.system import OccurringCells, pairs_apart, pairs_tied
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import TableError
 from discreet.tables import CellStatus, Dimension, ProtectedTable, level_numbers
@@ -429,15 +429,22 @@ def _joined(variable: str, old: Classification, new: Classification) -> Classifi
     return joined.replace(level_names=old.level_names) if same else joined
 
 
+def _occurring(table: ProtectedTable) -> OccurringCells:
+    """The cells of a table that do not show zero."""
+    index, value, status = count_cells(table) or _cells_of(table, 0)
+    zero = (value == 0) & np.isin(status, [*SHOWN, CellStatus.zero_or_changed_to_zero])
+    return table.spanning, [part[~zero] for part in index]
+
+
 def unexamined_names(populations: Mapping[str, Sequence[ProtectedTable]]) -> tuple[Gap, ...]:
     """What is not examined where cells are known by the names of variables and codes only."""
-    apart = {
-        pair
-        for tables in populations.values()
-        for pair in pairs_apart(
-            [[{t.name for t in own.classifications} for own in table.spanning] for table in tables]
-        )
-    }
+    apart: set[tuple[str, str]] = set()
+    for tables in populations.values():
+        spans = [
+            [{tree.name for tree in own.classifications} for own in table.spanning]
+            for table in tables
+        ]
+        apart |= {*pairs_apart(spans), *pairs_tied(map(_occurring, tables), spans)}
     gaps = []
     if apart:
         about = ", ".join(sorted({name for pair in apart for name in pair}))

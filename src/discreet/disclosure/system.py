@@ -10,16 +10,16 @@ Sets that are equal by coincidence are no rows: no reader knows of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray, find_sorted, starts
+from discreet.arrays import BoolArray, IntArray, PositionArray, find_sorted, starts
 from discreet.classifications import Classification
-from discreet.disclosure.cells import CellLayer, Cells, LayerCells
+from discreet.disclosure.cells import CellLayer, Cells, LayerCells, level_codes
 from discreet.disclosure.partitions import Partitions
 from discreet.disclosure.relations import Relations
 from discreet.disclosure.verdicts import Gap
@@ -433,16 +433,81 @@ def pairs_apart(tables: Sequence[Sequence[set[str]]]) -> list[tuple[str, str]]:
     return [pair for pair in combinations(every, 2) if frozenset(pair) not in crossed]
 
 
+#: The variables of a table, and per variable the code of each cell that occurs.
+OccurringCells: TypeAlias = tuple[Sequence[Dimension], Sequence[PositionArray]]
+
+
+def pairs_tied(
+    tables: Iterable[OccurringCells], spans: Sequence[Sequence[set[str]]]
+) -> Iterator[tuple[str, str]]:
+    """Pairs of names of which a table shows that codes go together, and that names do not follow.
+
+    They are followed where one table has all that two others cross each of them with.
+
+    Args:
+        tables: The cells of each table.
+        spans: Per table and variable, its names.
+    """
+    names = [set[str]().union(*own) for own in spans]
+    for (dimensions, index), own in zip(tables, spans, strict=True):
+        for one, other in combinations(range(len(dimensions)), 2):
+            ways = product(*(_finest_codes(dimensions[at], index[at]) for at in (one, other)))
+            totals = [part == 0 for at, part in enumerate(index) if at not in (one, other)]
+            inside = np.all([np.ones(len(index[one]), dtype=np.bool_), *totals], axis=0)
+            if any(_fall_apart(*(part[inside] for part in way)) for way in ways):
+                for first, second in product(sorted(own[one]), sorted(own[other])):
+                    if _are_apart(first, second, names):
+                        yield min(first, second), max(first, second)
+
+
+def _finest_codes(dimension: Dimension, part: PositionArray) -> Iterator[PositionArray]:
+    """Per classification, the number of each cell's code among the finest; -1 for others."""
+    for choice, code in level_codes(dimension):
+        if choice is not None and choice.level == dimension.classifications[choice.tree].depth:
+            yield code[part]
+
+
+def _fall_apart(rows: PositionArray, columns: PositionArray) -> bool:
+    """Whether codes of two variables form groups, none of which occurs with codes of another.
+
+    >>> land, district = np.array([0, 0, 1]), np.array([0, 1, 2])
+    >>> _fall_apart(land, district), _fall_apart(np.append(land, 1), np.append(district, 0))
+    (True, False)
+    """
+    both = (rows >= 0) & (columns >= 0)
+    rows, columns = rows[both], columns[both]
+    reached = rows == rows[:1]
+    while True:
+        more = np.isin(rows, rows[reached]) | np.isin(columns, columns[reached])
+        if (more == reached).all():
+            return not bool(reached.all())
+        reached = more
+
+
+def _are_apart(first: str, second: str, names: Sequence[set[str]]) -> bool:
+    """Whether two tables cross one of them each with what no table crosses with both."""
+    alone = [own for own in names if first in own and second not in own]
+    others = [own for own in names if second in own and first not in own]
+    return any(
+        not any({first, second} | (own & other) <= every for every in names)
+        for own, other in product(alone, others)
+    )
+
+
 def unexamined_by_name(tables: Sequence[Table]) -> tuple[Gap, ...]:
     """What is not examined where cells are known by name only, without records."""
-    apart = pairs_apart([[{own.name} for own in table.dimensions] for table in tables])
+    spans = [[{own.name} for own in table.dimensions] for table in tables]
+    occurring = (
+        (table.dimensions, [part[table.count > 0] for part in table.index]) for table in tables
+    )
+    apart = {*pairs_apart(spans), *pairs_tied(occurring, spans)}
     breakdowns = sorted(
         {own.name for table in tables for own in table.dimensions if len(own.classifications) > 1}
     )
     filters = {" ".join(table.where.split()) for table in tables}
     gaps = []
     if apart:
-        names = dict.fromkeys(name for pair in apart for name in pair)
+        names = dict.fromkeys(name for pair in sorted(apart) for name in pair)
         gaps.append(Gap("dependencies", ", ".join(names), len(apart)))
     if breakdowns:
         gaps.append(Gap("breakdowns", ", ".join(breakdowns), len(breakdowns)))
