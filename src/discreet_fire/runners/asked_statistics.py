@@ -287,13 +287,12 @@ class AskedStatistic:
         )
 
     def withheld(self, reason: str) -> AskedStatistic:
-        """The same without its figures."""
+        """The same without its figures, and without names, which may hold values, too."""
         check = Check(rule="few-sources", verdict=CheckVerdict.fail, reason=reason)
-        checks = [*self.result.checks, check]
-        return AskedStatistic(
-            line=self.line,
-            result=SafeResult(command=self.result.command, shown=WITHHELD, checks=checks),
-        )
+        checks = [replace(one, where="") for one in self.result.checks]
+        command = "" if self.request is None else self.request.command
+        result = SafeResult(command=command, shown=WITHHELD, checks=[*checks, check])
+        return AskedStatistic(line=self.line, result=result)
 
 
 class AskedStatistics:

@@ -9,7 +9,9 @@ It runs in a folder that is gone afterwards, with copies of what lies beside it.
 program itself begin with a bar in the log, so that none can pass for a command or for safe output.
 A line that is written in the program as it is tells nothing by itself, as often as it is written
 there: how often a loop prints it may be a value. Empty lines and blanks around texts are left out,
-since their number may be a value, too.
+since their number may be a value, too. Which lines come, and in which order, may tell of a few
+persons as well: each program runs again on data in which values and names are exchanged, and shows
+only what comes in all of these runs.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -69,6 +72,15 @@ _LARGEST = 200_000_000
 _TEXT = Check(
     rule="text", verdict=CheckVerdict.passed, reason="the text stands in the program as it is"
 )
+_LEFT_OUT = SafeResult(
+    command="text",
+    shown="lines that hang on few were left out",
+    checks=[Check(
+        rule="way", verdict=CheckVerdict.fail,
+        reason="with other data the program shows other lines; those were left out: let no value "
+        "decide what is shown",
+    )],
+)  # fmt: skip
 _BAR = "| "
 
 
@@ -82,18 +94,16 @@ class ScriptLog:
 
 
 def script_log(
-    output: bytes, answered: Sequence[AskedStatistic], literals: Mapping[str, int]
+    lines: Sequence[str], answered: Sequence[AskedStatistic], literals: Mapping[str, int]
 ) -> ScriptLog:
-    r"""The log of what a script wrote.
+    r"""The log of the lines that a script wrote.
 
-    >>> done = script_log(b"Table 1\n81250.5\n", (), {"Table 1": 1})
+    >>> done = script_log(["Table 1", "81250.5"], (), {"Table 1": 1})
     >>> done.lines, done.checked
     (['. * text of the program', '| Table 1', '| 81250.5'], False)
     """
     log = ScriptLog()
     tokens = {token(at): one for at, one in enumerate(answered, start=1)}
-    text = output.decode("utf-8", "replace").replace("\r\n", "\n")
-    lines = [line for line in text.split("\n") if line.strip()]
     left, shown = Counter(literals), set[tuple[int, str, str]]()
     for one, same in groupby(lines, key=tokens.get):
         if one is None:
@@ -106,6 +116,34 @@ def script_log(
             log.lines += [f". {one.result.command}", *one.result.shown.split("\n")]
             log.outputs.append(ShownOutput(one.line, one.result.command, one.result))
     return log
+
+
+def written_lines(output: bytes) -> list[str]:
+    """The lines that a script wrote, but for empty ones."""
+    text = output.decode("utf-8", "replace").replace("\r\n", "\n")
+    return [line for line in text.split("\n") if line.strip()]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Way:
+    """What a program showed on its way through the data (confidential)."""
+
+    lines: list[str]
+    answered: list[AskedStatistic]
+
+    def steps(self, literals: Mapping[str, int]) -> dict[int, str | tuple[int, str]]:
+        """The lines that may pass, by their numbers, in a form that other data change only if the
+        program goes another way: statistics by their places and words, texts as they are.
+        """
+        tokens = {token(at): one for at, one in enumerate(self.answered, start=1)}
+        left, steps = Counter(literals), dict[int, str | tuple[int, str]]()
+        for at, line in enumerate(self.lines):
+            if (one := tokens.get(line)) is not None:
+                steps[at] = (one.line, one.result.command)
+            elif left[text := _literal(line)] > 0:
+                left[text] -= 1
+                steps[at] = text
+        return steps
 
 
 def _put_text(log: ScriptLog, lines: Sequence[str], left: Counter[str]) -> None:
@@ -230,11 +268,16 @@ class ScriptRun:
             return self.stopped("")
         if end.code != 0:
             return self.stopped(end.over)
-        answered = self._without_few_sources(plan, answered)
+        way = _Way(lines=written_lines(end.output), answered=answered)
+        lines, answered = self._of_many(plan, way, literals)
         for one, statistic in zip(answered, shown, strict=True):
             if one.request is not None and given["witness"] is not None:
                 given["witness"](statistic)
-        return self.logged(script_log(end.output, answered, literals))
+        log = script_log(lines, answered, literals)
+        if len(lines) < len(way.lines):
+            log.lines.append(f". * {_LEFT_OUT.shown}")
+            log.outputs.append(ShownOutput(0, "text", _LEFT_OUT))
+        return self.logged(log)
 
     def logged(self, log: ScriptLog) -> RunResult:
         """The result with a log."""
@@ -249,47 +292,53 @@ class ScriptRun:
         statistics = AskedStatistics(DataRecords(files, entity), limits, entity, witness)
         return run_closed(replace(plan, data=files), statistics.serve), statistics.answered
 
-    def _without_few_sources(
-        self, plan: ProcessPlan, answered: list[AskedStatistic]
-    ) -> list[AskedStatistic]:
-        """The statistics without those whose values are copies of what few have.
-
-        Where the data do not have all columns of a statistic, the script runs again on other data.
+    def _of_many(
+        self, plan: ProcessPlan, way: _Way, literals: Mapping[str, int]
+    ) -> tuple[list[str], list[AskedStatistic]]:
+        """The lines that do not hang on few, and the statistics without those whose values are
+        copies of what few have: both by what it shows on other data.
         """
+        given, least, answered = self.given, self.given["limits"].minimum, way.answered
+        parts, steps = parts_for(least), way.steps(literals)
         left = {at: one for at, one in enumerate(answered) if one.has_own_columns}
-        if not left:
-            return answered
-        given, least = self.given, self.given["limits"].minimum
-        parts = parts_for(least)
+        if not steps:
+            return way.lines, answered
         data = ExchangedData(
             given["data"], given["entity"], parts=parts, least=least, seed=given["seed"]
         )
         reasons: dict[int, str | None] = {}
-        for change in RENAMED:
-            run = self._again(plan, data, change, left) if left else {}
-            for at in list(left):
-                if changed(left[at].records, run[at], data.size, data.names):
-                    reasons[at] = LOST if run[at] is None else NAMES
+        runs: list[dict[int, HandedOver | None]] = []
+        passing = list(steps)
+        for change in (*RENAMED, *range(parts), "ends", "half", "other half"):
+            other = self._again(plan, data, change)
+            both = [steps[at] for at in passing], [*other.steps(literals).values()]
+            blocks = SequenceMatcher(None, *both, autojunk=False).get_matching_blocks()
+            passing = [passing[at] for one in blocks for at in range(one.a, one.a + one.size)]
+            records = [one.records for one in other.answered]
+            records_of = {at: records[at] if at < len(records) else None for at in left}
+            if change not in RENAMED:
+                runs.append(records_of)
+                continue
+            for at, one in list(left.items()):
+                if changed(one.records, records_of[at], data.size, data.names):
+                    reasons[at] = LOST if records_of[at] is None else NAMES
                     del left[at]
-        last = (*range(parts), "ends", "half", "other half")
-        runs = [self._again(plan, data, change, left) for change in last if left]
         for at, one in left.items():
             reasons[at] = rests_on_few(
                 one.records, [run[at] for run in runs], data.part, least=least, size=data.size
             )
-        return [
+        gone = steps.keys() - passing
+        return [line for at, line in enumerate(way.lines) if at not in gone], [
             one if (reason := reasons.get(at)) is None else one.withheld(reason)
             for at, one in enumerate(answered)
         ]
 
-    def _again(
-        self, plan: ProcessPlan, data: ExchangedData, change: int | str, wanted: Iterable[int]
-    ) -> dict[int, HandedOver | None]:
-        """What some statistics are about when the script runs on exchanged data."""
-        answered: list[AskedStatistic] = []
+    def _again(self, plan: ProcessPlan, data: ExchangedData, change: int | str) -> _Way:
+        """What the script shows when it runs on exchanged data."""
         with suppress(DiscreetError), TemporaryDirectory(prefix="discreet-data-") as folder:
-            answered = self._run(plan, data.written(Path(folder), change), None)[1]
-        return {at: answered[at].records if len(answered) > at else None for at in wanted}
+            end, answered = self._run(plan, data.written(Path(folder), change), None)
+            return _Way(lines=written_lines(end.output), answered=answered)
+        return _Way(lines=[], answered=[])
 
     def stopped(self, over: str) -> RunResult:
         """The result of a script that did not come to its end."""

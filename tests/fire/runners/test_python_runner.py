@@ -30,7 +30,7 @@ from discreet_fire.runners.asked_statistics import AskedStatistic, token
 from discreet_fire.runners.closed_process import ProcessLimits
 from discreet_fire.runners.protocol import RunResult, StatisticShown, run_program
 from discreet_fire.runners.registry import VARIABLE, runners
-from discreet_fire.runners.script_run import PythonRunner, script_log
+from discreet_fire.runners.script_run import PythonRunner, script_log, written_lines
 from discreet_fire.statistics import SafeLimits, SafeResult
 from tests.helpers.rows import for_all_rows
 
@@ -372,7 +372,7 @@ LITERALS = {"Table 1": 2, "Wages": 1}
 
 
 def lines_of(output: str) -> tuple[list[str], bool]:
-    log = script_log(output.encode(), (), LITERALS)
+    log = script_log(written_lines(output.encode()), (), LITERALS)
     return log.lines[1:], log.checked
 
 
@@ -401,8 +401,8 @@ def test_empty_lines_and_blanks_around_a_text_tell_nothing(output: str) -> None:
 def test_an_output_that_one_place_shows_again_is_looked_at() -> None:
     result = SafeResult(command="count", shown="  400", stored={"N": 400.0})
     asked = [AskedStatistic(line=3, result=result), AskedStatistic(line=4, result=result)]
-    once = f"{token(1)}\n{token(2)}\n".encode()
+    once = [token(1), token(2)]
     assert script_log(once, asked, {}).checked is True
-    assert script_log(once + f"{token(1)}\n".encode(), asked, {}).checked is False
+    assert script_log([*once, token(1)], asked, {}).checked is False
     again = [AskedStatistic(line=3, result=result)] * 2
     assert script_log(once, again, {}).checked is False
