@@ -47,10 +47,9 @@ Language = Literal["stata", "python", "r", "spss", "sas"]
 #: shows: prints or writes its arguments. clean: tells nothing of the data, if its arguments do
 #: not. acts: changes something and gives nothing back. data: gives what derives from data.
 _ROLES = ("data", "shows", "clean", "acts")
-#: What calls may do with values; the files of R and Python say what each is.
-_RISKS = ("picks", "ends", "few", "place", "spreads", "labels", "named", "turns", "frames", "runs",
-          "code", "reads", "decides")  # fmt: skip
-_TRAITS = ("chooses", "schema", "around", "passes", "makes", "model", "term", "text")
+_TRAITS = ("around", "passes", "model")
+#: What older files of centres state as well: it is found out where a script runs.
+_OLDER = ("risks", "runs")
 #: How a safe macro chooses the records that a procedure is given; `free`: by none.
 GATES = ("free", "frequencies", "cells", "table", "groups", "values", "model")
 _PART = {"known", "refused", "bare"}
@@ -99,9 +98,7 @@ class CommandRule:
     safe: str = ""  # the safe form: a name, or a text with ``{word}``; empty for gates
     known: bool = True  # whether a rule names it
     role: str = "data"  # what it does with its arguments: data, shows, clean or acts
-    risks: frozenset[str] | None = None  # what a call may do with values; None if not stated
     traits: frozenset[str] = frozenset()  # what else is known of it
-    runs: int | None = None  # which argument is a function that it runs
     gate: str = "free"  # which safe macro chooses its records
     #: Subcommands or statements that it may hold; None if nothing in it can show more
     parts: Mapping[str, PartRule] | None = None
@@ -121,10 +118,6 @@ class CommandRule:
     def replaced(self, word: str) -> str:
         """The words that stand for the command in a safe program."""
         return self.safe.replace("{word}", word)
-
-    def may(self, *risks: str) -> bool:
-        """Whether a call may do one of these; where nothing is stated it may."""
-        return self.risks is None or not self.risks.isdisjoint(risks)
 
 
 def strictest(verdicts: Iterable[CommandRule]) -> CommandRule | None:
@@ -166,7 +159,7 @@ class RuleReader:
             self.stop()
         self.stata = language == "stata"
         self.packages = language in ("spss", "sas")
-        more = ("role", "risks", "traits", "runs") if language in ("python", "r") else ()
+        more = ("role", "traits") if language in ("python", "r") else ()
         self.keys = ("action", "gate", "reason", "parts") if self.packages else (
             "action", "safe", "reason", *more)  # fmt: skip
 
@@ -236,26 +229,25 @@ class RuleReader:
     def rule(self, content: Mapping[str, Any], where: str) -> CommandRule | None:
         """One rule; None, with a mistake noted, if it makes no sense."""
         before = len(self.problems)
+        if "traits" in self.keys:
+            content = {key: value for key, value in content.items() if key not in _OLDER}
         fields: dict[str, Any] = {"reason": f"rule of {self.place}", **content}
         if self.packages and set(self.keys) - content.keys():
             self.wrong(f"a group has all of {', '.join(self.keys)}", where)
             return None
         choices = {"action": [*Action], "role": _ROLES, "gate": GATES}
-        lists = {"risks": _RISKS, "traits": _TRAITS}
         for key, value in {"action": "", **content}.items():
             if key not in self.keys:
                 self.unknown(key, where, self.keys)
             elif key in choices and value not in choices[key]:
                 self.unknown(str(value), f"{where}.{key}", choices[key])
-            elif key in lists:
+            elif key == "traits":
                 words = self.names(value, f"{where}.{key}")
-                for word in set(words) - {*lists[key]}:
-                    self.unknown(word, f"{where}.{key}", lists[key])
+                for word in set(words) - {*_TRAITS}:
+                    self.unknown(word, f"{where}.{key}", _TRAITS)
                 fields[key] = frozenset(words)
             elif key in ("safe", "reason") and (not isinstance(value, str) or not value):
                 self.wrong("the safe form and the reason are texts", f"{where}.{key}")
-            elif key == "runs" and type(value) is not int:
-                self.wrong("runs is the number of an argument", f"{where}.{key}")
         if len(self.problems) == before:
             fields["action"] = Action(fields["action"])
             wrapped = fields["action"] is Action.WRAPPED

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from .levels import MacroValues as MacroValues
     from .levels import grown as grown
     from .python_marks import PythonMarks as PythonMarks
-    from .script_marks import SINGLE as SINGLE
-    from .script_marks import TURNED as TURNED
-    from .script_marks import VALUES as VALUES
     from .script_marks import RMarks as RMarks
     from .script_marks import ScriptMarks as ScriptMarks
     from .stata_names import MADE_OF_VALUES as MADE_OF_VALUES

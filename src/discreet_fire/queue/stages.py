@@ -323,6 +323,10 @@ def run(work: SubmissionWork) -> None:
             work.note("run", LOG_HELD, Severity.ERROR, message, hint)
             work.stopped = True
             return
+        if is_script(work.program) and work.program.suffix.lower() not in PACKAGES:
+            message = "it ran elsewhere: whose values stand behind its figures is not known"
+            hint = "hand in the script with its data, so that it runs here; or look at each figure"
+            work.note("run", "elsewhere", Severity.REVIEW, message, hint)
         work.log = file_copy(submission.log, target / submission.log.name)
         return
     runner = runner_for(work.program)

@@ -1,39 +1,20 @@
 """What each statement of a Python script calls, shows and hands over, and what stands in its place.
 
-In: the tree, and the marks of its names. Out: edits: safe calls for what would be shown, refusals,
-which take a whole statement out or put an error in place of a part. Findings, among them reviews
-where it depends on data whether something is shown, and how often, where nobody can tell whether
-something runs that is not called by name (a class with a method that shows something, generators),
-and where code in a text (``df.query("…")``) cannot be read. Special methods such as `__iter__`
-always go to review.
+In: the tree, and what its expressions tell. Out: edits: safe calls for what would be shown,
+refusals, which take a whole statement out or put an error in place of a part; findings.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
 
 from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
-from discreet_fire.flow import TURNED, PythonMarks
+from discreet_fire.flow import PythonMarks
 from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words, newline_of
 from discreet_fire.rewriting.script_walk import ScriptWalk
-from discreet_fire.scripts import (
-    Node,
-    read_python,
-)
-
-_CALLED = re.compile(r"([@\w.]+)\s*\(")
-_HIDDEN = re.compile(r"[\])]\s*\(|__")
-_EVIDENCE = re.compile(r"[{(][^{}()]*evidence")
-_QUOTED = re.compile(r"`[^`]*`")
-_DEEPEST = 6
-#: A name that is bound more often than this is not followed.
-_MOST = 50
-
+from discreet_fire.scripts import Node
 
 _SAFE = "discreet_fire.statistics"
 _RUNTIME = "import discreet_fire.scripts.runtime as fdz_safe"
@@ -42,8 +23,6 @@ _SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summ
 _OPEN_WORDS = frozenset(
     ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
 )
-#: Special methods that nothing is told of unless they show something.
-_JUDGED = _OPEN_WORDS | {"__call__", "__enter__", "__exit__"}
 _PROPERTIES = frozenset(("property", "cached_property", "setter", "getter", "deleter"))
 _MODES = ("r", "rt", "rb", "tr", "br")
 
@@ -72,23 +51,6 @@ class PythonWalk(ScriptWalk):
         classes = (node for node in marks.nodes if node.kind == "class")
         #: Statements in classes: their names are reached by objects, which are not followed.
         self.in_classes = {id(item) for node in classes for item in node.parts[-1].parts}
-        self.plain = set(_parts_of_more(marks.nodes))
-        self.shows_figures = False
-        #: Names of paths, perhaps.
-        self.paths = {
-            name for name, value, _ in marks.bindings
-            if value is not None and any(map(self._is_path, value.walk()))
-        }  # fmt: skip
-
-    def _own_functions(self) -> Iterator[tuple[str, Iterable[str], bool]]:
-        for node in self.marks.nodes:
-            if node.kind == "define":
-                calls = [item.parts[0] for item in node.walk() if item.kind == "call"]
-                rules = [rule for function in calls for rule in self.marks.rules(function)]
-                shows = any(r.role == "shows" or r.safe in ("histogram", "info") for r in rules)
-                leaves = (item for item in node.walk() if item.kind == "raise")
-                shows = shows or any(n.value == "SystemExit" for x in leaves for n in x.walk())
-                yield node.value, (one.word for one in calls), shows
 
     def run(self) -> None:
         """Note all that is to be said and changed."""
@@ -97,13 +59,7 @@ class PythonWalk(ScriptWalk):
             if "fdz_safe" in named and node.kind != "string":
                 message = "the name fdz_safe belongs to the safe functions"
                 self.notes.find("own-name", Severity.ERROR, message, node.span)
-            for name in named if node.kind in ("class", "capture", "handler", "alias") else ():
-                # Special methods that are no functions: a class, or a name that a pattern binds.
-                if name and _is_special(name) and name not in _OPEN_WORDS:
-                    self.review(node, "special", f"{name} runs without being called by name")
         self.visit(self.marks.tree)
-        safe = any(edit.rule == "command" for edit in self.notes.edits)
-        self.judge_shown(shown=self.shows_figures or safe)
         if any("fdz_safe" in edit.after for edit in self.notes.edits):
             self._insert_import()
 
@@ -154,10 +110,8 @@ class PythonWalk(ScriptWalk):
         )
 
     def _see_assert(self, node: Node) -> None:
-        """A message of an assertion is shown; that it fails tells something as well."""
+        """A message of an assertion is shown."""
         self.see_parts(node)
-        if not self.marks.clean(node.parts[0]):
-            self.review(node, "branch", "whether it fails depends on data")
         for message in node.parts[1:]:
             if not self.marks.clean(message):
                 self.withhold(message, "assert", "its message derives from data")
@@ -169,41 +123,6 @@ class PythonWalk(ScriptWalk):
             own = value.kind == "name" and value.value in self.marks.own
             if not (self.marks.is_plain_error if own else self.marks.clean)(value):
                 self.withhold(value, "raise", "its message derives from data", "RuntimeError")
-        self.branching(node, "raise")
-
-    def _see_try(self, node: Node) -> None:
-        """Once something in its body may fail by data, all that follows is in question."""
-        body, *handlers, other, final = node.parts
-        depends, outer = False, self.statement
-        for item in body.parts:
-            self.statement = item
-            with self.under(loose=depends):
-                self.visit(item)
-            one = Node("block", "", item.start, item.end, [item])
-            depends = depends or not all(map(self.marks.clean, one.failing()))
-        self.statement = outer
-        with self.under(loose=depends):
-            self.visit(other)
-        for part in (*handlers, final):
-            self.visit(part)
-
-    def _see_handler(self, node: Node) -> None:
-        """That an error occurred may tell of the data."""
-        self.see_parts(node, loose=True)
-
-    def _see_comprehension(self, node: Node) -> None:
-        """How often a generator runs is decided where somebody takes its values."""
-        self._judge_target(node.parts[0])
-        self.see_parts(node, loose=node.value == "generator")
-
-    def _see_for(self, node: Node) -> None:
-        self._judge_target(node.parts[0])
-        self.see_parts(node)
-
-    def _see_delete(self, node: Node) -> None:
-        for target in node.parts:
-            self._judge_target(target)
-        self.see_parts(node)
 
     def _see_pattern(self, node: Node) -> None:
         """What is matched is assigned to."""
@@ -213,26 +132,10 @@ class PythonWalk(ScriptWalk):
 
     # ------------------------------------------------------------ definitions
 
-    def _see_function(self, node: Node) -> None:
-        """How often a lambda runs is not known."""
-        for part in node.parts[:-1]:
-            self.visit(part)
-        with self.under(*self.marks.jumps.get(id(node), ()), loose=node.value == "lambda"):
-            self.visit(node.parts[-1])
-
     def _see_define(self, node: Node) -> None:
         """The body is read as code that any data may reach."""
         self.functions += 1
-        *decorators, function = node.parts
-        if _is_special(node.value) and node.value not in _JUDGED:
-            self.review(node, "special", f"{node.value} runs without being called by name")
-        lazy = function.value == "async" or any(
-            (item.kind, item.value) == ("yield", "lazy") for item in function.walk()
-        )
-        if node.value in self.speaking and lazy:
-            message = "shows something, and continues only where its values are taken"
-            self.review(node, "special", f"{node.value} {message}")
-        for item in decorators:
+        for item in node.parts[:-1]:
             # As in ``@x.setter``.
             changes = item.word in _PROPERTIES and item.base.value in self.marks.methods
             known = self.marks.resolved(item) or changes
@@ -240,18 +143,6 @@ class PythonWalk(ScriptWalk):
                 self.review(item, "decorator", "a decorator that no rule knows")
         self.see_parts(node)
         self.functions -= 1
-
-    def _see_class(self, node: Node) -> None:
-        """A class with a method that shows something is looked at, once.
-
-        It may run as a property, by `with`, by decorators, metaclasses, patterns and functions from
-        elsewhere.
-        """
-        named = [one.value for one in node.methods() if one.value in self.speaking]
-        if named:
-            message = "shows something, and may run without being called by name"
-            self.review(node, "special", f"{node.value}.{named[0]} {message}")
-        self.see_parts(node)
 
     def _see_import(self, node: Node) -> None:
         for one in node.parts:
@@ -300,30 +191,7 @@ class PythonWalk(ScriptWalk):
         if node.is_part:
             self._see_part(node)
             return
-        if node.is_assignment:
-            self._judge_target(node.parts[0], node.parts[1])
-            self.judge_columns(node, node)
-        self.judge_template(node)
         self.see_parts(node)
-
-    def _judge_target(self, target: Node, value: Node | None = None) -> None:
-        """Modules and the environment must stay as they are, but for their settings."""
-        if target.kind == "holder" or target.kind == "unary":
-            for part in target.parts:
-                self._judge_target(part)
-        elif target.kind == "index" or target.is_part:
-            full = self.marks.resolved(target.parts[0])
-            modules = {"builtins"}.union(*self.marks.aliases.values())
-            if not full & modules and not any("." in name for name in full):
-                return
-            whole = self.marks.resolved(target) or full
-            settings = all(self.marks.policy.rule(name).role == "acts" for name in whole)
-            plain = value is not None and (
-                value.is_part or value.kind == "function" or self.marks.clean(value)
-            )
-            if not settings or not plain:
-                message = "changes a module, its functions or the environment"
-                self.refuse(self.statement, "monkeypatch", "assignment", message)
 
     # ------------------------------------------------------------ calls
 
@@ -333,32 +201,17 @@ class PythonWalk(ScriptWalk):
         rules = self.marks.rules(function)
         worst = max(rules, key=lambda rule: rule.action.rank, default=None)
         own = self.marks.is_own(function)
-        self.judge_texts(node)
         if function.kind == "name" and function.value == "getattr":
             message = "takes an attribute whose name cannot be read from the program"
             self.refuse(node, "getattr", "getattr", message)
-        if function.word in self.speaking and own:
-            self.branching(node, function.word)
-        self.judge_columns(node, node)
-        if function.is_part and any(rule.action is Action.WRAPPED for rule in rules):
-            self.note_shown(node, function.parts[:1])
-            if any(self.marks.has(one, TURNED) for one in (function.parts[0], *inputs)):
-                self.named.append(node)
         if self.marks.is_safe(node):
             self._judge_safe(node)
         elif worst is None and not own:
             self.review(node, "call", "calls a function that no name identifies")
-        dirty = [item for item in inputs if not self.marks.clean(item)]
-        if dirty and self.marks.does(function, "reads"):
-            # A place that derives from data tells it to whoever serves the place.
-            name = function.word
-            self.review(node, "place", f"{name}: the place it reads derives from data, or may")
         if worst is not None and not own and not self.marks.is_safe(node):
             self._judge(node, rules, worst)
             for item in self._unknown(function) if worst.known else ():
                 self.review(node, "call", f"no rule for {item}; it may show anything")
-            inside = [] if self.marks.resolved(function) else function.parts[:1]
-            self.judge_unstated(node, self.marks.facts(function), [*inputs, *inside])
         if function.is_part:
             self.visit(function.parts[0])
         elif function.kind != "name":
@@ -368,19 +221,10 @@ class PythonWalk(ScriptWalk):
             self.visit(value)
 
     def _judge_safe(self, node: Node) -> None:
-        """Safe functions keep to the rules of the centre; names they get are constants."""
-        self.shows_figures = True
-        pairs = [*node.arguments()]
-        if any(name in ("**", "limits") for name, _ in pairs):
+        """Safe functions keep to the rules of the centre."""
+        if any(name in ("**", "limits") for name, _ in node.arguments()):
             message = "the rules are those of the centre, and options are written out"
             self.refuse(node, "limits", "limits", message)
-        elif any(value.kind == "unary" and value.value == "*" for _, value in pairs):
-            self.refuse(node, "limits", "arguments", "arguments are written out")
-        first = 1 if pairs and pairs[0][0] is None else 0
-        others = [value for name, value in pairs[first:] if name != "frame"]
-        if not all(map(self.marks.clean, others)):
-            self.review(node, "label", "what it is asked for derives from data, or may")
-        self.note_shown(node, (value for name, value in pairs if name is None))
 
     def _judge(self, node: Node, rules: list[CommandRule], worst: CommandRule) -> None:
         function, *inputs = node.parts
@@ -391,8 +235,6 @@ class PythonWalk(ScriptWalk):
             function.word == "open" and worst.known
         ):
             self._judge_open(node, rules)
-        elif self._renames_file(node):
-            self.refuse(node, "call", name, "renames or replaces a file, or may")
         elif name == ".to_string" and (node.names[:1] == [None] or "buf" in node.names):
             self.refuse(node, "call", name, "writes to a file, or may")
         elif any(rule.role == "shows" for rule in rules) or (name == ".info" and inputs):
@@ -406,7 +248,6 @@ class PythonWalk(ScriptWalk):
                 self.refuse(node, "call", name, worst.reason)
             else:
                 self.put_safe(node, f"print({safe})")
-                self.branching(node, name)
 
     def _judge_shown(self, node: Node, inputs: list[Node], name: str) -> None:
         wraps: list[tuple[Node, str]] = []
@@ -425,20 +266,6 @@ class PythonWalk(ScriptWalk):
             wraps.append((item, safe))
         for item, safe in wraps:
             self.put_safe(item, safe)
-        self.branching(node, name)
-
-    def _renames_file(self, node: Node) -> bool:
-        function = node.parts[0]
-        if function.word not in ("rename", "replace") or not function.is_part:
-            return False
-        thing = function.parts[0]
-        if node.names.count(None) != 1:
-            return False
-        inside = any(map(self._is_path, thing.walk()))
-        return self.marks.clean(thing) or inside or bool(thing.roots & self.paths)
-
-    def _is_path(self, node: Node) -> bool:
-        return any(name.startswith("pathlib.") for name in self.marks.resolved(node))
 
     def _judge_open(self, node: Node, rules: list[CommandRule]) -> None:
         """Files may be read; whatever may write is refused."""
@@ -458,12 +285,6 @@ class PythonWalk(ScriptWalk):
             self.refuse(node, "call", "open", "opens a file for writing, or may")
 
     # ------------------------------------------------------------ values
-
-    def _see_string(self, node: Node) -> None:
-        """Addresses of the network, and templates."""
-        self.judge_template(node)
-        if "://" in node.value:
-            self.review(node, "address", "an address of the network")
 
     def _see_name(self, node: Node) -> None:
         """A function handed over instead of called."""
@@ -492,28 +313,12 @@ class PythonWalk(ScriptWalk):
         return plain and statement is node and statement is not self.statement
 
     def _judge_value(self, node: Node) -> None:
-        full = self.marks.resolved(node)
-        word = node.value if node.kind == "name" else node.parts[1].value
-        rules = [rule for name in sorted(full) for rule in self.marks.of_name(name)]
-        if node.is_part and not full:
-            if id(node) in self.plain and word != "evidence":
-                # A column of that name: only functions that are handed over are of interest.
-                return
-            rules = [] if word in self.marks.methods else [self.marks.policy.rule(f".{word}")]
-        if node.kind == "name" and word in self.speaking:
-            self.review(node, "value", "hands over a function that shows")
-        for rule in rules:
-            whole = id(node) not in self.plain
-            if (whole and rule.name in self._unknown(node)) or _is_odd_builtin(rule, full):
-                self.review(node, "value", f"hands over what no rule names: {min(full)}")
-            harmless = rule.name == "builtins.*" or not rule.known
-            shows = rule.role == "shows" or rule.name == ".info"
-            if rule.action is Action.REFUSED and not harmless:
+        full = sorted(self.marks.resolved(node))
+        for rule in (one for name in full for one in self.marks.of_name(name)):
+            if rule.action is Action.REFUSED and rule.known and rule.name != "builtins.*":
                 self.refuse(node, "value", rule.name, rule.reason)
-            elif shows and (full or rule.name == ".write"):
+            elif rule.role == "shows":
                 self.refuse(node, "value", rule.name, "hands over a function that shows")
-            elif shows:
-                self.review(node, "value", f"{rule.name}: may hand over a function that shows")
 
     def _unknown(self, node: Node) -> list[str]:
         known = node.base.value in self.marks.aliases
@@ -626,153 +431,6 @@ class PythonWalk(ScriptWalk):
                 after = f"pass  # {self.wording}: {comment_words(self.notes.text[slice(*span)])}"
         self.notes.replace(span, after, rule, name, Action.REFUSED, what)
 
-    # ------------------------------------------------------------ texts that are run
-
-    def judge_texts(self, node: Node) -> None:
-        """Judge the texts that a call runs, if it runs any."""
-        if self.marks.does(node.parts[0], "code"):
-            for inputs in self._inputs(node, ("expr", "formula", "formula_like")):
-                for item in self._readable(inputs):
-                    text = None if item is None else self._code_of(item)
-                    if text is None:
-                        message = "code in a text that cannot be read from the program"
-                        self.review(node, "text", message)
-                    else:
-                        self._judge_text(node, text)
-        if self.marks.does(node.parts[0], "runs"):
-            for inputs in self._inputs(node, ("func", "aggfunc")):
-                self._judge_named(node, inputs)
-
-    @staticmethod
-    def _inputs(node: Node, keys: tuple[str, ...]) -> Iterator[Node]:
-        """The argument that counts: the first, or one by its name."""
-        word, named = node.parts[0].word, [pair for pair in node.arguments() if pair[0]]
-        if node.names[:1] == [None] and word not in ("pivot_table", "crosstab"):
-            yield node.parts[1]
-        for name, value in named:
-            if name == "**" or name in keys:
-                yield value
-            elif word in ("agg", "aggregate"):
-                if value.kind == "holder" and len(value.parts) == 2:
-                    yield value.parts[1]
-                elif value.kind in ("string", "number") and name != "axis":
-                    yield value
-
-    def _readable(self, node: Node, depth: int = 0) -> Iterator[Node | None]:
-        """What an expression may be, by the names it is bound to; None where it is not known."""
-        if node.kind == "name" and not self.marks.resolved(node):
-            values = self.marks.values.get(node.value, [])
-            if node.value in self.marks.own and not values:
-                yield node
-            elif not values or depth > _DEEPEST or len(values) > _MOST or None in values:
-                yield None
-            else:
-                for item in values:
-                    yield from self._readable(item or node, depth + 1)
-        elif node.kind in ("holder", "dict", "if", "comprehension"):
-            first = {"dict": slice(1, None, 2), "holder": slice(None), "comprehension": slice(2, 3)}
-            for item in node.parts[first.get(node.kind, slice(1, None))]:
-                yield from self._readable(item, depth)
-        else:
-            yield node
-
-    def _judge_named(self, node: Node, inputs: Node) -> None:
-        for item in self._readable(inputs):
-            text = None if item is None else item.text
-            if text is not None:
-                rule = self.marks.policy.rule(f".{text}")
-                if rule.action is Action.REFUSED or rule.role == "shows":
-                    self.refuse(node, "text", rule.name, rule.reason)
-                elif not rule.known:
-                    self.review(node, "text", f"no rule for the function that a text names: {text}")
-            elif item is None or not self._is_function(item):
-                self.review(node, "text", "which function runs cannot be read from the program")
-
-    def _is_function(self, node: Node) -> bool:
-        if node.is_part:
-            rules = self.marks.rules(node)
-            known = bool(rules) and all(rule.known for rule in rules)
-            free = not (self.marks.resolved(node) or self.marks.clean(node))
-            return known or node.word in self.marks.methods or free
-        if node.kind == "call":
-            full = self.marks.resolved(node.parts[0])
-            return bool(full) and full <= {"functools.partial"}
-        return node.kind in ("function", "name", "number")
-
-    def _code_of(self, node: Node, depth: int = 0) -> str | None:
-        """Code that is written out, perhaps in parts; None where a part cannot be read."""
-        if node.kind in ("string", "number"):
-            return node.value
-        if depth > _DEEPEST:
-            return None
-        parts: list[Node | None] = []
-        joint = ""
-        if node.kind in ("format", "formatted") or (node.kind, node.value) == ("binary", "+"):
-            parts = [*node.parts[: 1 if node.kind == "formatted" else None]]
-        elif node.kind in ("name", "holder", "comprehension"):
-            joint, parts = " ", list(self._readable(node))
-            parts = [None] if parts == [node] else parts
-        elif node.kind == "call" and node.parts[0].word == "join" and node.parts[0].is_part:
-            # Texts that are joined: what stands between them keeps names apart.
-            between = node.parts[0].parts[0].text
-            if between is not None and len(node.parts) == 2:
-                joint, parts = between, list(self._readable(node.parts[1]))
-        texts = [None if part is None else self._code_of(part, depth + 1) for part in parts]
-        return None if not texts or None in texts else joint.join(map(str, texts))
-
-    def _judge_text(self, node: Node, text: str) -> None:
-        text = _QUOTED.sub("x", text)
-        if _HIDDEN.search(text):
-            self.review(node, "text", "code in a text calls a function that no name identifies")
-        for match in _CALLED.finditer(text):
-            word = match.group(1).replace("@", "")
-            parts = word.split(".")
-            numpy = parts[0] not in self.marks.bound or parts[0] in self.marks.aliases
-            plain = self.marks.policy.words["formulas"]
-            if word in plain or (numpy and parts[0] in ("np", "numpy") and parts[-1] in plain):
-                continue
-            self._judge_word_of_text(node, word)
-
-    def _judge_word_of_text(self, node: Node, word: str) -> None:
-        try:
-            function = read_python(word.strip(".")).parts[0].parts[0]
-        except (SyntaxError, IndexError):
-            self.review(node, "text", "code in a text calls a function that no name identifies")
-            return
-        rules = self.marks.rules(function)
-        if word.startswith("."):
-            rules = [self.marks.policy.rule(f".{word.rpartition('.')[2]}")]
-        worst = max(rules, key=lambda rule: rule.action.rank, default=None)
-        if worst is None or self.marks.is_own(function):
-            self.review(node, "text", "code in a text calls a function of this script")
-        elif worst.action is Action.REFUSED or any(rule.role == "shows" for rule in rules):
-            self.refuse(node, "text", worst.name, worst.reason)
-        elif worst.action is Action.REVIEW:
-            self.review(node, "text", f"no rule for a function that a text calls: {worst.name}")
-
-    def judge_template(self, node: Node) -> None:
-        """Templates that reach into a result: ``"{0.evidence}".format(result)``."""
-        text = node.text
-        if text is not None and _EVIDENCE.search(text):
-            self.refuse(node, "text", "evidence", "true values stay inside the centre")
-
 
 def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
-
-
-def _is_odd_builtin(rule: CommandRule, full: frozenset[str]) -> bool:
-    builtin = getattr(builtins, min(full, default="").rpartition(".")[2], None)
-    error = isinstance(builtin, type) and issubclass(builtin, BaseException)
-    return rule.name == "builtins.*" and callable(builtin) and not error
-
-
-def _parts_of_more(nodes: Iterable[Node]) -> Iterator[int]:
-    """Attributes that are operands or have parts taken of them, so that none is handed over."""
-    for node in nodes:
-        if node.kind == "index" or node.is_part or (node.kind == "unary" and node.value != "*"):
-            yield id(node.parts[0])
-        elif node.kind == "binary" and node.value not in ("and", "or", "<-"):
-            yield from map(id, node.parts)
-        elif node.kind in ("for", "comprehension"):
-            yield id(node.parts[1])

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .r_syntax import RSyntaxError as RSyntaxError
     from .r_syntax import parse_r as parse_r
     from .r_syntax import read_r as read_r
-    from .tree import LOOPS as LOOPS
     from .tree import Binding as Binding
     from .tree import Node as Node
     from .tree import read_python as read_python

@@ -1,9 +1,8 @@
 """The tree of a script in R or Python, in one form, and what its nodes bind and hand out.
 
 In: nodes that a reader of the language made; that of Python is here. Out: their parts, roots and
-texts, the names that they give values to, and the conditions under which their parts run. Parts of
-a formatted text have the place of all of it; a readable `getattr` is the part it takes. Nothing is
-run.
+texts, and the names that they give values to. Parts of a formatted text have the place of all of
+it; a readable `getattr` is the part it takes. Nothing is run.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from discreet_fire.texts import Lines
 
 ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")
 PARTS = ("$", "@")
-LOOPS = ("for", "comprehension", "while", "repeat")
 
 
 @dataclass(slots=True, eq=False)
@@ -62,12 +60,6 @@ class Node:
     def is_part(self) -> bool:
         """Whether it is a part of an object by its name."""
         return self.kind == "binary" and self.value in PARTS
-
-    @property
-    def is_column(self) -> bool:
-        """Whether it may be a column of a frame: ``df.x``, ``d$x``, ``d[["x"]]``."""
-        last = self.parts[-1] if self.parts else self
-        return self.is_part or (self.kind == "index" and last.kind == "string")
 
     @property
     def sides(self) -> tuple[Node, Node]:
@@ -138,9 +130,7 @@ class Node:
         if self.is_assignment:
             yield from _stored_in(*self.sides)
         elif self.kind in ("for", "comprehension"):
-            values = self.parts[1]
-            item = Node("item", "", values.start, values.end, [values])
-            yield from _stored_in(self.parts[0], item if values.is_column else values)
+            yield from _stored_in(self.parts[0], self.parts[1])
         elif self.kind == "function":
             yield from ((name, None, True) for name in self.names if name)
         elif self.kind in ("handler", "capture") and self.value:
@@ -149,50 +139,6 @@ class Node:
             for target in self.parts:
                 for place in target.parts[1:] if target.kind == "index" else ():
                     yield from ((name, place, False) for name in target.roots)
-
-    def conditions(self, decides: bool = False) -> tuple[list[Node], Sequence[Node]]:
-        """The conditions under which parts run, and the parts that run whatever they say.
-
-        The first argument of a call `decides` whether, or how often, the others run.
-        """
-        parts = self.parts
-        if self.kind == "while":  # also what its own condition counts up
-            return parts[:1], ()
-        tested = self.kind in ("if", "match")
-        if tested or (self.kind == "binary" and self.value in ("&&", "||", "and", "or")):
-            return parts[:1], parts[:1]
-        if self.kind in ("for", "comprehension"):
-            return parts[1:2], parts[1:2]
-        if self.kind == "case" and parts[1].kind != "missing":
-            return parts[1:2], parts[1:2]
-        if self.kind == "try":
-            return parts[0].failing(), ()
-        if self.kind == "call" and decides and len(parts) > 1:
-            return parts[1:2], parts[:2]
-        return [], parts
-
-    def failing(self) -> list[Node]:
-        """The expressions that decide whether the body of a `try` fails."""
-        result: list[Node] = []
-        waiting = list(self.parts)
-        while waiting:
-            one = waiting.pop()
-            inside = [part for part in one.parts if part.kind not in ("block", "missing")]
-            result += inside or ([one] if one.kind != "block" and not one.parts else [])
-            waiting += [part for part in one.parts if part.kind == "block" or part.kind in LOOPS]
-            waiting += one.parts if one.kind == "block" else []
-        return result
-
-    def returned(self) -> list[Node]:
-        """What a function may give back."""
-        last = self.parts[-1]
-        while last.kind in ("block", "paren") and last.parts:
-            last = last.parts[-1]
-        inputs = [last] if last.kind != "return" else []
-        for node in self.walk():
-            if node.kind == "return" or (node.kind == "call" and node.parts[0].value == "return"):
-                inputs += node.parts[-1:] if node.kind == "return" else node.parts[1:2]
-        return inputs
 
     def methods(self) -> list[Node]:
         """The methods of a class, also those that stand in an `if` or `try` of its body."""

@@ -1,6 +1,7 @@
 """Twenty scripts in each language with leaks of every kind, each marked on its line.
 
-The names of those in Python end in `.txt`, so that nothing ever imports them.
+What is marked RUN stays, since it shows nothing of few persons where it runs. The names of those in
+Python end in `.txt`, so that nothing ever imports them.
 """
 
 from __future__ import annotations
