@@ -113,6 +113,39 @@ def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
     assert released >= {"index.html", "release.seal", "turnover.csv", "adults.de.html"}
 
 
+@pytest.mark.exhaustive
+def test_a_country_is_made_from_scratch_by_commands_only(tmp_path: Path) -> None:
+    listing = blocks(TUTORIAL.with_name("country.md"))
+    assert {block.language for block in listing} == {"sh"}
+    typed = "\n".join(["set -e", *(block.text for block in listing)])
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["sh", "-c", typed],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": tools},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "60 tables" in done.stdout
+    assert "The release is safe." in done.stdout  # what the audit says
+    released = {path.name for path in (tmp_path / "release").iterdir()}
+    assert released >= {
+        "census.xlsx",
+        "census.de.xlsx",
+        "atlas.html",
+        "turnover.csv",
+        "home-sex.svg",
+    }
+    attacks = done.stdout.split("Against these attacks")[1:]
+    rows = [re.findall(r"Rows that show one category[^:]*: ([\d,]+)", text)[0] for text in attacks]
+    first, second = (int(row.replace(",", "")) for row in rows)
+    # The page says "about 11,000" and "about 600": keys differ from run to run.
+    assert 10_000 < first < 12_000
+    assert 450 < second < 750
+
+
 def test_the_german_tutorial_has_the_same_code() -> None:
     german = TUTORIAL.with_name("first-release-de.md")
     assert blocks(german) == blocks(TUTORIAL)

@@ -44,6 +44,14 @@ def test_number_formats_print_the_signs(mixed, tmp_path):
     assert (zero.value, zero.number_format) == (0, '#,##0;-#,##0;"–"')
 
 
+def test_german_sheets_keep_german_separators_on_every_computer(mixed, tmp_path):
+    sheet = opened(write(mixed, tmp_path / "T7.de.xlsx", language="de"))["Tabelle"]
+    formats = {cell.number_format for row in sheet.iter_rows() for cell in row} - {"General"}
+    parts = {part for text in formats for part in text.split(";")[:2]}
+    assert len(parts) >= 6
+    assert all(part.startswith("[$-407]") for part in parts)
+
+
 def test_weighted_figures_keep_their_digits_and_show_some(make_table, sex, tmp_path):
     table = make_table([sex], {("m",): (1234.56789, CellStatus.published)}, decimals=2)
     cell = opened(write(table, tmp_path / "w.xlsx"))["Table"]["B5"]

@@ -119,7 +119,11 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines()) if len(text.splitlines()) > 1 else text
 
 
-def number_format(status: int, decimals: int, marks: str = "") -> str:
+#: Says in which language a format is; without it the reader's program chooses the separators.
+_FORMAT_LANGUAGE = {"de": "[$-407]"}
+
+
+def number_format(status: int, decimals: int, marks: str = "", language: str = "en") -> str:
     """The number format that prints a value with its sign and the marks of its notes.
 
     >>> number_format(CellStatus.published, 0)
@@ -127,13 +131,14 @@ def number_format(status: int, decimals: int, marks: str = "") -> str:
     >>> number_format(CellStatus.bracketed, 1, "¹")
     '(#,##0.0)"¹";(-#,##0.0)"¹";"–¹"'
     """
+    own = _FORMAT_LANGUAGE.get(language, "")
     digits = "#,##0" + ("." + "0" * decimals if decimals else "")
     sign = OFFICIAL if status == CellStatus.official else ""
     after = f'"{sign}{marks}"' if sign or marks else ""
     zero = f'"{ZERO}{marks}"'
     if status == CellStatus.bracketed:
-        return f"({digits}){after};(-{digits}){after};{zero}"
-    return f"{digits}{after};-{digits}{after};{zero}"
+        return f"{own}({digits}){after};{own}(-{digits}){after};{zero}"
+    return f"{own}{digits}{after};{own}-{digits}{after};{zero}"
 
 
 def _row_height(texts: Iterable[tuple[str, float]]) -> float | None:
@@ -407,7 +412,7 @@ class _TableSheet:
         texts = np.empty(len(values), dtype=object)
         for number, numbers in enumerate(sets):
             part = which == number
-            own = _figure_text(sheet, mark(numbers))
+            own = _figure_text(sheet, mark(numbers), self.language)
             texts[part] = figure_texts(values[part], status[part], own, decimals[part])
         for at, between in block.intervals(self.language):
             texts[at] = _text_cell(_suppressed(sheet), between + mark(sets[which[at]]))
@@ -419,7 +424,9 @@ def _suppressed(sheet: _SheetLines) -> int:
     return int(sheet.cell(alignment=Alignment(horizontal="right")).style_id)
 
 
-def _figure_text(sheet: _SheetLines, marks: str) -> Callable[[int | float, int, int], str]:
+def _figure_text(
+    sheet: _SheetLines, marks: str, language: str
+) -> Callable[[int | float, int, int], str]:
     """How the XML of a figure is made, from its value, status and decimals.
 
     Marks are printed by the number format, so that figures stay numbers.
@@ -430,7 +437,7 @@ def _figure_text(sheet: _SheetLines, marks: str) -> Callable[[int | float, int, 
 
     @cache
     def opened(status: int, decimals: int) -> str:
-        style = sheet.cell(number_format=number_format(status, decimals, marks)).style_id
+        style = sheet.cell(number_format=number_format(status, decimals, marks, language)).style_id
         return f' s="{int(style)}"><v>'
 
     def text(value: int | float, status: int, decimals: int) -> str:
@@ -514,7 +521,8 @@ def write_many(
         texts = (table.title(language), universe(table, language), figures)
         cells = [link, *(lines.text("plain", part) for part in texts)]
         for number in (table.grid_size, len(_note_lines(table, language))):
-            look = {"number_format": "#,##0", "alignment": Alignment(vertical="top")}
+            numbers = f"{_FORMAT_LANGUAGE.get(language, '')}#,##0"
+            look = {"number_format": numbers, "alignment": Alignment(vertical="top")}
             cells.append(lines.cell(number, **look))
         pairs = zip((str(cell.value) for cell in cells), _INDEX_WIDTHS.values(), strict=True)
         lines.append(cells, _row_height(pairs))
