@@ -46,10 +46,20 @@ def test_number_formats_print_the_signs(mixed, tmp_path):
 
 def test_german_sheets_keep_german_separators_on_every_computer(mixed, tmp_path):
     sheet = opened(write(mixed, tmp_path / "T7.de.xlsx", language="de"))["Tabelle"]
-    formats = {cell.number_format for row in sheet.iter_rows() for cell in row} - {"General"}
-    parts = {part for text in formats for part in text.split(";")[:2]}
-    assert len(parts) >= 6
-    assert all(part.startswith("[$-407]") for part in parts)
+    cells = {cell.value: cell.number_format for row in sheet.iter_rows() for cell in row}
+    thin = "\N{NARROW NO-BREAK SPACE}"
+    assert cells[12_345] == f'[$-407]#"{thin}"##0"*";[$-407]-#"{thin}"##0"*";"–"'
+    assert cells[880] == '[$-407](0);[$-407](-0);"–"'
+
+
+def test_german_decimals_and_millions(make_table, sex, tmp_path):
+    values = {("m",): (1234567.89, CellStatus.published), ("w",): (999.996, CellStatus.published)}
+    table = make_table([sex], values, decimals=2)
+    sheet = opened(write(table, tmp_path / "w.xlsx", language="de"))["Tabelle"]
+    cells = {cell.value: cell.number_format for row in sheet.iter_rows() for cell in row}
+    thin = '"\N{NARROW NO-BREAK SPACE}"'
+    assert cells[1234567.89].startswith(f"[$-407]#{thin}###{thin}##0.00;")
+    assert cells[999.996].startswith(f"[$-407]#{thin}##0.00;")  # printed as 1 000,00
 
 
 def test_weighted_figures_keep_their_digits_and_show_some(make_table, sex, tmp_path):

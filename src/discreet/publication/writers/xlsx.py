@@ -119,26 +119,42 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines()) if len(text.splitlines()) > 1 else text
 
 
-#: Says in which language a format is; without it the reader's program chooses the separators.
+#: Languages whose separators stand in the format, so that they do not follow the reader's computer.
 _FORMAT_LANGUAGE = {"de": "[$-407]"}
 
 
-def number_format(status: int, decimals: int, marks: str = "", language: str = "en") -> str:
+def number_format(status: int, decimals: int, marks: str = "", *, spaces: int | None = None) -> str:
     """The number format that prints a value with its sign and the marks of its notes.
+
+    With a number of `spaces` between thousands, it is German on every computer, but for the comma
+    in front of decimals, which some programs leave to the computer.
 
     >>> number_format(CellStatus.published, 0)
     '#,##0;-#,##0;"–"'
     >>> number_format(CellStatus.bracketed, 1, "¹")
     '(#,##0.0)"¹";(-#,##0.0)"¹";"–¹"'
+    >>> number_format(CellStatus.published, 0, spaces=1).replace(chr(0x202F), " ")
+    '[$-407]#" "##0;[$-407]-#" "##0;"–"'
     """
-    own = _FORMAT_LANGUAGE.get(language, "")
-    digits = "#,##0" + ("." + "0" * decimals if decimals else "")
+    own, digits = "", "#,##0"
+    if spaces is not None:
+        own = _FORMAT_LANGUAGE["de"]
+        digits = f'"{words("de").group}"'.join(["#", *["###"] * (spaces - 1), "##0"][-spaces - 1 :])
+        digits = digits if spaces else "0"
+    digits += "." + "0" * decimals if decimals else ""
     sign = OFFICIAL if status == CellStatus.official else ""
     after = f'"{sign}{marks}"' if sign or marks else ""
     zero = f'"{ZERO}{marks}"'
     if status == CellStatus.bracketed:
         return f"{own}({digits}){after};{own}(-{digits}){after};{zero}"
     return f"{own}{digits}{after};{own}-{digits}{after};{zero}"
+
+
+def _spaces(value: float, decimals: int, language: str) -> int | None:
+    """The number of spaces between thousands of a value; None where a format has commas."""
+    if language not in _FORMAT_LANGUAGE:
+        return None
+    return (len(f"{abs(value):.{decimals}f}".partition(".")[0]) - 1) // 3
 
 
 def _row_height(texts: Iterable[tuple[str, float]]) -> float | None:
@@ -436,14 +452,15 @@ def _figure_text(
     }
 
     @cache
-    def opened(status: int, decimals: int) -> str:
-        style = sheet.cell(number_format=number_format(status, decimals, marks, language)).style_id
-        return f' s="{int(style)}"><v>'
+    def opened(status: int, decimals: int, spaces: int | None) -> str:
+        own = number_format(status, decimals, marks, spaces=spaces)
+        return f' s="{int(sheet.cell(number_format=own).style_id)}"><v>'
 
     def text(value: int | float, status: int, decimals: int) -> str:
         if status in hidden:
             return hidden[CellStatus(status)]
-        return f"{opened(status, decimals)}{value!r}</v></c>"
+        own = opened(status, decimals, _spaces(value, decimals, language))
+        return f"{own}{value!r}</v></c>"
 
     return text
 
@@ -521,8 +538,8 @@ def write_many(
         texts = (table.title(language), universe(table, language), figures)
         cells = [link, *(lines.text("plain", part) for part in texts)]
         for number in (table.grid_size, len(_note_lines(table, language))):
-            numbers = f"{_FORMAT_LANGUAGE.get(language, '')}#,##0"
-            look = {"number_format": numbers, "alignment": Alignment(vertical="top")}
+            own = number_format(CellStatus.published, 0, spaces=_spaces(number, 0, language))
+            look = {"number_format": own, "alignment": Alignment(vertical="top")}
             cells.append(lines.cell(number, **look))
         pairs = zip((str(cell.value) for cell in cells), _INDEX_WIDTHS.values(), strict=True)
         lines.append(cells, _row_height(pairs))
