@@ -7,7 +7,7 @@ way to merge can change a sum or a list.
 
 For exact sums every number is cut into three whole numbers (limbs), a multiple of 2^12,
 of 2^-22 and of 2^-56; limbs are added as 64-bit integers. Numbers are exact where their
-last bit is worth at least 2^-56, which holds for all numbers of at least 1/8 and for all
+last bit is worth at least 2^-56, which holds for all numbers of at least 1/16 and for all
 amounts in cents times a power of two; smaller remainders are cut off, per record and
 always alike.
 """
@@ -40,7 +40,11 @@ _MASK = (1 << _BITS) - 1
 
 
 def to_limbs(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Cut values into limbs (whole numbers, still as floats)."""
+    """Cut values into limbs (whole numbers, still as floats).
+
+    >>> [int(part[0]) for part in to_limbs(np.array([(1 + 2**-52) / 16]))]
+    [0, 262144, 1]
+    """
     coarse = np.trunc(values / COARSE)
     rest = (values - coarse * COARSE) * MIDDLE
     middle = np.trunc(rest)
