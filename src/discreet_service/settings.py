@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -38,6 +39,12 @@ def _placed(path: Any, info: ValidationInfo) -> Any:
     """A path in the folder of the file that names it."""
     named = isinstance(path, str | Path) and str(path)
     return info.context / path if named and info.context is not None else path
+
+
+def _picture(path: Path) -> Path:
+    if path.suffix.lower() not in (".svg", ".png") or not path.is_file():
+        raise ValueError("must be the path of an SVG or PNG file")
+    return path
 
 
 _Place = Annotated[Path, BeforeValidator(_placed)]
@@ -114,6 +121,7 @@ class ServiceSettings:
 
     folder: _Place  # Where the service keeps its files; that of SERVICE.toml if not given.
     name: str = "discreet"  # Name of the office, shown to people
+    logo: Annotated[_Place, AfterValidator(_picture)] | None = None  # Its logo: an SVG or PNG file
     # URL: sqlite:///FILE or postgresql+psycopg://…; if empty, service.db in `folder`.
     database: str = ""
     database_file: _Place | None = None  # A file that holds the URL, for one with a password

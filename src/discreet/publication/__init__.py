@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from .table_files import write_atlas as write_atlas
     from .table_files import write_workbook as write_workbook
     from .vocabulary import LANGUAGES as LANGUAGES
+    from .vocabulary import date_text as date_text
     from .vocabulary import figure_text as figure_text
     from .vocabulary import has_total as has_total
     from .vocabulary import is_figure as is_figure

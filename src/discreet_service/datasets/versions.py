@@ -70,6 +70,7 @@ class DatasetEntry(ProgrammeEntry):
     public_codes: list[Text] = Field(default_factory=list)
     #: Variable → other words for it, in any language: by these people find it, too
     synonyms: dict[Text, list[Text]] = Field(default_factory=dict)
+    levels: dict[Text, Texts] = Field(default_factory=dict)  # Level → what people call it
 
 
 class UnitValueEntry(ProgrammeEntry):

@@ -82,7 +82,8 @@ def _versions(visit: Visit) -> PageTable | None:
         for draft in sorted(visit.service.datasets.drafts().keys() - known.keys())
     ]
     listed += [
-        (one.dataset, one.version, one.state, time_text(one.published_at)) for one in records
+        (one.dataset, one.version, one.state, time_text(one.published_at, visit.language))
+        for one in records
     ]
     acts = {"draft": "publish", "published": "retire"}
     rows = [

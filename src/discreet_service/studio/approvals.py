@@ -123,12 +123,12 @@ def show_approvals(
             Cell(proposal_title(visit, one), path_to("approvals", one.id)),
             one.reason,
             one.proposer,
-            time_text(one.proposed),
+            time_text(one.proposed, visit.language),
             [Cell(spoken[one.state.value], tag=looks.get(one.state, "")),
              *([Cell(spoken["yours"], tag="problem")] if may_decide(visit, one) else ())],
-            f"{spoken['until']} {time_text(one.expires)}"
+            f"{spoken['until']} {time_text(one.expires, visit.language)}"
             if one.state is ProposalState.open
-            else [f"{one.decider or '–'}, {time_text(one.decided)}",
+            else [f"{one.decider or '–'}, {time_text(one.decided, visit.language)}",
                   Cell(one.remark, look="quiet")],
         )
         for one in proposals
@@ -160,10 +160,13 @@ def decide_by_form(
 
 def _proposal_page(visit: Visit, proposal: Proposal) -> Response:
     spoken = words("approvals", visit.language)
-    facts = [("proposer", proposal.proposer), ("when", time_text(proposal.proposed)),
-             ("until", time_text(proposal.expires))]  # fmt: skip
+    facts = [
+        ("proposer", proposal.proposer),
+        ("when", time_text(proposal.proposed, visit.language)),
+        ("until", time_text(proposal.expires, visit.language)),
+    ]
     if proposal.state is not ProposalState.open:
-        decided = f"{proposal.decider or '–'}, {time_text(proposal.decided)}"
+        decided = f"{proposal.decider or '–'}, {time_text(proposal.decided, visit.language)}"
         facts[2:] = [("state", spoken[proposal.state.value]), ("decider", decided)]
     parts: list[Any] = [Part("facts", values=facts),
                         Part("note", "because", [proposal.reason])]  # fmt: skip

@@ -75,6 +75,7 @@ class TableChoices:
     """What somebody has chosen."""
 
     unit: CatalogueUnit
+    level_titles: Mapping[str, Mapping[str, str]]  # What levels are called, by language
     # Per spanning variable, the numbers of its levels; none for the finest
     levels: Mapping[str, tuple[str, ...]]
     picks: Mapping[str, tuple[str, ...]]  # Per variable, the codes picked
@@ -114,6 +115,7 @@ class TableChoices:
         own = {name for name in (levels.keys() | picks.keys()) if strict or name in unit.variables}
         return cls(
             unit=unit,
+            level_titles=version.description.dataset.levels,
             levels={name: tuple(dict.fromkeys(levels[name])) for name in levels if name in own},
             picks={name: tuple(dict.fromkeys(picks[name])) for name in picks if name in own},
             rest=tuple(rest),

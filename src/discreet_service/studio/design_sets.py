@@ -81,7 +81,7 @@ def _sets(visit: Visit, problems: Sequence[Problem] = ()) -> Response:
             Cell(spoken[f"state_{one.state.value}"], tag="good" * (one.state.value == "active"))
         ]
         for word, when in (("since", one.activated), ("until", one.retired)):
-            state += [Cell(f"{spoken[word]} {time_text(when)}")] if when else []
+            state += [Cell(f"{spoken[word]} {time_text(when, visit.language)}")] if when else []
         following: list[Cell | Act] = []
         if one.state is SetState.proposed and visit.principal.may(look):
             following.append(Act(path=f"{here}/look", word="look", about=name))
@@ -96,7 +96,8 @@ def _sets(visit: Visit, problems: Sequence[Problem] = ()) -> Response:
                                  second=act == "retire"))  # fmt: skip
         rows.append(
             (name, state, ", ".join(chain(*users_of(visit, one))) or "–",
-             f"{one.importer}, {time_text(one.imported)}", Cell(one.signer, look="code"), following)
+             f"{one.importer}, {time_text(one.imported, visit.language)}",
+             Cell(one.signer, look="code"), following)
         )  # fmt: skip
     columns = ("set", "state", "used_by", "brought", "signer", "next")
     form = PageForm(path="/designs/sets", model=PackageForm, send="bring", second=True)

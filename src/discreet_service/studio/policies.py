@@ -161,7 +161,8 @@ def show_policies(visit: KnownVisit) -> Response:
                 row += [Cell(spoken["none"], tag="problem"), "–", "–", "–"]
             else:
                 row += [Cell(spoken["active"], tag="good"), str(active.revision),
-                        time_text(active.activated), Cell(active.signer, look="code")]  # fmt: skip
+                        time_text(active.activated, visit.language),
+                        Cell(active.signer, look="code")]  # fmt: skip
             rows.append([*row, Cell(str(waiting), "/approvals") if waiting else "–"])
     columns = ("dataset", "version", "state", "revision", "since", "signer", "waiting")
     return list_page(visit, "policies", columns, rows, term="policy", table="versions")
@@ -287,7 +288,10 @@ def refusal_parts(
     parts: list[Any] = [
         Part(
             "facts",
-            values=[("who", refusal["principal"]), ("when", time_text(refusal["refused_at"]))],
+            values=[
+                ("who", refusal["principal"]),
+                ("when", time_text(refusal["refused_at"], visit.language)),
+            ],
         ),
         Part("note", "table", [Cell(digest, look="code")], look="quiet"),
         PageTable(("rule", "outcome", "explanation"), rules, "rule-table", "rules"),
@@ -403,8 +407,8 @@ def _policy_page(visit: Visit, dataset: str, version: str) -> Response:
             str(one.revision),
             [Cell(spoken[one.state], tag="good" * (one.state == "active")),
              *([Cell(spoken["look"], changes[one.digest])] if one.digest in changes else ())],
-            time_text(one.activated),
-            time_text(one.retired),
+            time_text(one.activated, visit.language),
+            time_text(one.retired, visit.language),
             Cell(one.signer, look="code"),
         )
         for one in states
@@ -415,7 +419,7 @@ def _policy_page(visit: Visit, dataset: str, version: str) -> Response:
         rows = [
             (Cell(table_title(visit, dataset, one.digest) or one.digest[:16],
                   f"{here}/refusals/{one.digest}"),
-             time_text(one.at), one.principal, ", ".join(one.rules))
+             time_text(one.at, visit.language), one.principal, ", ".join(one.rules))
             for one in refused
         ]  # fmt: skip
         columns = ("table", "when", "who", "rules")

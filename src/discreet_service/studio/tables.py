@@ -249,7 +249,7 @@ def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -
         "levels": [
             {
                 "name": level.name,
-                "label": level.name
+                "label": said_in(choices.level_titles.get(level.name, {}), language, level.name)
                 if level.name != str(level.number)
                 else f"{words('builder', language)['level']} {level.number}",
                 "codes": level.codes,

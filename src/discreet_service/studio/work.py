@@ -40,8 +40,8 @@ def show_jobs(visit: _Owner, cursor: Annotated[str, Query(max_length=60)] = "") 
             Cell(f"{kinds.get(job.kind, job.kind)} {job.id[:8]}", f"/jobs/{job.id}"),
             (Cell(states[job.state.value], tag=""),
              f"{job.progress} %" if job.state is JobState.running else ""),
-            time_text(job.created_at),
-            time_text(job.finished_at),
+            time_text(job.created_at, visit.language),
+            time_text(job.finished_at, visit.language),
         )
         for job in jobs.jobs
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
-from discreet.publication import number_text
+from discreet.publication import date_text, number_text
 from discreet_service.permissions import ROLES, Permission
 from discreet_service.problems import ServiceError, hint_in
 from discreet_service.service import Service
@@ -34,6 +34,7 @@ _TYPES: Mapping[str, str] = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".png": "image/png",
 }
 #: A place of our own: neither another host nor anything that browsers take for one.
 _OWN = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,8000}")
@@ -65,13 +66,13 @@ def _files() -> Mapping[str, Path]:
 
 
 @router.get("/static/{name}")
-def get_static(name: str, _: OpenVisit) -> Response:
-    """A static file of the studio, from a fixed list."""
-    if name not in _files():
+def get_static(name: str, visit: OpenVisit) -> Response:
+    """A static file of the studio, from a fixed list, or the logo of the office."""
+    path = visit.service.settings.logo if name == "logo" else _files().get(name)
+    if path is None:
         raise ServiceError("file not found", "not-found")
-    path = _files()[name]
     headers = {"Cache-Control": "public, max-age=3600"}
-    return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=headers)
+    return Response(path.read_bytes(), media_type=_TYPES[path.suffix.lower()], headers=headers)
 
 
 @cache
@@ -114,6 +115,7 @@ def page(
         "current_path": f"{visit.url.path}/",
         "here": visit.url.path + (f"?{visit.url.query}" if visit.url.query else ""),
         "office": visit.service.settings.name,
+        "logo": visit.service.settings.logo is not None,
         "session": session,
         "principal": principal,
         "csrf": None if cookie is None else visit.service.sessions.csrf_token(cookie),
@@ -255,13 +257,27 @@ def iso_time(milliseconds: int | None) -> str | None:
     return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def time_text(milliseconds: int | None) -> str:
+def time_text(milliseconds: int | None, language: str) -> str:
     """A time as pages show it, UTC.
 
-    >>> time_text(1_700_000_000_000), time_text(None)
-    ('2023-11-14 22:13:20Z', '–')
+    >>> time_text(1_700_000_000_000, "en"), time_text(None, "de")
+    ('14 November 2023, 22:13 UTC', '–')
     """
-    return (iso_time(milliseconds) or "–").replace("T", " ")
+    iso = iso_time(milliseconds)
+    return "–" if iso is None else f"{date_text(iso[:10], language)}, {iso[11:16]} UTC"
+
+
+@pass_context
+def time(context: Context, milliseconds: int | None) -> str:
+    """A time in the language of the page."""
+    return time_text(milliseconds, str(context["language"]))
+
+
+@pass_context
+def date(context: Context, at: int | str | None) -> str:
+    """A date, or the date of a time, in the language of the page."""
+    text = at if isinstance(at, str) else (iso_time(at) or "–")[:10]
+    return date_text(text, str(context["language"]))
 
 
 @pass_context
@@ -305,7 +321,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["time"] = time_text
+    found.filters |= {"time": time, "date": date}
     found.filters["number"] = number
     found.globals["asset"] = asset
     found.globals["explained"] = explained

@@ -217,7 +217,9 @@ class _Look(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         self.problems += [name for name in given if name.startswith("on") or name == "style"]
-        own = tag == "script" and str(given.get("src")).startswith("/static/studio.js?")
+        source = str(given.get("src"))
+        own = tag == "script" and source.startswith("/static/studio.js?")
+        own |= tag == "img" and source.startswith("/static/icon.svg?") and given.get("alt") == ""
         if not own and tag in ("script", "style", "iframe", "object", "img"):
             self.problems.append(tag)
         for name in ("src", "href", "action"):
