@@ -11,7 +11,6 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .class_quantiles import quantiles as quantiles
     from .derivation import derive as derive
-    from .flows import FlowSettings as FlowSettings
     from .flows import thinned_flows as thinned_flows
     from .formulas import rounded as rounded
     from .key_figure import KeyFigure as KeyFigure

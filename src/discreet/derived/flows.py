@@ -20,21 +20,11 @@ from discreet.arrays import BoolArray, IntArray, PositionArray
 from discreet.classifications import Classification
 from discreet.errors import TableError
 from discreet.files import texts_of
-from discreet.settings import Count, Settings, Text
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
 
 #: The code of destinations that are merged.
 OTHERS = "others"
 _PACKAGE, _LANGUAGES = "discreet.derived", ("en", "de")
-
-
-class FlowSettings(Settings):
-    """Which variables of a table are origin and destination, and what becomes of small flows."""
-
-    origin: Text
-    destination: Text
-    least: Count  # flows with fewer protected counts are not shown
-    then: Literal["hide", "merge"] = "hide"
 
 
 def thinned_flows(
@@ -98,7 +88,7 @@ class _End(NamedTuple):
     """Origins or destinations of the cells of a table."""
 
     tree: Classification
-    places: IntArray  # per code that is let through, the code of each cell
+    places: IntArray | PositionArray  # per code that is let through, the code of each cell
 
 
 def _internal(one: _End, other: _End) -> BoolArray:

@@ -64,7 +64,7 @@ class CanonicalQuery:
 
     def flow(self, unit: CatalogueUnit) -> tuple[str, str] | None:
         """Origin and destination of a table of flows, by two geographies with common areas."""
-        names = sorted({one.variable for one in (*self.by, *self.where)})
+        names = sorted({*(one.variable for one in self.by), *(one.variable for one in self.where)})
         ends = [name for name in names if unit.variables[name].geography]
         if len(ends) != 2:
             return None

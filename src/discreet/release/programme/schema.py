@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from discreet.assessment import AttackerSettings
-from discreet.derived import FlowSettings, QuantileRules
+from discreet.derived import QuantileRules
 from discreet.errors import nearest
 from discreet.protection.noise import (
     CountNoiseSettings,
@@ -326,12 +326,13 @@ class QuantilesEntry(QuantileRules, ProgrammeEntry):
     """[tables.NAME.quantiles.VARIABLE]: quantiles beside a table of counts by classes."""
 
 
-class FlowsEntry(FlowSettings, ProgrammeEntry):
+class FlowsEntry(ProgrammeEntry):
     """[tables.NAME.flows]: what becomes of small flows from origins to destinations."""
 
     origin: Annotated[Text | None, Key(needed='origin = "home"')] = None
     destination: Annotated[Text | None, Key(needed='destination = "work"')] = None
     least: Annotated[Count | None, Key(needed="least = 10")] = None
+    then: Literal["hide", "merge"] = "hide"
 
 
 class CellNoteEntry(ProgrammeEntry):
