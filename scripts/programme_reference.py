@@ -44,6 +44,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "tables.NAME.figures": schema.FigureEntry,
     "tables.NAME.areas": schema.AreasEntry,
     "tables.NAME.map": schema.MapEntry,
+    "tables.NAME.available": schema.AvailableEntry,
     "tables.NAME.flows": schema.FlowsEntry,
     "tables.NAME.quantiles": schema.QuantilesEntry,
     "tables.NAME.notes": schema.CellNoteEntry,

@@ -15,7 +15,8 @@ Data flows one way: records → table (confidential) → protected table → pub
   `perturb_magnitudes` → `ProtectedTable`; `perturb_units` with `UnitNoise` for sums that add up
 - Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says; `quantiles`
   makes medians and others of protected counts by classes; `thinned_flows` hides
-  or merges small flows of a table by origin and destination
+  or merges small flows of a table by origin and destination, `available_areas` leaves out areas
+  that are too small for a table
 - Samples: `estimate_sample` gives rounded estimates with their `PrecisionClasses`, drawn as a
   `SampleDesign` says
 - Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from .derived import KeyFigure as KeyFigure
     from .derived import PrecisionClasses as PrecisionClasses
     from .derived import SampleDesign as SampleDesign
+    from .derived import available_areas as available_areas
     from .derived import derive as derive
     from .derived import estimate_sample as estimate_sample
     from .derived import quantiles as quantiles

@@ -26,5 +26,9 @@ if TYPE_CHECKING:
     from .single_figures import rate_of_change as rate_of_change
     from .single_figures import ratio as ratio
     from .single_figures import share as share
+    from .small_areas import area_sizes as area_sizes
+    from .small_areas import available_areas as available_areas
+    from .small_areas import left_out as left_out
+    from .small_areas import without_areas as without_areas
 
 lazy_face(__name__)

@@ -493,7 +493,7 @@ class Protection(ABC):
             name: Determinants(
                 shared={},
                 own=[
-                    [item, views[item].model_dump(exclude={"quantiles", "flows"})]
+                    [item, views[item].model_dump(exclude={"quantiles", "flows", "available"})]
                     for item in group
                     if len(group) > 1
                 ],

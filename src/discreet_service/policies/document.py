@@ -153,6 +153,14 @@ class FlowPolicy(_Section):
     least: _Count  # Flows between areas with a smaller perturbed count are hidden
 
 
+class AreaPolicy(_Section):
+    """[areas]: areas that tables leave out, by their perturbed counts alone."""
+
+    # By one, two, … variables that are no geography: the smallest area that is shown; the last of
+    # these holds for more variables
+    least: Annotated[list[_Count], Field(min_length=1, max_length=20)]
+
+
 class RatePolicy(_Section):
     """[rates], P8."""
 
@@ -214,6 +222,8 @@ class PolicyDocument(_Section):
     patterns: PatternPolicy  # P9
     # P2, for tables by two geographies; None for the limits of all tables
     flows: FlowPolicy | None = None
+    # Areas that are left out of tables; None for none
+    areas: AreaPolicy | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -293,6 +303,7 @@ class PolicyDocument(_Section):
             "size": self.size.model_dump(),
             "variables": self.variables.model_dump(),
             **({"flows": self.flows.model_dump()} if self.flows else {}),
+            **({"areas": self.areas.model_dump()} if self.areas else {}),
             "groups": groups,
             "rates": self.rates.model_dump(include={"per_second", "burst", "cells_per_day"}),
         }

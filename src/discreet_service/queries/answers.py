@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Literal
 
 from discreet.assessment import exposure_of
-from discreet.derived import quantiles, thinned_flows
+from discreet.derived import area_sizes, left_out, quantiles, thinned_flows, without_areas
 from discreet.errors import DiscreetError, Problem
 from discreet.release import Inputs
 from discreet.tables import ProtectedTable
@@ -209,6 +209,7 @@ class Answers:
         self._key = key
         self._sparse = SparseParts(policies, self._table, most_cells=limits.cells_job)
         self._sketches = SketchMemory()
+        self._small_areas: dict[tuple[str, str, str, int], frozenset[str]] = {}
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def prepared(self, dataset: str, query: TableQuery) -> PreparedQuery:
@@ -330,11 +331,44 @@ class Answers:
         """The table of a query that was admitted."""
         noisy, cached = self._found(prepared.version, prepared.query)
         table = self._sparse.thinned(noisy, prepared.query, prepared.version)
-        table = self._thinned_flows(table, prepared)
+        table = self._thinned_flows(self._of_available_areas(table, prepared), prepared)
         self.metrics.cells.labels(mode="query").inc(prepared.plan.cells)
         if cached:
             self.metrics.cache_hits.inc()
         return Answer(table=self._shown(table, prepared), cached=cached)
+
+    def _of_available_areas(self, table: ProtectedTable, prepared: PreparedQuery) -> ProtectedTable:
+        """The table without areas that are too small for it: their published sizes decide."""
+        query, version = prepared.query, prepared.version
+        limits = self.policies.policy(query.dataset, query.version).areas
+        requested = prepared.plan.asked
+        others = len(set(requested.variables) - requested.geographies)
+        if limits is None or not others:
+            return table
+        least = limits.least[min(others, len(limits.least)) - 1]
+        spanning = {one.variable for one in query.by}
+        fixed = {one.variable: set(one.codes) for one in query.where}
+        for name in sorted(requested.geographies):
+            left = self._left_out(query, version, name, least)
+            if name in spanning:
+                table = without_areas(table, name, left, least)
+            if small := left & fixed.get(name, set()):
+                table = without_areas(table, None, small, least)
+        return table
+
+    def _left_out(
+        self, query: CanonicalQuery, version: DataVersion, name: str, least: int
+    ) -> frozenset[str]:
+        """The areas of a variable that are too small, worked out once for a version."""
+        place = (version.fingerprint, query.unit, name, least)
+        if place not in self._small_areas:
+            variable = version.units[query.unit].variables[name]
+            every = SpanningCodes(variable=name, levels=tuple(range(1, variable.finest + 1)),
+                                  codes=None, total=True)  # fmt: skip
+            whole = replace(query, by=(every,), where=(), measures=(COUNT_MEASURE,))
+            sizes = area_sizes(self._table(version, whole), name)
+            self._small_areas[place] = left_out(variable.tree, sizes, least)
+        return self._small_areas[place]
 
     def _thinned_flows(self, table: ProtectedTable, prepared: PreparedQuery) -> ProtectedTable:
         """The table without flows of few, if the policy says so."""
@@ -375,7 +409,9 @@ class Answers:
             [list(prepared.order.by), [measure.name for measure in prepared.order.measures]]
         )
         name = self._name(prepared.version, prepared.query)
+        policy = self.policies.policy(prepared.query.dataset, prepared.query.version)
         hidden = self._sparse.mark(prepared.query, prepared.version)
+        hidden += "".join(one.model_dump_json() for one in (policy.flows, policy.areas) if one)
         return self._digest("etag", f"{name}\n{order}\n{shown}\n{hidden}")[:32]
 
     def _digest(self, purpose: str, text: str) -> str:

@@ -50,7 +50,7 @@ class InvariantProtection(Protection):
     beside: Mapping[str, str] = MappingProxyType(
         {"noise": "two independent perturbations of one count narrow it down"}
     )
-    table_keys = ("additive", "quantiles", "flows")
+    table_keys = ("additive", "quantiles", "flows", "available")
     hints: Mapping[str, str] = MappingProxyType(
         {"figures": "only frequencies of counts are kept: remove figures"}
     )

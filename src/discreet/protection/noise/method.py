@@ -36,7 +36,17 @@ if TYPE_CHECKING:
     from discreet.tables import Ingredient, Note, ProtectedTable, Table
 
 #: What of a table changes no cell, or is described by itself; and what other methods ask for.
-_APART = {"official", "parts", "areas", "source", "workbook", "map", "quantiles", "flows"}
+_APART = {
+    "official",
+    "parts",
+    "areas",
+    "source",
+    "workbook",
+    "map",
+    "quantiles",
+    "flows",
+    "available",
+}
 _OTHERS = {"protect", "rules", "holdings", "value", "shadow", "marks", "known", "ratios"}
 
 
@@ -48,7 +58,16 @@ class NoiseProtection(Protection):
     beside: Mapping[str, str] = MappingProxyType(
         {"suppress": "noise on values that are suppressed elsewhere discloses them"}
     )
-    table_keys = ("figures", "parts", "official", "round_to", "additive", "quantiles", "flows")
+    table_keys = (
+        "figures",
+        "parts",
+        "official",
+        "round_to",
+        "additive",
+        "quantiles",
+        "flows",
+        "available",
+    )
     sections = ("perturbation",)
     record_keys = True
     attacked = "table"

@@ -65,7 +65,7 @@ class RoundingProtection(Protection):
             "suppress": "rounded values bound suppressed ones, true values disclose the rounding",
         }
     )
-    table_keys = ("parts", "figures", "round_to", "quantiles", "flows")
+    table_keys = ("parts", "figures", "round_to", "quantiles", "flows", "available")
     hints: Mapping[str, str] = MappingProxyType(
         {
             "additive": 'use method = "controlled" in [protection.rounding]',

@@ -82,7 +82,7 @@ _FORMAT = "discreet-suppression"
 #: What of a table changes no cell of other tables.
 _OWN = {
     *("official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"),
-    *("ratios", "map", "quantiles", "flows"),
+    *("ratios", "map", "quantiles", "flows", "available"),
 }
 #: What of a table says how it is published.
 _PUBLISHED = {"title", "universe", "notes", "formats", "complete", "ratios"}

@@ -335,6 +335,13 @@ class FlowsEntry(ProgrammeEntry):
     then: Literal["hide", "merge"] = "hide"
 
 
+class AvailableEntry(ProgrammeEntry):
+    """[tables.NAME.available]: which areas a table shows."""
+
+    variable: Annotated[Text | None, Key(needed='variable = "region"')] = None
+    least: Annotated[Count | None, Key(needed="least = 500")] = None
+
+
 class CellNoteEntry(ProgrammeEntry):
     """[[tables.NAME.notes]]: a remark about some cells."""
 
@@ -647,6 +654,7 @@ class TableEntry(ReleaseSettings):
     known: Text | None = None
     ratios: dict[str, RatioEntry] = Field(default_factory=dict)
     flows: FlowsEntry | None = None
+    available: AvailableEntry | None = None
     quantiles: dict[str, QuantilesEntry] = Field(default_factory=dict)
     map: MapEntry = MapEntry()
 
@@ -700,8 +708,11 @@ class TableEntry(ReleaseSettings):
             variable = getattr(self.flows, key)
             if variable and variable not in by:
                 yield _not_spanned(("flows", key), variable, by)
-        if self.flows is not None and (self.figures or self.values != [COUNT]):
-            yield Mistake("flows", "flows need a table of counts alone", "remove its figures")
+        if self.available and self.available.variable and self.available.variable not in by:
+            yield _not_spanned(("available", "variable"), self.available.variable, by)
+        for key in self.filled("flows", "available"):
+            if self.figures or self.values != [COUNT]:
+                yield Mistake(key, f"{key} needs a table of counts alone", "remove its figures")
         for variable in self.quantiles:
             if variable not in by:
                 yield _not_spanned(("quantiles", variable), variable, by)

@@ -245,8 +245,8 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
             stated += [areas] if areas else []
             if stated_quantiles := programme.tables[name].quantiles:
                 stated += [["quantiles", {v: q.model_dump() for v, q in stated_quantiles.items()}]]
-            if flows := programme.tables[name].flows:
-                stated += [["flows", flows.model_dump()]]
+            for kind in programme.tables[name].filled("flows", "available"):
+                stated += [[kind, getattr(programme.tables[name], kind).model_dump()]]
             mapped = MAPS.keys() & set(programme.tables[name].formats or ())
             stated += [map_digests(inputs, name)] if mapped else []
             found[name] = key.digest([{**shared, **by.shared}, name, [*by.own, *stated]])
@@ -259,7 +259,7 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
     settings = programme.settings(programme.method(name).name)
     return [
         programme.tables[name].model_dump(
-            exclude={"source", "workbook", "areas", "map", "quantiles", "flows"}
+            exclude={"source", "workbook", "areas", "map", "quantiles", "flows", "available"}
         ),
         inputs.described_variables(name),
         [official, inputs.totals] if official else [],

@@ -529,10 +529,16 @@ class _Release:
             {**printed, **own} if printed else {},
         )
         judged = table = dataclasses.replace(table, margin=method.margin(self.inputs, name))
-        if (flows := self.programme.tables[name].flows) is not None:
+        entry = self.programme.tables[name]
+        if entry.available is not None:
+            from discreet.derived import available_areas
+
+            stated = entry.available
+            table = available_areas(table, stated.variable or "", stated.least or 0)
+        if entry.flows is not None:
             from discreet.derived import thinned_flows
 
-            table = thinned_flows(table, **flows.model_dump())
+            table = thinned_flows(table, **entry.flows.model_dump())
         if name in self.shelf.names() and self.shelf.files(name):
             changed = method.changed(name, partial(self.shelf.table, name), table)
             self.later += [changed] if changed else []
