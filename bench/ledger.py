@@ -13,14 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts_with
+from discreet.disclosure.sketches import MOST_MARKS, PRIMES, MarkIndex, marks_of, mixed, sums_of
 from discreet.microdata.secret import Secret
-from discreet_fire.ledger import (
-    LedgerUniverse,
-    ReleasedUniverses,
-    UnitKey,
-    conflicts_with,
-)
-from discreet_fire.ledger.sketches import MOST_MARKS, PRIMES, MarkIndex, marks_of, mixed, sums_of
+from discreet_fire.units import UnitKey
 
 SIZE = 10
 PEOPLE = 200_000

@@ -28,7 +28,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "confidential": {
         "discreet": ("microdata", "tabulation", "rules", "disclosure", "protection", "pretabular"),
         "discreet_fire": (
-            "statistics", "runners", "logs", "linked_tables", "ledger", "queue", "extras",
+            "statistics", "runners", "logs", "linked_tables", "units", "queue", "extras",
             "research_session", "review_report", "append_only",
         ),
         "discreet_service": (
@@ -78,7 +78,7 @@ LEGEND = {
 WAYS = {
     "discreet": ("microdata", "tabulation", "tables", "rules", "protection", "derived",
                  "publication", "release"),
-    "discreet_fire": ("stata", "flow", "rewriting", "runners", "statistics", "logs", "ledger",
+    "discreet_fire": ("stata", "flow", "rewriting", "runners", "statistics", "logs", "units",
                       "queue"),
     "discreet_service": ("web", "people", "policies", "datasets", "queries", "audit"),
 }  # fmt: skip

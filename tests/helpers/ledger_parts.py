@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from discreet.disclosure import LedgerUniverse, ReleasedUniverses, marks_of, sums_of
 from discreet.microdata.secret import Secret
-from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, UnitKey, marks_of, sums_of
+from discreet_fire.units import UnitKey
 
 KEY = UnitKey(Secret(b"salt of our tests"))
 SIZE = 10

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from .blanks import published_intervals as published_intervals
     from .blanks import zeros_of as zeros_of
     from .cells import Cells as Cells
+    from .conflicts import Conflict as Conflict
+    from .conflicts import LedgerUniverse as LedgerUniverse
+    from .conflicts import ReleasedUniverses as ReleasedUniverses
+    from .conflicts import conflicts_with as conflicts_with
     from .cores import Combinations as Combinations
     from .cores import Core as Core
     from .coverage import Coverage as Coverage
@@ -79,6 +83,14 @@ if TYPE_CHECKING:
     from .relations import tidied_relations as tidied_relations
     from .shown_sets import ShownSets as ShownSets
     from .shown_sets import TooManySetsError as TooManySetsError
+    from .sketches import LARGEST_MINIMUM as LARGEST_MINIMUM
+    from .sketches import PRIMES as PRIMES
+    from .sketches import MarkIndex as MarkIndex
+    from .sketches import Marks as Marks
+    from .sketches import SketchSum as SketchSum
+    from .sketches import hankel_ranks as hankel_ranks
+    from .sketches import marks_of as marks_of
+    from .sketches import sums_of as sums_of
     from .system import UNPUBLISHED as UNPUBLISHED
     from .system import CellSystem as CellSystem
     from .table_system import ChangedCells as ChangedCells

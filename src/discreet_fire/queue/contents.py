@@ -24,7 +24,6 @@ import numpy as np
 
 from discreet.arrays import IntArray, UintArray
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.ledger import UnitKey
 from discreet_fire.linked_tables import (
     LEFT,
     MORE,
@@ -40,6 +39,7 @@ from discreet_fire.linked_tables import (
 from discreet_fire.queue.folder import Event, Queue, events, intact, queue_error, seal, standing
 from discreet_fire.runners import StatisticShown
 from discreet_fire.statistics import SafeLimits
+from discreet_fire.units import UnitKey
 
 #: The file beside the outputs of a submission.
 TABLES = "tables.npz"

@@ -28,14 +28,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from discreet.disclosure import LARGEST_MINIMUM
 from discreet.errors import OutputCheckError
 from discreet.files import TEMPORARY_SUFFIX
 from discreet.microdata import Secret
 from discreet_fire.append_only import PATIENCE, AppendOnlyForm, transaction
-from discreet_fire.ledger import MOST, UnitKey
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.parts import OutputPart
 from discreet_fire.statistics import SafeLimits
+from discreet_fire.units import UnitKey
 
 #: Entries of a conversation, which decide nothing.
 ASKED, ANSWERED, SAID = "asked", "answered", "said"
@@ -421,8 +422,8 @@ class QueueSettings:
             )
         if not 0 <= self.rate <= 1:
             raise _wrong("the drawn share must be between 0 and 1", "", "rate")
-        if not 2 <= self.minimum <= MOST:
-            raise _wrong(f"the minimum must be between 2 and {MOST}", "", "minimum")
+        if not 2 <= self.minimum <= LARGEST_MINIMUM:
+            raise _wrong(f"the minimum must be between 2 and {LARGEST_MINIMUM}", "", "minimum")
         if self.approvals > len(self.persons):
             raise _wrong("four eyes need two persons", "add them with --person")
 

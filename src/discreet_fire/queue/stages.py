@@ -29,7 +29,6 @@ import polars as pl
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue import Policy
 from discreet_fire.findings import COPYING, Finding, Severity
-from discreet_fire.ledger import UnitKey, read_units
 from discreet_fire.linked_tables import LEFT, kinds_left
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.contents import TABLES, SubmissionTables, digest_of
@@ -62,6 +61,7 @@ from discreet_fire.runners import (
 )
 from discreet_fire.scripts import PACKAGES, is_script
 from discreet_fire.statistics import SafeLimits
+from discreet_fire.units import UnitKey, read_units
 
 #: Programs and logs are small; what is larger is data.
 LARGEST_FILE = 50_000_000

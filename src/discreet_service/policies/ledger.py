@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet_fire.ledger import (
+from discreet.disclosure import (
     PRIMES,
     LedgerUniverse,
     ReleasedUniverses,

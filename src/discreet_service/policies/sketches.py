@@ -12,7 +12,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from discreet.arrays import IntArray, UintArray
-from discreet_fire.ledger import PRIMES, SketchSum, marks_of, sums_of
+from discreet.disclosure import PRIMES, SketchSum, marks_of, sums_of
 from discreet_service.policies.document import PolicyError
 
 _NONCE = 12

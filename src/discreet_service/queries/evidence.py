@@ -21,13 +21,12 @@ import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, UintArray, mixed
 from discreet.confidential import without_values
-from discreet.disclosure import Axis
+from discreet.disclosure import Axis, Marks, SketchSum
 from discreet.keygrid import KeyGrid
 from discreet.microdata import StoredRecords, distant_records, parse_filter
 from discreet.record_batches import collected
 from discreet.tables import CellStatus, ProtectedTable
 from discreet.tabulation import StoredChoice
-from discreet_fire.ledger import Marks, SketchSum
 from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion
 from discreet_service.policies import LayerAxis, LayerFigures, Shape, UniverseSketch
 from discreet_service.queries.canonical import CanonicalQuery, FilterCodes, SpanningCodes

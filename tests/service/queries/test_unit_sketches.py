@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet.disclosure.sketches import SketchSum, marks_of, sums_of
 from discreet.microdata.distant_frames import distant_records
 from discreet.microdata.stored_records import StoredRecords
-from discreet_fire.ledger.sketches import SketchSum, marks_of, sums_of
 from discreet_service.datasets import DataVersion
 from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.queries import canonical_query, read_query

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet_fire.ledger.sketches import (
+from discreet.disclosure.sketches import (
     MOST_MARKS,
     PRIMES,
     MarkIndex,
@@ -28,12 +28,30 @@ from discreet_fire.ledger.sketches import (
     few_members,
     hankel_ranks,
 )
-from discreet_fire.ledger.universes import LedgerUniverse
 
 #: Steps of one search and of all for one submission, wholes that are looked at, ways given.
 _STEPS, _ALL_STEPS, _WHOLES, _WAYS = 100, 1_000, 20, 50
 #: Parts too small to have a mark that are tried for what is left.
 _SMALL = 50
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LedgerUniverse:
+    """Whom one figure of an output is about (confidential, but for its names)."""
+
+    table: str  # the output, such as its line and command
+    label: str = ""  # the category, such as ``sex = 1``; empty for the whole table
+    count: int = field(repr=False)  # how many units
+    sums: IntArray = field(repr=False)  # their power sums
+    marks: Marks = field(repr=False)  # their marks
+
+    @property
+    def name(self) -> str:
+        """Table and category."""
+        return f"{self.table}: {self.label}" if self.label else self.table
+
+    def __repr__(self) -> str:
+        return f"<Universe {self.name}>"
 
 
 @dataclass(kw_only=True, repr=False)

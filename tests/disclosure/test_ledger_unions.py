@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet_fire.ledger import (
-    LedgerUniverse,
-    ReleasedUniverses,
-    conflicts_with,
-)
-from discreet_fire.ledger.sketches import (
+from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts_with
+from discreet.disclosure.sketches import (
     MOST_MARKS,
     PRIMES,
     MarkIndex,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, conflicts_with
-from discreet_fire.ledger.sketches import MarkIndex, marks_of
+from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts_with
+from discreet.disclosure.sketches import MarkIndex, marks_of
 from tests.helpers.ledger_parts import SIZE, of
 
 

@@ -1,4 +1,4 @@
-"""Units as keyed digests, and universes: sketches of the units that a figure is about.
+"""`UnitKey`: units as keyed digests.
 
 In: identifiers (CONFIDENTIAL) and a secret. Out: 64-bit digests, the same for the same person or
 firm in every request.
@@ -11,7 +11,6 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.arrays import IntArray, UintArray
+from discreet.arrays import UintArray
 from discreet.errors import OutputCheckError
 from discreet.microdata import Secret
-from discreet_fire.ledger.sketches import Marks
 
 _CONTEXT = "discreet: units of the release ledger"
 #: Digests that are kept in memory between statistics.
@@ -80,25 +78,6 @@ def _text(value: Any) -> str:
 
 def _error(message: str, where: str = "", hint: str = "") -> OutputCheckError:
     return OutputCheckError(message, code="ledger-units", where=where, hint=hint)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LedgerUniverse:
-    """Whom one figure of an output is about (confidential, but for its names)."""
-
-    table: str  # the output, such as its line and command
-    label: str = ""  # the category, such as ``sex = 1``; empty for the whole table
-    count: int = field(repr=False)  # how many units
-    sums: IntArray = field(repr=False)  # their power sums
-    marks: Marks = field(repr=False)  # their marks
-
-    @property
-    def name(self) -> str:
-        """Table and category."""
-        return f"{self.table}: {self.label}" if self.label else self.table
-
-    def __repr__(self) -> str:
-        return f"<Universe {self.name}>"
 
 
 def read_units(path: str | os.PathLike[str], *, unit: str | None, key: UnitKey) -> UintArray:

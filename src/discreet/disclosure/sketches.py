@@ -28,7 +28,7 @@ from discreet.arrays import BoolArray, IntArray, UintArray
 #: Two primes below 2^31, so that products fit into 64 bits; each has digests of its own.
 PRIMES = (2**31 - 1, 2**31 - 19)
 #: The largest minimum: work grows with its cube.
-MOST = 50
+LARGEST_MINIMUM = 50
 
 
 def sums_of(digests: UintArray, size: int) -> IntArray:
@@ -346,7 +346,7 @@ class SketchSum:
 
     def add(self, units: UintArray) -> None:
         """Add units, each once, none of which was added before."""
-        from discreet_fire.ledger import compiled_sketches as loops
+        from discreet.disclosure import compiled_sketches as loops
 
         for start in range(0, len(units), _STEP):
             some = np.ascontiguousarray(units[start : start + _STEP])

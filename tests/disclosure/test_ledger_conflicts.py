@@ -11,15 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import OutputCheckError
-from discreet_fire.ledger import (
-    LedgerUniverse,
-    ReleasedUniverses,
-    conflicts,
-    conflicts_with,
-    read_units,
-)
-from discreet_fire.ledger.sketches import (
+from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts, conflicts_with
+from discreet.disclosure.sketches import (
     MOST_MARKS,
     PRIMES,
     MarkIndex,
@@ -28,6 +21,8 @@ from discreet_fire.ledger.sketches import (
     mixed,
     sums_of,
 )
+from discreet.errors import OutputCheckError
+from discreet_fire.units import read_units
 from tests.helpers.ledger_parts import KEY, SIZE, of, shelf
 from tests.helpers.rows import for_all_rows
 
@@ -84,7 +79,7 @@ def test_sums_are_found_among_many_tables_of_the_same_people_and_never_left_out_
     everyone = of([*range(0, 695)], "all")
     (found,) = conflicts_with([everyone, everyone], shelf(*[women] * 50, *[men] * 50), size=SIZE)
     assert found.earlier == ("women", "men")
-    monkeypatch.setattr("discreet_fire.ledger.conflicts._MOST_PAIRS", 0)
+    monkeypatch.setattr("discreet.disclosure.conflicts._MOST_PAIRS", 0)
     (found,) = conflicts_with([everyone], shelf(women, men), size=SIZE)
     assert "too many pairs of released tables" in str(found)
 
