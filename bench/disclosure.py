@@ -24,10 +24,9 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.disclosure import CellSystem, Partitions
+from discreet.disclosure import CellSystem, Partitions, RecordIdentity
 from discreet.microdata import Secret
 from discreet.protection.suppression.publish import ways_out
-from discreet.release.state.identity import RecordIdentity
 from discreet.tabulation import Query, tabulate_many
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -165,8 +165,8 @@ def suppressed(fingerprints: bool) -> Task:
         from itertools import combinations
 
         import discreet as dc
+        from discreet.disclosure import RecordIdentity
         from discreet.microdata import Secret
-        from discreet.release.state.identity import RecordIdentity
         from discreet.tabulation import Query
 
         rng = np.random.default_rng(2)

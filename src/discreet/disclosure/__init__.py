@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .deviations import Reach as Reach
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
+    from .fingerprints import RecordIdentity as RecordIdentity
     from .insiders import Insiders as Insiders
     from .insiders import insiders_of as insiders_of
     from .insiders import known_parts as known_parts

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.arrays import BoolArray
 from discreet.classifications import Classification
+from discreet.disclosure import RecordIdentity
 from discreet.errors import DiscreetError, PublicationError, RecordKeyError
 from discreet.microdata import (
     ReadingOptions,
@@ -39,7 +40,6 @@ from discreet.release.programme.variables import (
     total_codes,
     used_variables,
 )
-from discreet.release.state.identity import RecordIdentity
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 from discreet.release.state.seal import SealKeys
 

@@ -1,7 +1,7 @@
 """`identity.parquet`: which records stand behind the cells of a release. CONFIDENTIAL.
 
-In: records and their identifiers, or such a file of an earlier release. Out: tables whose cell keys
-are fingerprints of the records; and which cells of equal names had other records then.
+In: tables whose cell keys are fingerprints, or such a file of an earlier release. Out: the cells by
+their codes; and which cells of equal names had other records then.
 """
 
 from __future__ import annotations
@@ -10,73 +10,22 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray
 from discreet.errors import PublicationError
-from discreet.keygrid import KeyGrid
-from discreet.microdata import KeyFunction, Secret, identifier_texts, open_frame, with_computed
 from discreet.tables import Dimension, Table
-from discreet.tabulation import Query, tabulate_many
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 IDENTITY = "identity.parquet"
-_PURPOSE = "discreet release identity 1"
-_FINGERPRINT = "fingerprint of the record"
-_GRID = KeyGrid(10**15)
-#: Between the codes of a cell, and in place of a missing value; neither stands in data.
-_BETWEEN, _MISSING = "\x1f", "\x00"
+#: Between the codes of a cell; it does not stand in data.
+_BETWEEN = "\x1f"
 COLUMNS = ("digest", "table", "mark", "columns", "layer", "codes", "fingerprint")
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class RecordIdentity:
-    """How records are told apart, alike in every release: columns, and a key. SECRET.
-
-    >>> RecordIdentity(("firm",), Secret(b"a long and secret sentence"))
-    <RecordIdentity by firm>
-    """
-
-    columns: tuple[str, ...]
-    secret: Secret
-
-    @cached_property
-    def mark(self) -> str:
-        """Tells keys apart, and nothing about them."""
-        return self.secret.derive(f"{_PURPOSE}; mark").hex()[:16]
-
-    def counted(self, records: Any, queries: Sequence[Query]) -> list[Table]:
-        """Tables whose cell keys are fingerprints of the records: sums of random numbers."""
-        import polars as pl
-
-        function = KeyFunction(self.secret.derive(_PURPOSE), _GRID)
-
-        def numbers(columns: pl.DataFrame) -> IntArray:
-            if columns.width > 1 or not columns.to_series().dtype.is_integer():
-                columns = columns.cast(pl.String).fill_null(_MISSING)
-            texts = identifier_texts(columns)
-            # A whole number is the same as a number and as a text, and faster as a number.
-            whole = texts.cast(pl.Int64, strict=False)
-            plain = ((whole >= 0) & (whole.cast(texts.dtype) == texts)).fill_null(value=False)
-            if plain.all():
-                return function.of_numbers(whole.to_numpy())
-            found = function(texts.cast(pl.String).fill_null(_MISSING))
-            found[plain.to_numpy()] = function.of_numbers(whole.filter(plain).to_numpy())
-            return found
-
-        how: dict[str, Any] = {"as_text": False}
-        keyed = with_computed(open_frame(records), self.columns, _FINGERPRINT, numbers, **how)
-        how = {"record_key": _FINGERPRINT, "key_grid": _GRID}
-        return tabulate_many(keyed, queries, allow_unsuitable_keys=True, **how)
-
-    def __repr__(self) -> str:
-        return f"<RecordIdentity by {', '.join(self.columns)}>"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

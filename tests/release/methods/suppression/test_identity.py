@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet.disclosure import RecordIdentity
 from discreet.errors import DiscreetError
 from discreet.microdata import Secret
 from discreet.release import audit_release, protect
-from discreet.release.state.identity import RecordIdentity
 from discreet.tabulation import Query
 from tests.helpers.attacker_apart import Attacker
 from tests.helpers.firm_programmes import HEAD, firms, write
