@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from .stata_outputs import StatementJudge as StatementJudge
     from .stata_outputs import copies_of_chosen as copies_of_chosen
     from .stata_outputs import described_originals as described_originals
-    from .stata_values import BEHIND_IF as BEHIND_IF
-    from .stata_values import OF_MISSING as OF_MISSING
     from .stata_values import UNTOUCHED as UNTOUCHED
     from .stata_values import HeldNames as HeldNames
     from .stata_values import StatementParts as StatementParts
     from .stata_values import Taints as Taints
-    from .stata_values import atoms as atoms
     from .stata_values import pieces as pieces
     from .stata_values import statements_of as statements_of
     from .stata_values import without_macros as without_macros

@@ -16,22 +16,18 @@ from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held, settled
 from discreet_fire.flow.stata_values import (
     CONDITION,
     GIVEN_BY_OPTION,
-    LOOPS,
     HeldNames,
     StatementParts,
-    Surroundings,
     Taints,
     all_numbers,
-    any_record,
     bare_words,
+    bodies_of,
     chosen_files,
-    decided,
     may_name,
     name_ends,
     named,
     note,
     statements_of,
-    surroundings_of,
     without_macros,
 )
 from discreet_fire.stata import DoFile
@@ -254,16 +250,21 @@ class FigureFlow:
     def __init__(self, dofile: DoFile, taints: Taints) -> None:
         self.taints = taints
         parts = [StatementParts(one) for one in statements_of(dofile)]
-        self.placed = list(zip(parts, surroundings_of(parts), strict=True))
+        self.parts = parts
         #: Local macros that hold nothing but known names.
         self.known = known_names(parts)
         #: Those that name files which go with the session.
         self.temporary_files = names_given_by(parts, _file)
         taints.saved |= _saved_words(parts, dofile.programs)
-        taints.chosen |= chosen_files(self.placed)
+        taints.chosen |= chosen_files(parts)
         taints.replaced |= _replacing(parts, dofile.programs)
-        #: What is known of a figure because a statement ran at all.
-        self._decided = CLEAN
+        #: Statements whose errors do not stop the program.
+        self._caught = {
+            id(one)
+            for part, (body, _) in zip(parts, bodies_of(parts), strict=True)
+            if part.name == "capture" or "capture" in {x.canonical for x in part.statement.prefixes}
+            for one in (part, *body)
+        }
         #: Macros whose text may be the name of a variable; globals with ``$``.
         self.names: set[str] = set()
         #: Macros that programs are given, whose texts are not known.
@@ -276,18 +277,6 @@ class FigureFlow:
             for part in parts
             if (match := _CONSTANT.fullmatch(part.outside)) and part.name in _GIVE_VARIABLES
         }
-        #: Names that loops and programs give other values.
-        self.moving = (
-            self.arguments
-            | set("123456789")
-            | {
-                match[1]
-                for part, around in self.placed
-                if part.name in _GIVE_BOUNDS
-                and (part.statement.in_program or any(one.repeats for one in around.conditions))
-                if (match := _GIVEN_NAME.match(part.outside)) is not None
-            }
-        )
         #: From which place on a variable holds a figure.
         self.since: dict[str, int] = {}
         #: Whether all that names hold was found out.
@@ -300,17 +289,12 @@ class FigureFlow:
         lines takes few of them.
         """
         self.settled = settled(
-            self.placed, self._learn, lambda: self.taints.size() + len(self.names), _MOST_ROUNDS
+            self.parts, self._learn, lambda: self.taints.size() + len(self.names), _MOST_ROUNDS
         )
 
-    def _learn(self, placed: tuple[StatementParts, Surroundings]) -> None:
-        part, around = placed
-        self._decided = self._deciding(part, around)
-        for before, behind in _COUNTED.findall(part.outside):
-            name = before or behind
-            self.taints.local.give(name, self._counted(part, around))
-        if around.caught and part.name not in _AROUND:
-            self._give_return_code(part, around)
+    def _learn(self, part: StatementParts) -> None:
+        if id(part) in self._caught and part.name not in _AROUND:
+            self._give_return_code(part)
         if part.name in _MAKE_COLUMNS or (
             part.name in _MAY_MAKE and _GENERATE.search(part.outside.partition(",")[2])
         ):
@@ -330,32 +314,11 @@ class FigureFlow:
                     self._note_variable(part, name, self._held(result, ""))
 
     def _held(self, outside: str, inside: str) -> Held:
-        return max(self.taints.held(outside, inside), self._decided)
+        return self.taints.held(outside, inside)
 
-    def _deciding(self, part: StatementParts, around: Surroundings) -> Held:
-        """What is known because a statement runs, or how often it did."""
-        conditions = around.all
-        if not conditions or part.name in LOOPS:
-            return CLEAN
-        if not _REPEATS.search(part.outside):
-            conditions = tuple(one for one in conditions if one.kind != "loop")
-        taint = max((decided(one, self.taints) for one in conditions), default=CLEAN)
-        if taint.rank == 0 and any_record(around.all):
-            taint = Held(BAD, "whether there is any record")
-        return Held(DOUBT, f"whether a condition on {taint.what} holds") if taint.rank else CLEAN
-
-    def _counted(self, part: StatementParts, around: Surroundings) -> Held:
-        """What a macro tells that a condition itself counts up: ``while x[1] > `++i' {``."""
-        taint = max((decided(one, self.taints) for one in around.all), default=CLEAN)
-        if part.name in ("if", "while"):
-            taint = max(taint, self.taints.held(part.outside, part.inside))
-        return taint.at_most(DOUBT) if taint.rank >= BAD else CLEAN
-
-    def _give_return_code(self, part: StatementParts, around: Surroundings) -> None:
+    def _give_return_code(self, part: StatementParts) -> None:
         """``capture assert x[1] > 5`` makes ``_rc`` tell of a record."""
         taint = self.taints.held(part.outside, part.inside)
-        if taint.rank < BAD and self._decided.rank:
-            taint = Held(BAD, self._decided.what)
         # What fails in a do-file, or in a command that is not known, may be anything.
         tests = part.by_macro or part.name in _TESTING or part.name not in known_commands()
         if taint.rank < BAD and (tests or part.name in _CALLS):

@@ -16,18 +16,19 @@ from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import (
     CONDITION,
     FILES,
-    Condition,
+    LOOPS,
     StatementParts,
     Taints,
     among,
-    any_record,
+    asks_for_any,
     bare_words,
+    bodies_of,
     decided,
     expansions,
     file_named,
     named,
-    related_counts,
     scans,
+    tests_of,
     without_macros,
 )
 from discreet_fire.stata import DoStatement
@@ -115,6 +116,8 @@ _PLACES = re.compile(r"\[([^\[\]]*)\]")
 _OF_GROUP = re.compile(r"\s*(?:[12]|_N(?:\s*-\s*1)?|_n\s*(?:[-+]\s*\d+)?|.*[,=].*)\s*")
 _MACROS = commands_with("gives", "macro")
 _POSITIONS = frozenset("123456789")
+#: Commands that only go on elsewhere.
+_LEAVING = frozenset(("continue", "error", "exit"))
 #: Commands whose count or error tells how many records there are beyond a bound.
 _COUNTING = commands_with("tests") - commands_with("gives")
 _LIST_COLUMNS = commands_with("columns", "listed")
@@ -131,60 +134,60 @@ class StatementJudge:
         self.following = following
         self.taints, self.names = following.taints, following.names
         self.policy = following.taints.policy
-        self._decided: dict[Condition, Held] = {}
 
     def shown(self) -> list[ShownStatement]:
         """The statements that would show a figure, in their order."""
         statements = []
-        placed = self.following.placed
-        counts = related_counts(placed, self.following.moving)
-        reported: set[tuple[Condition, ...]] = set()
-        for part, around in placed:
-            held = self._decided_around(part, around.all)
-            one = self._judge(part, held)
-            if one and one.what == _whether(held) and not (one.scalars or around.own):
-                # In a block a condition is told of once, where something first runs under it.
-                one = None if around.all in reported else one
-                reported.add(around.all)
-            if one is None and (reason := counts.get(part.statement.start)) is not None:
-                one = ShownStatement(part.statement, Action.REVIEW, reason)
-            if one is not None:
-                statements.append(one)
+        parts, reported = self.following.parts, set[tuple[str, Held]]()
+        for part, (body, in_loop) in zip(parts, bodies_of(parts), strict=True):
+            one, held = self._judge(part), self._decided(part, body, in_loop)
+            if held.rank and (one is None or one.action is Action.ALLOWED):
+                # A condition that stands there several times is told of once.
+                told = (part.outside if part.name == "if" else f"{part.statement.start}", held)
+                scalars = () if one is None else one.scalars
+                if told not in reported or scalars:
+                    what = f"whether a condition on {held.what} holds"
+                    one = ShownStatement(part.statement, Action.REVIEW, what, scalars)
+                reported.add(told)
+            statements += [one] if one is not None else []
         return statements
 
-    def _decided_around(self, part: StatementParts, conditions: Sequence[Condition]) -> Held:
-        """What the conditions around a statement compare, if it must not be told of."""
-        held, name = CLEAN, part.name
-        prints = self.policy.may_show(name) or self.policy.verdict(name).action.rank > 0
-        for condition in conditions:
-            known = self._decided.get(condition)
-            if known is None:
-                known = decided(condition, self.taints)
-                self._decided[condition] = known
-            # How often a loop runs up to a largest value is told by what it prints.
-            if condition.kind != "loop" or known.rank >= RECORD or prints:
-                held = max(held, known)
-        if held.rank == 0 and self.policy.may_show(part.name) and any_record(conditions):
-            held = Held(BAD, "whether there is any record")
-        if (
-            held.rank == 0
-            and part.name in _COUNTING
-            and scans(part, conditions, self.following.moving)
-        ):
-            held = Held(BAD, "a bound that moves")
+    def _decided(self, part: StatementParts, body: Sequence[StatementParts], in_loop: bool) -> Held:
+        """What is known because a statement, or the block behind it, runs at all, or how often."""
+        held = CLEAN
+        below = [one for one in (part, *body) if one.name not in ("", "if", "while")]
+        for outside, inside in tests_of(part) if below or part.name == "while" else ():
+            compared = decided(outside, inside, self.taints)
+            if compared.rank >= RECORD or not _LEAVING.issuperset(one.name for one in below):
+                held = max(held, compared)
+            if in_loop and asks_for_any(outside) and self._prints([part, *body]):
+                held = max(held, Held(BAD, "whether there is any record"))
+        if part.name in LOOPS:
+            often = self.taints.within(part.outside, words=False)
+            often = max(often, self.taints.within(part.inside))
+            prints = often.rank == BAD and self._prints(body)
+            held = max(held, often) if prints or often.rank >= RECORD else held
+        if part.name in _COUNTING and (in_loop or part.statement.in_program) and scans(part):
+            held = max(held, Held(BAD, "a bound that moves"))
         return held
+
+    def _prints(self, parts: Sequence[StatementParts]) -> bool:
+        return any(
+            self.policy.may_show(part.name) or self.policy.verdict(part.name).action.rank > 0
+            for part in parts if part.name and part.name not in _CONTROL
+        )  # fmt: skip
 
     def _held(self, outside: str, inside: str) -> Held:
         return self.taints.held(outside, inside)
 
-    def _judge(self, part: StatementParts, around: Held) -> ShownStatement | None:
+    def _judge(self, part: StatementParts) -> ShownStatement | None:
         statement = part.statement
         if (before := self._judge_prefixes(part)) is not None:
             return before
         if not part.name or part.name in _CONTROL:
             return None
         if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
-            return self._judge_showing(part, around)
+            return self._judge_showing(part)
         held = CLEAN
         if part.by_macro:  # it may show all that stands behind it
             held = self._by_macro(part)
@@ -194,7 +197,7 @@ class StatementJudge:
         if verdict.action.rank > 0 and verdict.inserted != "quietly ":  # it is looked at
             held = max(held, self._in_variables(part))
         if held.rank == 0:
-            held = self._hidden(part, around, part.outside)
+            held = self._hidden(part, part.outside)
         return ShownStatement(statement, held.action, held.what) if held.rank else None
 
     def _judge_prefixes(self, part: StatementParts) -> ShownStatement | None:
@@ -216,7 +219,7 @@ class StatementJudge:
                 return ShownStatement(statement, held.action, held.what)
         return None
 
-    def _hidden(self, part: StatementParts, around: Held, outside: str) -> Held:
+    def _hidden(self, part: StatementParts, outside: str) -> Held:
         """What a command tells by comparing a figure, by running at all, or by a name."""
         if part.name == "ereturn" and part.word.startswith(("pos", "rep")):
             held = self._held(outside, "")
@@ -233,8 +236,6 @@ class StatementJudge:
             return joined
         if part.name in _LIST_COLUMNS and self.taints.columns:
             return self.taints.columns["values"]
-        if around.rank:
-            return Held(DOUBT, _whether(around))
         return CLEAN
 
     def _of_groups(self, part: StatementParts) -> bool:
@@ -251,7 +252,7 @@ class StatementJudge:
         held = self.taints.within(parts) if parts else CLEAN
         return Held(DOUBT, f"{held.what}, by a name") if held.rank >= BAD else CLEAN
 
-    def _judge_showing(self, part: StatementParts, around: Held) -> ShownStatement | None:
+    def _judge_showing(self, part: StatementParts) -> ShownStatement | None:
         statement = part.statement
         outside = _CHARACTERISTIC.sub(" ", part.outside) if part.name == "char" else part.outside
         outside = _gathered(part.name, part.word, outside)
@@ -275,7 +276,7 @@ class StatementJudge:
         elif part.name == "scalar" and not part.outside.split()[1:]:
             held = max([held, *self.taints.scalars.all()])
         if held.rank == 0:
-            held = self._hidden(part, around, outside)
+            held = self._hidden(part, outside)
         if held.rank == 0 and not scalars:
             return None
         return ShownStatement(statement, held.action, held.what, tuple(scalars))
@@ -319,10 +320,6 @@ class StatementJudge:
         return max([CLEAN, *known, self.taints.unnamed.get("variables", CLEAN) if words else CLEAN])
 
 
-def _whether(around: Held) -> str:
-    return f"whether a condition on {around.what} holds"
-
-
 def _calls_by_macro(part: StatementParts) -> bool:
     """Whether a macro names a function; where texts are given, only behind an equals sign."""
     code = part.outside if part.name not in _MACROS else part.outside.partition("=")[2]
@@ -349,9 +346,9 @@ _SAME_NAMES = ("sort", "keep", "drop", "format", "display", "count", "local")
 def described_originals(following: FigureFlow) -> frozenset[int]:
     """Where `describe` lists the variables of a file that no program of the submission writes."""
     saved, found, known = following.taints.saved, set(), False
-    for part, around in following.placed if "*" not in saved else ():
+    for part in following.parts if "*" not in saved else ():
         statement = part.statement
-        alone = not (statement.depth or statement.in_program or statement.block or around.all)
+        alone = not (statement.depth or statement.in_program or statement.block)
         plain = alone and not part.by_macro and not statement.readings
         plain = plain and all(one.canonical in _QUIET for one in statement.prefixes)
         if part.name == "use":
@@ -375,7 +372,7 @@ _COPYING = re.compile(r"\s*(?:m:1|m:m)\b|(?!.*:)", re.S)
 def copies_of_chosen(following: FigureFlow) -> frozenset[int]:
     """Where values of chosen records are copied to many: they may be those of one person."""
     files, found = following.taints.chosen, set[int]()
-    for part, _ in following.placed:
+    for part in following.parts:
         if part.name not in _JOINING:
             continue
         using = _USING.search(part.code)

@@ -18,7 +18,6 @@ from functools import partial
 from itertools import accumulate, chain, pairwise, product
 
 from discreet_fire.catalogue import SAFE, commands_with
-from discreet_fire.flow import BEHIND_IF, OF_MISSING, atoms
 from discreet_fire.logs.claims import (
     HIDDEN,
     LONGEST,
@@ -431,6 +430,21 @@ class _ShownCount:
     data: int
 
 
+_BEHIND_IF = re.compile(r"\bif\b(.*)", re.DOTALL)
+#: Missing values of one variable after the other are no cells of one table.
+_OF_MISSING = re.compile(r"!?mi(?:ssing)?\(`?\w+'?|`?\w+'?(?:[=!~]=|[<>]=?)\.")
+
+
+def atoms(condition: str) -> frozenset[str]:
+    """The single comparisons of a condition, without blanks and brackets around them.
+
+    >>> sorted(atoms("(a == 1) & b==2"))
+    ['a==1', 'b==2']
+    """
+    parts = re.split(r"[&|]", re.sub(r"\s", "", condition))
+    return frozenset(part.strip("()") for part in parts if part.strip("()"))
+
+
 def add_related_counts(
     lines: Sequence[LogLine],
     judgements: Sequence[tuple[EchoBlock, BlockJudgement]],
@@ -446,14 +460,14 @@ def add_related_counts(
             continue
         # The condition; none where several commands have several.
         conditions = {
-            match[1] if (match := BEHIND_IF.search(one.text, one.command.end - one.start)) else ""
+            match[1] if (match := _BEHIND_IF.search(one.text, one.command.end - one.start)) else ""
             for one in block.statements
             if one.command is not None and one.command.canonical in _COUNTING
         }
         condition = conditions.pop() if len(conditions) == 1 else ""
         whole = atoms(condition)
         if len(judgement.counted) > 1:
-            missing = bool(whole) and all(map(OF_MISSING.fullmatch, whole))
+            missing = bool(whole) and all(map(_OF_MISSING.fullmatch, whole))
             gone |= set() if missing else {*judgement.counted}
             continue
         equals = () if _MIXED.search(condition) else map(_EQUAL.fullmatch, sorted(whole))

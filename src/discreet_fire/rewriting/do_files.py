@@ -610,7 +610,7 @@ def _pass_constants(
 ) -> None:
     earlier = False
     folders: set[str] = set()
-    for part, _ in following.placed:
+    for part in following.parts:
         decision = decisions.get((part.statement.start, part.statement.end))
         earlier = judged_graph(part, earlier)
         if decision is None or not decision.notes or decision.refused is not None:

@@ -3461,40 +3461,6 @@ collapse (mean) m = wage if id == 17, by(region)
 save x
 restore
 merge m:1 region using x.dta, nogenerate
-* ---- review 2: a table count by count
-foreach k of local kinds {
-count if kind == `k'
-}
-* ---- review 2: a table count by count, shown by display
-forvalues k = 1/9 {
-quietly count if kind == `k'
-display "kind `k': " r(N)
-}
-* ---- review 2: a table count by count, its figures kept first
-forvalues k = 1/9 {
-quietly count if kind == `k'
-local n = r(N)
-scalar m = `n'
-display scalar(m)
-}
-* ---- review 2: a group as the difference of two counts
-count if female == 1
-count if female == 1 & id != 17
-* ---- review 2: a group as the difference of two counts, the smaller one first
-count if (id != 17) & region == "west"
-noisily count if region=="west"
-* ---- review 4: a group as the difference of two counts that are quiet
-quietly count if female == 1
-display r(N)
-display "and"
-capture count if female == 1 & id != 17
-display r(N)
-* ---- review 2: a table count by count in a program
-program show
-count if kind == `1'
-end
-show 1
-show 2
 * ---- review 10: one record, saved twice and merged to all
 preserve
 keep if id == 17

@@ -34,13 +34,15 @@ def caught(done: Rewriting, line: int) -> int:
 
 
 def test_no_trap_passes() -> None:
+    """What is refused stays so, or goes to review, be it where a condition stands before it."""
     found = traps()
-    milder = [
+    passed = [
         name for verdict, line, name, program in found
-        if caught(rewrite(program), line) < RANKS[verdict]
+        if max(caught(done := rewrite(program), line), gravest(done) if verdict != "safe" else 0)
+        < min(RANKS[verdict], RANKS["review"])
     ]  # fmt: skip
-    assert milder == []
-    assert len(found) >= 898
+    assert passed == []
+    assert len(found) >= 904
 
 
 def test_names_and_programs_of_traps_come_once() -> None:

@@ -75,7 +75,8 @@ def r_program(blocks: list[tuple[str, str]]) -> str:
         code = f"textConnection({json.dumps(text)})"
         lines += [
             f'cat(paste("\\ntrap", {at}), "\\n")',
-            f"tryCatch(source({code}, local = new.env(), print.eval = TRUE),"
+            f"tryCatch(source({code}, local = list2env(list(quit = stop, q = stop)),"
+            " print.eval = TRUE),"
             f' error = function(e) cat(paste("stopped", {at}), "\\n"))',
             'cat("\\n")',
         ]
