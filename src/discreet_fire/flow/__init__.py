@@ -1,8 +1,7 @@
 """Where values go: which names of a program hold figures that must not be shown.
 
 In: parsed do-files, Python and R scripts, and a policy. Out: names that hold stored results or
-data, and the places that show them. `levels` is shared by do-files and programs of
-SAS, `script_marks` by R and Python; nothing is run.
+data, and the places that show them; nothing is run.
 """
 
 from typing import TYPE_CHECKING
@@ -10,8 +9,6 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .levels import MacroValues as MacroValues
-    from .levels import grown as grown
     from .python_marks import PythonMarks as PythonMarks
     from .script_marks import RMarks as RMarks
     from .script_marks import ScriptMarks as ScriptMarks

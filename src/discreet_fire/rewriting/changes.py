@@ -204,7 +204,6 @@ SAID = {
     "reserved": "names that begin with fire_ belong to the safe macros",
     "macro": "the macro {name} has the name of a command, or is called without !",
     "shown": "{name}: shows a value that comes from data",
-    "decides": "{name}: what runs depends on data",
     "holds": "{name}: holds a value that comes from data",
     "function": "{name}: the function {part} reaches files, the system, or is not known",
     "dataset": "{name}: name the data set with data=, so that a safe macro can check it",

@@ -1,10 +1,10 @@
 """SAS programs rewritten: procedures read what a safe macro lets through, others are comments.
 
-In: the text of a program and a policy. Out: a `Rewriting`. A first reading follows values of data
-in macro variables; a second one judges each statement. `%fire_gate` goes before a procedure that
-shows figures, which reads what that lets through; for statements of PROC SQL it is judged whether
-they put values of some records, or of groups, beside others. What no rule knows goes to review, and
-so does what is known at run time only.
+In: the text of a program and a policy. Out: a `Rewriting`. `%fire_gate` goes before a procedure
+that shows figures, which reads what that lets through; for statements of PROC SQL it is judged
+whether they put values of some records, or of groups, beside others. Where macro variables get
+values of the data there is a review. What no rule knows goes to review, and so does what is known
+at run time only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
-from discreet_fire.flow import MacroValues
 from discreet_fire.rewriting.changes import Language, PackageProgram, Rewriting
 from discreet_fire.scripts import (
     PackageToken,
@@ -314,6 +313,10 @@ _CALL = re.compile(r"%([A-Za-z_]\w*)")
 _GLOBAL_WORD = re.compile(r"^(TITLE|FOOTNOTE|SYMBOL|AXIS|LEGEND|PATTERN)\d*$")
 _EXPRESSION = {"IF", "WHERE", "SELECT", "WHEN", "DO"}
 _QUERIES = {"PROC", "SELECT", "CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE", "RESET"}
+_SYMPUT = {"SYMPUT", "SYMPUTX", "SYMPUTN"}
+_SYSTEM = {"%SYSFUNC", "%QSYSFUNC"}
+#: What gives macro variables by name.
+_BY_NAME = {"%SUPERQ", "%SYMGET"}
 _LISTS = {"_ALL_", "_USER_", "_GLOBAL_", "_LOCAL_"}
 #: A library is taken away, listed, or opened for reading only.
 _ONLY_READS = {"CLEAR", "LIST", "READONLY"}
@@ -351,8 +354,11 @@ class _SasProgram(PackageProgram[SasStatement]):
         """Note all that is to be said and changed."""
         self.rules, self.words = self.policy.rules, self.policy.words
         self.statements = statements
-        self.values = MacroValues(functions=self.words["plain"])
-        self.values.learn(statements)
+        #: The macros of the program, and whether macro variables get values of the data.
+        self.macros = {
+            one.tokens[1].upper for one in statements if one.first == "%MACRO" and one.tokens[1:]
+        }
+        self.made = any(map(self._makes_values, statements))
         self.step = ""
         #: Statements of the procedure that is open.
         self.inside: list[Clause] = []
@@ -366,19 +372,24 @@ class _SasProgram(PackageProgram[SasStatement]):
                 continue
             self.check_reserved(statement)
             self.conditional = False
-            self._system_functions(statement)
+            if self._makes_values(statement):
+                self.review("holds", statement, statement.first[:30])
             if tokens := self._without_prefixes(statement):
                 self._judge(statement, tokens)
         self._close(None)
 
-    def _system_functions(self, statement: SasStatement) -> None:
-        """Functions that the macro language runs, and that may do more than give a text."""
-        known = self.words["plain"] | self.words["readers"] | self.words["functions"]
-        for at, token in enumerate(statement.tokens):
-            if token.upper in ("%SYSFUNC", "%QSYSFUNC"):
-                name = next((t.upper for t in statement.tokens[at + 2 : at + 3]), "?")
-                if name not in known:
-                    self.review("function", statement, token.upper, part=name)
+    def _makes_values(self, statement: SasStatement) -> bool:
+        """Whether a statement gives macro variables values of the data."""
+        tokens = statement.tokens
+        return any(
+            one.upper in _SYMPUT or (one.upper == "INTO" and behind.text == ":")
+            or (one.upper in _SYSTEM and name.upper not in self.words["plain"])
+            for one, behind, name in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        )  # fmt: skip
+
+    def _shows_values(self, tokens: _Tokens) -> bool:
+        """Whether a text that is shown may have such a value in it."""
+        return self.made and any("&" in token.text or token.upper in _BY_NAME for token in tokens)
 
     def _comment(self, statement: SasStatement) -> None:
         """A comment with a star: calls of macros in it run, and quotes count within a macro."""
@@ -407,8 +418,6 @@ class _SasProgram(PackageProgram[SasStatement]):
                 name == "%IF" or any(t.upper == "THEN" for t in tokens)
             ):  # fmt: skip
                 condition = split_at(tokens, _CONDITIONS[name])[0]
-                if name == "%IF" and self.values.in_tokens(condition):
-                    self.review("decides", statement, name)
                 self._functions(statement, condition, name)
                 tokens, self.conditional = tokens[len(condition) + 1 :], True
             elif name in _FOLLOWS and inside:
@@ -431,7 +440,7 @@ class _SasProgram(PackageProgram[SasStatement]):
         name = tokens[0].upper[1:]
         inside = parenthesis(tokens, 1)
         rest = tokens[1 + len(inside) :]
-        if name not in self.values.parameters:
+        if name not in self.macros:
             known = name in self.words["macros"]
             self.review("runtime" if known else "unknown", statement, tokens[0].text)
         if any(t.upper in ("PROC", "PUT", "%PUT") for t in inside):
@@ -440,19 +449,14 @@ class _SasProgram(PackageProgram[SasStatement]):
 
     def _macro_statement(self, statement: SasStatement, tokens: _Tokens, name: str) -> None:
         rule = self.rules[f"MACRO {name}"]
-        holds = self.values.in_tokens(tokens[1:])
         if rule.action is not Action.ALLOWED:
             self._stop("reason", statement, tokens, f"%{name}", rule.reason, rule.action)
         elif name in ("INCLUDE", "INC"):
             self._include(statement, tokens)
         elif name == "PUT":
-            listed = any(t.upper in _LISTS for t in tokens) and bool(self.values.held)
-            if listed or holds or self._unknown_macro(tokens[1:]):
+            listed = self.made and any(t.upper in _LISTS for t in tokens)
+            if listed or self._shows_values(tokens) or self._unknown_macro(tokens[1:]):
                 self._stop("shown", statement, tokens, "%PUT", rule.reason)
-        elif name in ("GOTO", "SYMDEL", "GLOBAL", "LOCAL") and holds:
-            self.review("holds", statement, f"%{name}")
-        elif name == "DO" and holds:
-            self.review("decides", statement, "%DO")
         elif name == "LET":
             ends = any(t.text == ";" for t in tokens)
             if ends or self._unknown_macro(tokens[1:]):
@@ -460,7 +464,7 @@ class _SasProgram(PackageProgram[SasStatement]):
         self.in_macro += {"MACRO": 1, "MEND": -1}.get(name, 0)
 
     def _unknown_macro(self, tokens: _Tokens) -> bool:
-        known = self.words["macros"] | set(self.values.parameters)
+        known = self.words["macros"] | self.macros
         return any(
             t.kind == "macro" and t.upper[1:] not in known
             and f"MACRO {t.upper[1:]}" not in self.rules
@@ -491,9 +495,8 @@ class _SasProgram(PackageProgram[SasStatement]):
             self._global_statement(statement, tokens, rule)
         elif self.step.startswith("PROC "):
             self.inside.append(Clause(tokens, statement))
-            if self.values.in_tokens(tokens):
-                shown = first in ("LABEL", "VALUE", "TITLE", "FOOTNOTE")
-                self.review("shown" if shown else "holds", statement, self.step)
+            if first in ("LABEL", "VALUE") and self._shows_values(tokens):
+                self.review("shown", statement, self.step)
         else:
             self._data_statement(statement, tokens)
 
@@ -511,11 +514,8 @@ class _SasProgram(PackageProgram[SasStatement]):
                 action, word = self.of_words(rule, words[0].upper, words[1:])
         elif name == "LIBNAME" and {t.upper for t in tokens if t.kind == "word"} & _ONLY_READS:
             action = Action.ALLOWED
-        if self.values.in_tokens(tokens) and action is not Action.REFUSED:
-            if name in ("TITLE", "FOOTNOTE"):
-                self._stop("shown", statement, tokens, name, rule.reason)
-            else:
-                self.review("holds", statement, name)
+        if name in ("TITLE", "FOOTNOTE") and self._shows_values(tokens):
+            self._stop("shown", statement, tokens, name, rule.reason)
             return
         self.review_network(statement, name, tokens)
         if action is not Action.ALLOWED:
@@ -534,8 +534,6 @@ class _SasProgram(PackageProgram[SasStatement]):
     def _open(self, statement: SasStatement, tokens: _Tokens) -> None:
         self._close(statement)
         self.step = tokens[0].upper
-        if self.values.in_tokens(tokens):
-            self.review("holds", statement, self.step)
         if self.step == "DATA":
             self.arrays, self.retained, self.outputs = set(), set(), set()
             if any(token.kind == "text" for token in tokens):
@@ -639,8 +637,8 @@ class _SasProgram(PackageProgram[SasStatement]):
 
     def _data_statement(self, statement: SasStatement, tokens: _Tokens) -> None:
         first = tokens[0].upper
-        if self.values.in_tokens(tokens):
-            self.review("shown" if first == "LABEL" else "holds", statement, first[:30])
+        if first == "LABEL" and self._shows_values(tokens):
+            self.review("shown", statement, first)
         signs = zip(statement.tokens, statement.tokens[1:], statement.tokens[2:], strict=False)
         if any(
             c.kind == "word" and b.end == c.start
