@@ -16,14 +16,13 @@ from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held, settled
 from discreet_fire.flow.stata_values import (
     CONDITION,
     GIVEN_BY_OPTION,
+    NAMING,
     HeldNames,
     StatementParts,
     Taints,
-    all_numbers,
     bare_words,
     bodies_of,
     chosen_files,
-    may_name,
     name_ends,
     named,
     note,
@@ -54,6 +53,7 @@ _WITH_MACROS = re.compile(r"\s*(\w*)(?:(?:`\w+')+(\w*)(?=[\s=:]|\Z))?")
 #: Nothing is given back once it is taken, so that no run of blanks takes long.
 _PLAIN = re.compile(r"\s*+(\w++)(?:\s++\"?([\w\s]*+)\"?)?\s*+")
 _LISTED = re.compile(r"\s*(\w+)\s+(?:in|of\s+(?:varlist|newlist))\s+([\w\s]*)\{\s*")
+_VARLIST = re.compile(r"\s*(\w+)\s+of\s+varlist\b")
 _OF_LOCAL = re.compile(r"\s*(\w+)\s+of\s+local\s+(\w+)\s*\{\s*")
 _OPTION = re.compile(r"\bloc(?:a|al)?\(\s*(\w+)")
 
@@ -204,6 +204,8 @@ _OF_RECORDS = {
     **dict.fromkeys(("ac", "acc", "vec", "gls", "opa", "sco"), _SUMS),
     "dis": Held(DOUBT, "distances of records"),
 }
+#: How `display` writes what follows.
+_STYLES = frozenset(("as", "text", "txt", "result", "res", "error", "err", "input", "inp"))
 _FIRST = re.compile(r"\s*(?:\+\+|--)?([\w`'$]+)")
 _DEFINE = re.compile(r"\s*de(?:f|fi|fin|fine)?\s+(_?)")
 _OF_VARIABLES = re.compile(r"(\w+)\s*\(\s*var(?:list|name)\b")
@@ -265,12 +267,16 @@ class FigureFlow:
             if part.name == "capture" or "capture" in {x.canonical for x in part.statement.prefixes}
             for one in (part, *body)
         }
-        #: Macros whose text may be the name of a variable; globals with ``$``.
-        self.names: set[str] = set()
         #: Macros that programs are given, whose texts are not known.
         self.arguments = {
             word for part in parts if part.name == "args" for word in part.outside.split()
         }
+        #: Macros that name variables which the program does not name itself.
+        self.listed = {
+            match[1]
+            for part in parts
+            if part.name == "foreach" and (match := _VARLIST.match(part.outside))
+        } - self.known.keys()
         #: Variables with the same value throughout: a group by them is all records.
         self.constants = {
             match[1]
@@ -288,9 +294,7 @@ class FigureFlow:
         Passes go forwards and backwards in turn, so that a chain of names in any order of
         lines takes few of them.
         """
-        self.settled = settled(
-            self.parts, self._learn, lambda: self.taints.size() + len(self.names), _MOST_ROUNDS
-        )
+        self.settled = settled(self.parts, self._learn, self.taints.size, _MOST_ROUNDS)
 
     def _learn(self, part: StatementParts) -> None:
         if id(part) in self._caught and part.name not in _AROUND:
@@ -358,11 +362,8 @@ class FigureFlow:
         if rest.lstrip().startswith(":"):
             taint = max(taint, self.taints.named(rest.lstrip()[1:]))
         expression = _EXPRESSION.match(rest)
-        if expression is not None:
-            if taint.rank < DOUBT and self._may_be_first(rest[expression.end() :]):
-                taint = Held(DOUBT, "a name that may be a variable's first value")
-        elif may_name(part, len(part.outside) - len(rest), self.names):
-            self.names.add(name if kind == "local" else f"${name}")
+        if expression is not None and self._unknown_words(rest[expression.end() :]):
+            taint = max(taint, Held(DOUBT, "a name that may be a variable's first value"))
         table.give(name, taint)
 
     def _in_texts(self, part: StatementParts) -> Held:
@@ -372,23 +373,20 @@ class FigureFlow:
         taint = self.taints.within(part.code, words=False)
         return taint if taint.rank >= RECORD else CLEAN
 
+    def first_values(self, code: str) -> list[str]:
+        """The macros in an expression that name variables: it takes their first values."""
+        return [
+            name for name in named(code)
+            if NAMING.fullmatch(name) or any(
+                word not in self.taints.known_scalars and word not in _STYLES
+                for _, word in bare_words(" ".join(self.known.get(name, ())))
+            )
+        ]  # fmt: skip
+
     def _unknown_words(self, code: str) -> list[tuple[int, str]]:
         known = self.taints.known_scalars | self.taints.known_matrices
         plain = without_macros(code)
         return [(at, word) for at, word in bare_words(plain) if word not in known]
-
-    def _may_be_first(self, code: str) -> bool:
-        return bool(self._unknown_words(code) or named(code, self.names))
-
-    def _give_names(self, part: StatementParts) -> None:
-        """``syntax`` gives macros the names of variables."""
-        if re.match(r"\s*\[?\s*var(?:list|name)", part.outside):
-            self.names.add("varlist")
-        self.names |= {word.lower() for word in _OF_VARIABLES.findall(part.outside)}
-
-    def _give_new_names(self, part: StatementParts) -> None:
-        """As ``tempvar``, whose words are all macros."""
-        self.names |= {*part.outside.split(), *map(str.lower, _OF_VARIABLES.findall(part.outside))}
 
     def _give_scalar(self, part: StatementParts) -> None:
         left, equals, right = part.outside.partition("=")
@@ -396,7 +394,7 @@ class FigureFlow:
         if not equals or len(words) != 1:
             return
         taint = self._held(right, part.inside)
-        if taint.rank < DOUBT and self._may_be_first(right):
+        if taint.rank < DOUBT and self._unknown_words(right):
             taint = Held(DOUBT, "a name that may be a variable's first value")
         self._note(words[0], taint, "scalars", self.taints.known_scalars)
 
@@ -494,8 +492,6 @@ class FigureFlow:
         taint = max(self._held(rest, part.inside), self.taints.named(rest), self._in_texts(part))
         if part.name == "forvalues":
             taint = taint.at_most(DOUBT)
-        elif not all_numbers(part, match.end(), self.known.get(match.group(1))):
-            self.names.add(match.group(1))
         self.taints.local.give(match.group(1), taint)
 
     def _give_tokens(self, part: StatementParts) -> None:
@@ -530,7 +526,8 @@ class FigureFlow:
         taint = self.taints.held(code, part.inside)
         scalars = {name for item in _NAMED_SCALAR.findall(code) for name in item.split()}
         known = scalars <= self.taints.known_scalars
-        return taint.rank == 0 and known and not self._may_be_first(code) and "$" not in code
+        named_here = self._unknown_words(code) or self.first_values(code) or "$" in code
+        return taint.rank == 0 and known and not named_here
 
 
 _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {

@@ -18,7 +18,6 @@ from discreet_fire.flow.stata_values import (
     FILES,
     LOOPS,
     StatementParts,
-    Taints,
     among,
     asks_for_any,
     bare_words,
@@ -50,15 +49,12 @@ class ShownStatement:
     scalars: tuple[tuple[int, int], ...] = ()
 
 
-def displayed(
-    part: StatementParts, names: set[str], taints: Taints, scalars: list[tuple[int, int]]
-) -> Held:
+def displayed(part: StatementParts, following: FigureFlow, scalars: list[tuple[int, int]]) -> Held:
     """Names in an expression of `display`: scalars, or the first value of a variable."""
-    held = CLEAN
-    code = part.outside
-    for name in named(code, names):
-        message = f"the macro {name}, which may name a variable; its first value is shown"
-        held = max(held, Held(BAD, message))
+    held, code, taints = CLEAN, part.outside, following.taints
+    if names := following.first_values(code):
+        message = f"the macro {names[0]}, which may name a variable; its first value is shown"
+        held = Held(BAD, message)
     for match in _COMPOSED.finditer(code):
         if among(match.group(1), taints.known_scalars, begun=True):
             start, end = match.span()
@@ -132,7 +128,7 @@ class StatementJudge:
 
     def __init__(self, following: FigureFlow) -> None:
         self.following = following
-        self.taints, self.names = following.taints, following.names
+        self.taints = following.taints
         self.policy = following.taints.policy
 
     def shown(self) -> list[ShownStatement]:
@@ -259,16 +255,16 @@ class StatementJudge:
         held = self._written(part.name, outside, part.inside)
         scalars: list[tuple[int, int]] = []
         if part.name == "display":
-            held = max(held, displayed(part, self.names, self.taints, scalars))
+            held = max(held, displayed(part, self.following, scalars))
             if held.rank == 0 and part.by_groups():
                 held = Held(DOUBT, "something of each group")
             macros = set(_MACRO.findall(part.outside + part.inside))
-            if self.taints.columns and macros & self.names - self.following.known.keys():
+            if self.taints.columns and macros & self.following.listed:
                 held = max(held, self.taints.columns["values"])
             arguments = self.following.arguments
             arguments = arguments | _POSITIONS if statement.in_program else arguments
-            if held.rank == 0 and (words := named(part.outside, arguments)):
-                held = Held(DOUBT, f"the first value of what {words[0]} names")
+            if held.rank == 0 and (words := arguments.intersection(named(part.outside))):
+                held = Held(DOUBT, f"the first value of what {min(words)} names")
         elif part.name in ("matlist", "matrix"):
             held = max(held, listed(part, self.taints.known_matrices))
         elif part.name == "ereturn":

@@ -10,7 +10,7 @@ Programs of researchers, no data; nothing is run.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -442,40 +442,20 @@ class StatementParts:
 
 #: A word that is nothing but a macro.
 _MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
-_GLOBAL_ONLY = re.compile(r"(?<!\w)\$\{?(\w+)")
 #: Stored results that name variables.
-_NAMING = re.compile(
+NAMING = re.compile(
     r"`[re]\((?:varlist|depvar|indepvars|varname|ivar|tvar|panelvar|timevar|clustvar|sortlist)\)'"
 )
 #: Brackets in which a name is no variable: of estimates, stored results and scalars.
 _BRACKETED = re.compile(
     r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|[es]?return|scalar|el)\s*\([^()]*\)"
 )
-_NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
-_LIST = re.compile(r"\s*(?:in|of\s+numlist)\b")
-_STRING = re.compile(r"\"[^\"]*\"")
 
 
-def may_name(part: StatementParts, at: int, names: set[str]) -> bool:
-    """Whether the text that a macro is given may be the name of a variable."""
-    rest = part.outside[at:]
-    if not rest.strip():  # all of it is one string, whose quotes Stata takes off
-        texts = (
-            part.statement.source[first:last]
-            for kind, first, last in part.statement.spans
-            if kind == "string" and first >= part.start + at
-        )
-        rest = _STRING.sub(" ", next(texts, "").strip("`\"'"))
-    if named(rest, names):
-        return True
-    return not rest.lstrip().startswith(":") and bool(bare_words(without_macros(rest)))
-
-
-def named(code: str, names: Set[str]) -> list[str]:
+def named(code: str) -> list[str]:
     """The macros in an expression whose text may be the name of a variable."""
     plain = _with_outer_macros(_BRACKETED.sub(" ", code))
-    used = [*_MACRO_ONLY.findall(plain), *(f"${name}" for name in _GLOBAL_ONLY.findall(plain))]
-    return [name for name in used if name in names] + _NAMING.findall(code)
+    return [*_MACRO_ONLY.findall(plain), *NAMING.findall(code)]
 
 
 def _with_outer_macros(code: str) -> str:
@@ -489,17 +469,6 @@ def _with_outer_macros(code: str) -> str:
         out.append(" " if depth and (sign == "`" or closes) else sign)
         depth += sign == "`"
     return "".join(out)
-
-
-def all_numbers(part: StatementParts, at: int, known: Collection[str] | None) -> bool:
-    """Whether a loop goes through numbers, which name no variable."""
-    text = part.statement.source[part.start + at : part.statement.end]
-    words = " ".join(known) if known else text
-    kind = _LIST.match(words)
-    if kind is not None and "numlist" in kind.group():
-        return True
-    numbers = words[kind.end() if kind else 0 :].rstrip().removesuffix("{").replace('"', "")
-    return _NUMERIC.fullmatch(numbers) is not None
 
 
 LOOPS = commands_with("loop")

@@ -7,6 +7,7 @@ import pytest
 from discreet_fire.catalogue.rules import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.stata_values import bare_words, expansions
+from discreet_fire.logs import clean_log
 from discreet_fire.rewriting.do_files import rewrite
 from tests.helpers.rows import for_all_rows
 
@@ -48,7 +49,6 @@ STOPPED = [
     'local m : di x[3]\ndi "`m\'"',
     "local max_1 = r(max)\nlocal i 1\ndi `max_`i''",
     "local i 1\nlocal max_`i' = r(max)\ndi `max_1'",
-    "tempvar t\ngen `t' = x\ndi `t'",
     "foreach v of varlist a b {\ndi `v'\n}",
     "foreach v in wage income {\ndi `v'\n}",
     "local v income\ndi `v'",
@@ -83,15 +83,7 @@ STOPPED = [
     "set obs `r(max)'",
     'graph bar x, title("`=income\'")',
     'local v "income"\ndi `v\'',
-    'local v `"income"\'\nlocal w "`v\'"\ndi as text `w\'',
-    "global v income\ndi $v",
-    'global v "income"\nlocal w $v\ndi ${v}',
-    'foreach v in "income" "wage" {\ndi `v\'\n}',
-    'local a "r("\nlocal b "max)"\ndi `a\'`b\'',
-    "syntax varname\ndi `varlist'",
-    "syntax, by(varname) [Over(varlist)]\ndi `over'",
     "ds inc*\ndi `r(varlist)'",
-    "regress y x\nlocal v `e(depvar)'\ndi `v'",
     "macro define M = r(max)\ndi $M",
     "mac def _m `r(max)'\ndi \"`m'\"",
     'local m = r(max)\nlocal n : list uniq m\ndi "`n\'"',
@@ -168,8 +160,6 @@ LEFT = [
 REVIEWED = [
     "while `i' <= r(max) {\nlocal ++i\n}",
     "if r(max) > 3 {\ndrop x\n}",
-    "local v \"income\"\nlocal k = `v'\ndi `k'",
-    "global v income\nscalar s = $v\ndi s",
     "foreach s in mean sd {\ndi r(`s')\n}",
     'levelsof g, local(levels)\nforeach l of local levels {\ndi "`l\'"\n}',
     "forvalues i = `r(min)'/`r(max)' {\ndi \"year `i'\"\n}",
@@ -193,6 +183,22 @@ REVIEWED = [
 ]
 
 
+#: What `display` shows of them, a log does not say; what it shows is looked at there.
+IN_LOGS = [
+    "tempvar t\ngen `t' = x\ndi `t'",
+    'local v `"income"\'\nlocal w "`v\'"\ndi as text `w\'',
+    "global v income\ndi $v",
+    'global v "income"\nlocal w $v\ndi ${v}',
+    'foreach v in "income" "wage" {\ndi `v\'\n}',
+    'local a "r("\nlocal b "max)"\ndi `a\'`b\'',
+    "syntax varname\ndi `varlist'",
+    "syntax, by(varname) [Over(varlist)]\ndi `over'",
+    "regress y x\nlocal v `e(depvar)'\ndi `v'",
+    "local v \"income\"\nlocal k = `v'\ndi `k'",
+    "global v income\nscalar s = $v\ndi s",
+]
+
+
 def refused(text: str) -> list[str]:
     return [edit.before for edit in rewrite(text).edits if edit.action is Action.REFUSED]
 
@@ -210,6 +216,12 @@ def test_a_value_is_stopped_where_it_is_shown(text: str) -> None:
     done = rewrite(text)
     assert [edit.rule for edit in done.edits if edit.action is Action.REFUSED] == ["shown"]
     assert rewrite(done.text).edits == ()
+
+
+@for_all_rows("text", IN_LOGS)
+def test_what_display_shows_by_the_name_of_a_variable_is_looked_at_in_the_log(text: str) -> None:
+    lines = [f". {line}" for line in text.splitlines()]
+    assert clean_log("\n".join([*lines, "81250.5", "", ". end", ""])).needs_review
 
 
 @for_all_rows("text", LEFT)
