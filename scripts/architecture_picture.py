@@ -26,7 +26,10 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 #: error, so that a new package has to be put somewhere.
 SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "confidential": {
-        "discreet": ("microdata", "tabulation", "rules", "disclosure", "protection", "pretabular"),
+        "discreet": (
+            "microdata", "tabulation", "rules", "disclosure", "protection", "pretabular",
+            "synthesis",
+        ),
         "discreet_fire": (
             "statistics", "runners", "logs", "linked_tables", "units", "queue", "extras",
             "research_session", "review_report", "append_only",

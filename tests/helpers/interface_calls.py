@@ -37,6 +37,7 @@ STORY = (
     ("paul", "round_table_cells study_rounded_cells study_suppressed_cells"),
     ("paul", "adjust_table_cells study_adjusted_cells"),
     ("paul", "anonymise_file study_anonymised_file make_up_records assess_risk_of_records"),
+    ("paul", "synthesise_records study_synthetic_records"),
     ("paul", "perturb_table_cells study_perturbed_cells perturb_cells_invariantly"),
     ("paul", "perturb_cell_magnitudes study_perturbed_magnitudes"),
     ("paul", "study_invariant_cells suppress_cell_parts study_cell_parts sum_unit_noise"),

@@ -144,7 +144,7 @@ def test_clients_send_settings_where_requests_have_them(row: Operation) -> None:
 def test_methods_on_records_run_on_the_example(row: Operation) -> None:
     """By a row and by its command the same comes of invented persons."""
     source = MicrodataSource(records=PERSONS, id=["person_id"], files=False)
-    if row.answer == "records" and row.study is not None:
+    if row.takes is ChangedSource:
         drop = {"person_id", "household_id"} - {*getattr(row.begin, "direct", ())}
         source = ChangedSource(
             records=PERSONS, id=["person_id"], files=False, drop=[*drop],
@@ -157,7 +157,7 @@ def test_methods_on_records_run_on_the_example(row: Operation) -> None:
         return
     assert made.described.frame.height > 0
     assert set(made.statement) == {"en", "de"}
-    if row.study is not None:
+    if row.takes is ChangedSource:
         study = row.study(source, row.begin, secret)
         assert study.made.described.frame.equals(made.described.frame)
         assert study.described()["risk"][0]["records"] == PERSONS.height

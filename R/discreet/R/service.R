@@ -33,7 +33,7 @@ dc_service_table <- function(cells, layout, parameter_set, kind = "counts", name
 }
 
 #' Carry out a method over a table of cells or over records, by its name: "rounding", "swap", ...; a
-#' report is a list of lines of JSON.
+#' report is a list of lines of JSON, synthetic records are a list with their report.
 dc_service_run <- function(method, cells, request, name = "table", ...,
                            records = is.list(request) && is.null(request$by)) {
   folder <- private_folder()
@@ -46,6 +46,13 @@ dc_service_run <- function(method, cells, request, name = "table", ...,
   out <- file.path(folder, paste0(name, ".csv"))
   run(c("ask", "run", method, as_file(cells, folder, "cells"), as_document(request, folder),
         "--out", out, as_words(list(...))))
+  if (identical(readBin(out, "raw", 2), charToRaw("PK"))) {
+    files <- utils::unzip(out, exdir = private_folder())
+    return(list(
+      records = read.csv(files[!grepl("-report\\.", files)], check.names = FALSE, encoding = "UTF-8"),
+      report = readLines(files[endsWith(files, "-report.txt")], encoding = "UTF-8")
+    ))
+  }
   lines <- readLines(out, encoding = "UTF-8")
   if (identical(lines[1], "{")) return(lines)
   if (records) return(read.csv(out, check.names = FALSE, encoding = "UTF-8"))

@@ -244,7 +244,7 @@ SINGLE = typer.Typer()
 _MODULES: dict[str, tuple[str, ...]] = {
     "commands": ("demo", "tabulate"),
     "records": ("detect",),
-    "record_methods": ("structure-file", "assess-records"),
+    "record_methods": ("structure-file", "synthesise", "assess-records"),
     "slivers": ("find-slivers",),
     "advice": ("advise",),
     "suppression": ("suppress", "audit"),

@@ -1,4 +1,4 @@
-"""Commands on records: ``discreet records …``, ``structure-file`` and ``assess-records``.
+"""Commands on records: ``records …``, ``structure-file``, ``synthesise``, ``assess-records``.
 
 In: a file of records (CONFIDENTIAL) and words. Out: changed or made-up records as a file, or a
 report (CONFIDENTIAL). Options of a method are those of its settings; none is written here.
@@ -113,6 +113,37 @@ def structure(
     if findings is not None:
         made.write_findings(findings)
     show(made.statement["en"], {"out": str(out), **made.statement}, as_json=as_json)
+
+
+@command(SINGLE, "synthesise")
+@with_settings(OPERATIONS["synthesise"])
+def synthesise(
+    file: Path,
+    out: Path,
+    settings: Any,
+    identifier: list[str] | None = None,
+    secret_file: Path | None = None,
+    secret_env: str | None = None,
+    language: Literal["en", "de"] = "en",
+    read: list[str] | None = None,
+    as_json: bool = False,
+) -> None:
+    """Create synthetic records from microdata or protected tables, and a report on them."""
+    from discreet.microdata import described_records, format_of
+
+    format_of(out, None)
+    secret = secret_from(secret_file, secret_env)
+    if secret is None:
+        raise typer.BadParameter("add --secret-file FILE (create it with: discreet keys secret)")
+    tables, ids = settings.method == "tables", names(identifier)
+    if not tables and not ids:
+        raise typer.BadParameter("add --id COLUMN, the identifier of a record")
+    records = file if tables and file.is_dir() else described_records(file, **stated(read))
+    source = MicrodataSource(records=records, id=ids, files=True)
+    made: Any = OPERATIONS["synthesise"].run(source, settings, secret)
+    # The report first: where an attack exceeds its limit, writing the records is refused.
+    show(made.report.text(language), {"out": str(out), **made.report.described()}, as_json=as_json)
+    made.write(out, language=language)
 
 
 @command(SINGLE, "assess-records")

@@ -189,8 +189,9 @@ class Operation:
     calls: tuple[str, ...] = ()  # names of its calls there: to run it, and to study it
     job: str = ""  # the kind of its jobs
     page: str = ""  # its page in the studio; none if empty
-    #: What a call is answered with; a table if there is a study, or else a report, if None
-    gives: Literal["table", "records", "report"] | None = None
+    #: What a call is answered with; a table if there is a study, or else a report, if None. A
+    #: package are records with the report that they are published with
+    gives: Literal["table", "records", "package", "report"] | None = None
     ends: tuple[str, ...] = ("", "/study")  # what stands behind its address in each call
     #: From what goes in, settings, a secret and the protected table: what a command says of it
     report: Callable[[Any, Any, Secret | None, ProtectedTable], MethodReport] | None = None
@@ -206,7 +207,7 @@ class Operation:
         return {"command": lead, "run_call": lead, "study_call": study, **texts}
 
     @property
-    def answer(self) -> Literal["table", "records", "report"]:
+    def answer(self) -> Literal["table", "records", "package", "report"]:
         """Answer to a call."""
         return self.gives or ("report" if self.study is None else "table")
 

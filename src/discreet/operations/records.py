@@ -7,9 +7,11 @@ report on records.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, PlainSerializer, WrapValidator, create_model
@@ -20,6 +22,7 @@ from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.operations.operation import ChangedSource, MicrodataSource, Operation
 from discreet.pretabular import METHODS, Names, RecordSettings, StructureSettings
 from discreet.settings import Settings, refused
+from discreet.synthesis import SynthesisSettings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from discreet.assessment import RecordRisk
     from discreet.microdata import Secret
     from discreet.pretabular import AnonymisedRecords, StructureFile
+    from discreet.synthesis import SynthesisReport, SyntheticRecords
 
 _PACKAGE = "discreet.pretabular"
 #: Records that are changed while somebody waits, and cells of a table that is compared.
@@ -224,6 +228,30 @@ def _made_up(
 
 
 @without_values
+def _synthesised(
+    source: MicrodataSource, settings: SynthesisSettings, secret: Secret | None
+) -> SyntheticRecords:
+    from discreet.microdata import DescribedRecords
+    from discreet.synthesis import synthesise
+
+    records = source.records
+    if settings.method == "tables" and isinstance(records, str | os.PathLike):
+        from discreet.release import read_release
+
+        records = [item.kept.table for item in read_release(Path(records))]
+    elif isinstance(records, DescribedRecords):
+        records = records.frame
+    return synthesise(records, settings, id=source.id, secret=secret)
+
+
+@without_values
+def _examined(
+    source: MicrodataSource, settings: SynthesisSettings, secret: Secret | None
+) -> SynthesisReport:
+    return _synthesised(source, settings, secret).report
+
+
+@without_values
 def _risk(
     source: MicrodataSource, settings: RecordRiskSettings, secret: Secret | None
 ) -> RecordRisk:
@@ -309,6 +337,22 @@ ON_RECORDS = (
         address="records/structure-file",
         page="structure-file",
         calls=("make_up_records",),
+    ),
+    _operation(
+        "synthesise",
+        SynthesisSettings,
+        package="discreet.synthesis",
+        takes=MicrodataSource,
+        draws=lambda chosen, keys: True,
+        run=_synthesised,
+        study=_examined,
+        gives="package",
+        begin=SynthesisSettings(),
+        command="synthesise",
+        address="records/synthesise",
+        ends=("", "/study"),
+        page="synthesise",
+        calls=("synthesise_records", "study_synthetic_records"),
     ),
     _operation(
         "assess_records",

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .changed_records import DRAWS as DRAWS
     from .changed_records import ChangedRecords as ChangedRecords
     from .changed_records import HeldRecords as HeldRecords
     from .changed_records import check_codes as check_codes
+    from .changed_records import coded as coded
+    from .changed_records import draws as draws
+    from .changed_records import impossible as impossible
     from .changed_records import places as places
     from .changed_records import record_method as record_method
     from .matrices import Invariant as Invariant

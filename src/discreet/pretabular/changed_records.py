@@ -20,7 +20,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from discreet._version import __version__
-from discreet.arrays import IntArray, starts
+from discreet.arrays import BoolArray, IntArray, starts
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of
@@ -30,10 +30,12 @@ from discreet.microdata import (
     Secret,
     check_identifiers,
     eager_columns,
+    filter_failed,
     hand_over,
     identifier_texts,
     like,
     name_list,
+    parse_filter,
     read_microdata,
     require_columns,
     unsupported,
@@ -334,6 +336,26 @@ def strata(records: HeldRecords, names: Sequence[str]) -> IntArray:
         return np.zeros(len(records.frame), dtype=np.int64)
     check_codes(records, names)
     return places(records.columns(names))
+
+
+def impossible(rows: pl.DataFrame, conditions: Sequence[str]) -> BoolArray:
+    """Which rows meet a condition of what cannot occur; no comparison holds of a missing value.
+
+    >>> people = pl.DataFrame({"age": [9, 40], "status": ["married", "married"]})
+    >>> impossible(people, ["age < 15 and status == 'married'"]).tolist()
+    [True, False]
+    """
+    frame = nw.from_native(rows, eager_only=True)
+    mask = np.zeros(len(frame), dtype=np.bool_)
+    for text in conditions:
+        condition = parse_filter(text)
+        condition.check(frame.schema)
+        try:
+            chosen = frame.select(condition.to_narwhals(frame.schema)).to_native().to_series()
+        except Exception as error:
+            raise filter_failed(error) from None
+        mask |= chosen.fill_null(value=False).to_numpy()
+    return mask
 
 
 def done(

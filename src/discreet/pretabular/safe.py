@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -21,13 +20,14 @@ from discreet.arrays import BoolArray, CellIndex, IntArray, starts
 from discreet.compiled import compiled
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.keygrid import KeyGrid
-from discreet.microdata import Secret, check_identifiers, filter_failed, parse_filter
+from discreet.microdata import Secret, check_identifiers
 from discreet.pretabular.changed_records import (
     ChangedRecords,
     HeldRecords,
     check_codes,
     done,
     draws,
+    impossible,
     paired,
     places,
     places_within,
@@ -487,16 +487,10 @@ def _content(records: HeldRecords) -> pl.DataFrame:
 
 def _forbidden(combinations: _Combinations, texts: Sequence[str]) -> BoolArray:
     """Which combinations are structural zeros; an error if one occurs."""
-    rows = nw.from_native(combinations.rows(), eager_only=True)
-    mask = np.zeros(len(rows), dtype=np.bool_)
+    rows = combinations.rows()
+    mask = np.zeros(rows.height, dtype=np.bool_)
     for text in texts:
-        condition = parse_filter(text)
-        condition.check(rows.schema)
-        try:
-            chosen = rows.select(condition.to_narwhals(rows.schema)).to_native().to_series()
-        except Exception as error:
-            raise filter_failed(error) from None
-        mask |= chosen.fill_null(value=False).to_numpy()
+        mask |= impossible(rows, [text])
         if combinations.count[mask].any():
             message = "some records have an impossible combination"
             hint = "correct them, or remove the condition"

@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from .run.verification import VerifiedRelease as VerifiedRelease
     from .run.verification import verify_release as verify_release
     from .single_areas import area_tables as area_tables
+    from .state.memory import read_release as read_release
     from .state.seal import FOLDER as FOLDER
     from .state.seal import SEAL as SEAL
     from .state.seal import ReleaseSeal as ReleaseSeal

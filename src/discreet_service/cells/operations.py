@@ -9,6 +9,7 @@ import hmac
 import io
 import json
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -170,7 +171,7 @@ class CellsCall:
     def output(self, source: Source | None = None) -> JobOutput:
         """The protected table, the records or the report, as a file."""
         source = self.source() if source is None else source
-        process = self.operation.run(source, self.settings, self.secret())
+        process: Any = self.operation.run(source, self.settings, self.secret())
         name, form = self.request.name, str(self.request.format or "json")
         if isinstance(process, ProtectedTable):
             return table_output(process, form, self.request.language)
@@ -178,10 +179,19 @@ class CellsCall:
             name = f"{name}-{self.operation.name}.json"
             content = (json.dumps(process, ensure_ascii=False, indent=1) + "\n").encode()
             return JobOutput(file_name=name, media_type=RESULT_TYPES["json"], content=content)
-        name = f"{name}.{form}"
         with tempfile.TemporaryDirectory() as folder:
-            content = write_described(process.described, Path(folder) / name).read_bytes()
-        return JobOutput(file_name=name, media_type=RESULT_TYPES[form], content=content)
+            place = Path(folder) / f"{name}.{form}"
+            if self.operation.answer == "package":
+                process.write(place, language=self.request.language)
+                packed = io.BytesIO()
+                with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+                    for file in sorted(place.parent.iterdir()):
+                        archive.writestr(zipfile.ZipInfo(file.name), file.read_bytes())
+                name, kind, content = f"{name}.zip", "application/zip", packed.getvalue()
+            else:
+                content = write_described(process.described, place).read_bytes()
+                name, kind = place.name, RESULT_TYPES[form]
+        return JobOutput(file_name=name, media_type=kind, content=content)
 
     def __repr__(self) -> str:
         return f"<CellsCall {self.operation.name}: confidential>"

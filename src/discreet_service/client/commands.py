@@ -175,7 +175,7 @@ def ask_run(
     asked = {"name": out.name.partition(".")[0], **_document(request)}
     by = [name for name in asked.get("by", []) if isinstance(name, str)]
     row, rows = OPERATIONS.get(method), _read(cells)
-    form = None if row is not None and row.answer == "report" else format_of(out)
+    form = None if row and row.answer in ("package", "report") else format_of(out)
     if row is None or not row.on_records:
         rows = _numbers(rows, by)
     with _client(Client, url, key_file) as client:

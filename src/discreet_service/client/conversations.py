@@ -166,7 +166,9 @@ Progress = Callable[[ServiceJob], None]
 #: Makes a frame of what was sent.
 Opened = Callable[[bytes], Table]
 #: How what a method makes is read.
-_OPENED: Mapping[str, Opened] = {"table": table_of, "records": records_of, "report": bytes}
+_OPENED: Mapping[str, Opened] = {
+    **{"table": table_of, "records": records_of, "package": bytes, "report": bytes},
+}
 _RETRIES = 5
 #: What stands in an address; more goes into a body of JSON.
 _LONGEST_ADDRESS = 6_000
@@ -304,7 +306,9 @@ def run(
                 refuse(setting_problems(error, [section], list(known)))
             asked |= operation.placed(stated)
     asked |= options
-    if operation.answer != "report":  # which is JSON whatever is asked for
+    if operation.answer == "package":  # which is a ZIP file of records in a format
+        asked.setdefault("format", format or "csv")
+    elif operation.answer != "report":  # which is JSON whatever is asked for
         asked["format"] = format or "parquet"
     opened = _OPENED[operation.answer] if format is None else bytes
     path = f"/api/v1/{operation.address}{operation.ends[0]}"

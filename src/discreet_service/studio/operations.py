@@ -626,7 +626,7 @@ def _shown_outcome(service: Service, call: CellsCall) -> dict[str, Any]:
             "hidden": study.hidden is not None,
             "notes": study.notes,
         }  # fmt: skip
-    shown["caption"] = "risk"
+    shown["caption"] = "package" if call.operation.answer == "package" else "risk"
     if not isinstance(study, RecordsStudy):
         return shown | {"measures": [(label, "", text) for label, text in study.told(language)]}
     spoken, records = words("operation", language), study.made.described.frame.height
@@ -674,7 +674,7 @@ def _code(service: Service, call: CellsCall) -> dict[str, str]:
     address = f"/api/v1/{operation.address}{operation.ends[0]}"
     name, file = operation.name, "records.csv" if operation.on_records else "cells.csv"
     functions = (f'run(\n        "{name}",', f'dc_service_run(\n  "{name}",')
-    suffix = "json" if operation.answer == "report" else "csv"
+    suffix = {"report": "json", "package": "zip"}.get(operation.answer, "csv")
     base = service.settings.base_url
     return file_call_texts(base, address, functions, file, stated, suffix=suffix)
 
