@@ -325,7 +325,7 @@ def run(work: SubmissionWork) -> None:
             return
         if is_script(work.program) and work.program.suffix.lower() not in PACKAGES:
             message = "it ran elsewhere: whose values stand behind its figures is not known"
-            hint = "hand in the script with its data, so that it runs here; or look at each figure"
+            hint = "submit the script with its data, so that it runs here; or look at each figure"
             work.note("run", "elsewhere", Severity.REVIEW, message, hint)
         work.log = file_copy(submission.log, target / submission.log.name)
         return

@@ -30,7 +30,6 @@ from discreet.release.programme.schema import (
     MagnitudeEntry,
     PartsEntry,
     PerturbationEntry,
-    SuppressionEntry,
     TableEntry,
     ValueEntry,
     VariableEntry,
@@ -42,6 +41,7 @@ from discreet.release.programme.sources import (
     RecordsEntry,
     SourceKeysEntry,
 )
+from discreet.release.programme.suppression_sections import SuppressionEntry
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
 from discreet.release.programme.values import ProgrammeEntry
 from discreet.settings import plain_problem

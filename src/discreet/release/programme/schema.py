@@ -31,25 +31,22 @@ from discreet.protection.noise import (
 )
 from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
-from discreet.protection.suppression import SearchSettings
 from discreet.publication import FORMATS, MAPS, CsvForm, Shown
 from discreet.release.programme.rule_sections import RuleSetEntry
 from discreet.release.programme.sources import DataEntry, KeysEntry, PeriodEntry, SourceEntry
+from discreet.release.programme.suppression_sections import SuppressionEntry
 from discreet.release.programme.values import (
     MARKS,
     AreaLevel,
     Bound,
     Breaks,
-    Change,
     Date,
     Decimals,
     File,
     Key,
     Languages,
     Mistake,
-    Names,
     ProgrammeEntry,
-    Share,
     Texts,
     Variable,
     both_secrets,
@@ -405,43 +402,6 @@ class QualityEntry(ProgrammeEntry):
 
 #: How a table is protected: the name of a method.
 Protect = Annotated[str, one_of(lambda: [method.name for method in protections()])]
-
-
-class CostEntry(ProgrammeEntry):
-    """What hiding a cell costs."""
-
-    of: Text = "value"
-    power: Limit = 1.0
-    totals: Positive = 1.0
-    distance: Annotated[list[Count], Field(min_length=1, max_length=5)] | None = None
-
-
-class BoundsEntry(ProgrammeEntry):
-    """What attackers know of each value beforehand, as shares of it; "none" for nothing."""
-
-    below: Share = 1.0
-    above: Share = 1.0
-    negative: bool | None = None
-    rules: bool = True
-
-
-_COST = BeforeValidator(lambda value: {"of": value} if isinstance(value, str) else value)
-
-
-class SuppressionEntry(SearchSettings, ProgrammeEntry):
-    """[suppression]: how cells are hidden, for all tables."""
-
-    cost: Annotated[CostEntry, _COST] = CostEntry()
-    bounds: BoundsEntry | None = None
-    unmatched: Literal["refuse", "ignore"] = "refuse"
-    hide_less: bool = False
-    earlier: Names = Field(default_factory=list)
-    earlier_change: Change = "refuse"
-    earlier_identity: Names = Field(default_factory=list)
-    round_to: Annotated[int, Field(ge=2, le=1000)] | None = None
-    accept: list[Text] = Field(default_factory=list)
-    coincidences: list[Text] = Field(default_factory=list)
-    related_within: Annotated[float, Field(ge=0, le=0.2)] = 0.01
 
 
 class ValueEntry(ProgrammeEntry):
