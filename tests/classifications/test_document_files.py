@@ -132,7 +132,7 @@ def test_the_reader_may_name_variable_and_total(saved):
         ("v.csv", "child,parent\n", "no codes below the header"),
         ("v.csv", "child,parent,english\nA,,a\n", "unknown column 'english'"),
         ("v.csv", "child,parent,label_en,label_en\nA,,a,b\n", "column 'label_en' occurs twice"),
-        ("v.csv", "code;label\nA;a\n", "v.csv, line 1: unknown header 'code;label'"),
+        ("v.csv", "code;colour\nA;a\n", "v.csv, line 1: unknown header 'code;colour'"),
         ("v.csv", 'child,parent\n"A,\n', "not valid CSV"),
         ("v.csv", "level,name\n@,T\n@@@,A\n", "line 3: code 'A' is 2 levels below"),
         ("v.csv", "level,name\n@,T\n@,A\n", "line 3: 2 codes are on the level of the total"),
@@ -212,12 +212,18 @@ def test_headings_of_offices_are_known_in_any_order(saved, text):
     assert [tuple(tree.labels[code].values()) for code in tree.codes] == [("All",), ("A",), ("B",)]
 
 
-@pytest.mark.parametrize("header", ["code,child,parent", "code,label", "id,parent,what"])
+@pytest.mark.parametrize("header", ["code,child,parent", "code", "id,parent,what"])
 def test_headings_that_say_nothing_or_twice_are_an_error(saved, header):
     with pytest.raises(ClassificationError, match=r"header|not known|unknown"):
         Classification.read(
             saved("c.csv", f"{header}\n" + ",".join("abc"[: header.count(",") + 1]))
         )
+
+
+@pytest.mark.parametrize("text", ["code;Bezeichnung\nm;Mann\n", "Key,label_de\nm,Mann\n"])
+def test_a_list_of_codes_with_labels_is_flat(saved, text):
+    tree = Classification.read(saved("sex.csv", text))
+    assert (tree.codes, tree.parents, tree.labels["m"]["de"]) == (("Total", "m"), (-1, 0), "Mann")
 
 
 def test_semicolons_and_several_highest_codes(saved):

@@ -1,9 +1,9 @@
 """Classifications as CSV, JSON and TOML, nothing lost.
 
 In and out: texts with one row per code. CSV is read in two forms: ``child,parent``, or
-``code,parent`` in any order, with a column ``label_<language>`` per language; and
-``level,name`` as R tools write it, the level being repeats of one character and the total on
-the first line. A JSON or TOML document has the name, titles and other fields, and rows
+``code,parent`` in any order, with a column ``label_<language>`` per language (a flat list has no
+``parent``); and ``level,name`` as R tools write it, the level being repeats of one character and
+the total on the first line. A JSON or TOML document has the name, titles and other fields, and rows
 ``[child, parent, label_en, …]`` under the heads given as ``columns``; the row without a
 parent is the total. A flat classification may be written by hand as ``codes = ["m", "w"]``.
 """
@@ -58,14 +58,16 @@ def _read_csv(file: TextFile, stated: str | None, total: str | None) -> CodeTree
         return _from_levels(file, name, body, total)
     words = [word.strip().lower().replace(" ", "_") for word in header]
     heads = [_HEADINGS.get(word, word) for word in words]
-    if all(heads.count(head) == 1 for head in _LINKS):
-        child, parent = map(heads.index, _LINKS)
+    flat = "parent" not in heads and all(head[:6] == LABEL_PREFIX for head in heads[1:])
+    if heads.count("child") == 1 and (heads.count("parent") == 1 or (flat and heads[1:])):
+        child = heads.index("child")
+        parent = None if flat else heads.index("parent")
         own = [at for at in range(len(heads)) if at not in (child, parent)]
         languages = label_columns(file, [heads[at] for at in own])
         listed = [
             CodeRow(
                 cells[child],
-                cells[parent],
+                cells[parent] if parent is not None else TOTAL * (cells[child] != TOTAL),
                 texts_of(languages, [cells[at] for at in own]),
                 file.place(line),
             )
