@@ -126,6 +126,26 @@ def test_estimates_stand_beside_full_counts_and_say_so(made: Made, tmp_path: Pat
     assert "Der Schätzwert ist nicht sehr sicher" in page
     assert "Vollzählung" in (out / "T1.de.html").read_text()
     assert "Vollzählung" not in page
+    assert "Amtlich festgestellt" not in page
+
+
+def test_the_official_total_is_noted_beside_the_estimate(made: Made, tmp_path: Path) -> None:
+    programme = made(
+        ("max_share_small = 0.5", "max_share_small = 1"),
+        ("min_records = 3", "min_records = 3\ntotal = 2000"),
+        ("[tables.S1]", '[tables.S1]\nuniverse = "All"'),
+    )
+    protect(programme, tmp_path / "out")
+    assert "The official number is 2,000." in (tmp_path / "out/S1.html").read_text()
+    page = (tmp_path / "out/S1.de.html").read_text()
+    assert "Amtlich festgestellt sind 2\N{NARROW NO-BREAK SPACE}000." in page
+    assert "Amtlich festgestellt" not in (tmp_path / "out/T1.de.html").read_text()
+    women = made(
+        ("min_records = 3", "min_records = 3\ntotal = 2000"),
+        ("[tables.S1]", "[tables.S1]\nwhere = \"sex == 'w'\""),
+    )
+    protect(women, tmp_path / "women")
+    assert "official number" not in (tmp_path / "women/S1.html").read_text()
 
 
 def test_what_full_counts_hide_estimates_hide_too(made: Made, tmp_path: Path) -> None:

@@ -27,12 +27,11 @@ from discreet.protection.protocol import (
 )
 from discreet.record_batches import collected
 from discreet.settings import Count, NameList, Positive, Settings, Text
-from discreet.tables import codes_found
+from discreet.tables import Note, codes_found, note_of
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.derived import PrecisionClasses, SampleDesign
-    from discreet.tables import Note
 
 _PLACE = ("protection", "sample")
 _DESIGN = ("replicates", "factor", "strata", "units", "fraction")
@@ -54,6 +53,7 @@ class SampleEntry(Settings):
     withheld: list[Text] = Field(default=["E"])
     min_records: Count = 5
     round_to: Count = 10
+    total: Count | None = None
 
     def design(self, weight: str, replicates: Sequence[str] | None = None) -> SampleDesign:
         """Design of the sample."""
@@ -213,8 +213,14 @@ class SampleProtection(Protection):
         return list(dict.fromkeys(found))
 
     def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
-        """Nothing: the tables say it."""
-        return ()
+        """The official number of units, in tables of all of them."""
+        total = inputs.programme.settings(self.name).total
+        if total is None or inputs.programme.tables[table].where:
+            return ()
+        note = note_of("discreet.protection.sample", "official-total")
+        numbers = {"en": f"{total:,}", "de": f"{total:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")}
+        texts = {one: note.text(one).format(number) for one, number in numbers.items()}
+        return (Note(note.kind, texts),)
 
     def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """Nothing is done to counts."""
