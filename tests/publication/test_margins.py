@@ -96,6 +96,34 @@ def test_files_for_programs_have_the_interval_of_each_count(tmp_path):
     assert "low" not in pl.read_csv(write(census_example(), tmp_path / "u.csv")).columns
 
 
+def test_intervals_of_cells_and_totals_together_determine_no_count():
+    """Everyone can subtract intervals of parts from those of totals: nothing becomes known."""
+    generator = np.random.default_rng(7)
+    people = pl.DataFrame(
+        {
+            "place": generator.integers(0, 300, 4_000).astype(str),
+            "sex": generator.choice(["m", "w"], 4_000),
+            "record_key": generator.integers(0, 10**15, 4_000),
+        }
+    )
+    table = dc.tabulate(people, ["place", "sex"], record_key="record_key")
+    ptable = dc.design_perturbation(max_noise=5, variance=2, forbidden=[1, 2])
+    shown, margin = dc.perturb(table, ptable), CountMargin(ptable.margin())
+    true = people.group_by("place", "sex").len()
+    narrowed, wrong = [], 0
+    for place, sex, count in true.iter_rows():
+        other = "w" if sex == "m" else "m"
+        low, high = margin.count(shown.get(place, sex))
+        least, most = margin.count(shown.get(place, "Total"))
+        first, last = margin.count(shown.get(place, other))
+        low, high = max(low, least - last), min(high, most - first)
+        narrowed.append(high - low)
+        wrong += not low <= count <= high
+    assert len(narrowed) > 500
+    assert min(narrowed) >= margin.within  # five counts or more remain possible
+    assert wrong / len(narrowed) < 0.05
+
+
 @pytest.mark.parametrize("within", [-1, 2.5, True, "5"])
 def test_margins_are_whole_numbers(within):
     with pytest.raises(DiscreetError, match="whole number"):
