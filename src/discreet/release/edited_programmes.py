@@ -18,7 +18,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ProgrammeError, PublicationError
+from discreet.errors import Problem, ProgrammeError, PublicationError
 from discreet.files import toml_key, toml_value, write_text
 from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import from_document, load, raise_problems
@@ -227,6 +227,7 @@ def _value(parts: _Path, word: str, place: Path) -> Any:
     lists = [[*map(_toml, plain)], plain]
     # A list that has commas goes before a text that has them; for one word it is the other way.
     readings = [*lists, read, word] if plain[1:] and read == word else [read, word, *lists]
+    wrong: list[Problem] = []
     for value in readings:
         inner = value
         for part in reversed(parts):

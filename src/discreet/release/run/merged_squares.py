@@ -28,17 +28,18 @@ def with_merged_squares(inputs: Inputs) -> Inputs:
         source = programme.source_of(table).name
         used |= {(source, name): None for name in used_variables(programme, table)}
     for source, name in used:
-        if programme.variables[name].at_least is None:
+        column = programme.variables[name].merged_column(name)
+        if column is None:
             continue
         if distant_records(records[source]) is not None:
             message = f"grid cells of {name} can be aggregated only where the records are in files"
             hint = "add a column of aggregated grid cells to the records"
             raise ProgrammeError(message, code="squares", where=name, hint=hint)
-        records[source] = _merged(inputs, source, name, records[source])
+        records[source] = _merged(inputs, source, name, records[source], column)
     return replace(inputs, records=records)
 
 
-def _merged(inputs: Inputs, source: str, name: str, records: Any) -> Any:
+def _merged(inputs: Inputs, source: str, name: str, records: Any, merged: str) -> Any:
     """The records of a source with the aggregated grid cells of one variable."""
     from discreet.pretabular import merge_squares
     from discreet.protection.noise import perturb
@@ -70,7 +71,5 @@ def _merged(inputs: Inputs, source: str, name: str, records: Any) -> Any:
         suppress_below=rules.suppress_below,
     )
     squares = merge_squares(shown, entry.at_least or 0, rest=entry.rest)
-    made = squares.assign(
-        nw.to_native(records), column, area=entry.within, column=entry.merged_column(name) or name
-    )
+    made = squares.assign(nw.to_native(records), column, area=entry.within, column=merged)
     return nw.from_native(made)
