@@ -125,7 +125,7 @@ def test_codes_beyond_the_hierarchy_are_still_refused(folder: Path) -> None:
         ('hierarchy = "regions.csv"\nlevel = "district"', "no level 'district'"),
         ("prefixes = [1, 2, 3]\nlevel = 4", "no level 4"),
         ('levels = ["state", "district"]\nlevel = "town"', "no level 'town'"),
-        ('codes = ["1"]\nlevel = 1', "needs hierarchy, levels or prefixes"),
+        ('codes = ["1"]\nlevel = 1', "needs hierarchy, levels, prefixes or squares"),
     ],
 )
 def test_levels_that_are_not_there_are_mistakes(folder: Path, variable: str, message: str) -> None:
