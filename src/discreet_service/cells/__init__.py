@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .bodies import body_kind as body_kind
     from .bodies import check_number as check_number
     from .bodies import read_body as read_body
+    from .examples import example_texts as example_texts
     from .layouts import LAYOUTS as LAYOUTS
-    from .layouts import typed_columns as typed_columns
     from .operations import CellsCall as CellsCall
     from .operations import packed as packed
     from .operations import read_request as read_request
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from .protection import protect_cells as protect_cells
     from .results import RESULT_TYPES as RESULT_TYPES
     from .results import chosen_format as chosen_format
+    from .texts import RULE_FIELDS as RULE_FIELDS
+    from .texts import stated_number as stated_number
+    from .texts import stated_rules as stated_rules
+    from .texts import stated_trees as stated_trees
+    from .texts import suggested_roles as suggested_roles
     from .uploads import UPLOAD_ENDS as UPLOAD_ENDS
     from .uploads import read_upload as read_upload
     from .watch import KeyWatch as KeyWatch

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .catalogue import VersionRecord as VersionRecord
     from .variables import CatalogueVariable as CatalogueVariable
     from .variables import common_parts as common_parts
+    from .variables import folded as folded
+    from .variables import found_variables as found_variables
     from .versions import ANSWER as ANSWER
     from .versions import COUNTS as COUNTS
     from .versions import CatalogueUnit as CatalogueUnit

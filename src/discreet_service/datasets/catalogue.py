@@ -15,6 +15,8 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from discreet.errors import DiscreetError, nearest
+from discreet.publication import Boundaries
+from discreet.tables import ProtectedTable
 from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import (
     DATA_SETS,
@@ -98,6 +100,31 @@ class DatasetCatalogue:
             ] or None
 
         return [*(self.database.remembered(("versions", dataset), read) or ())]
+
+    def boundaries(
+        self, table: ProtectedTable, origin: tuple[str, str] | None, may: Callable[[str], bool]
+    ) -> Mapping[str, Boundaries]:
+        """Boundaries of the areas of a table, per variable, of the data that it was made of; of any
+        data that are published and have all of its areas if nobody knows which these were.
+
+        Args:
+            table: A protected table.
+            origin: Data set and version that it was made of; None if nobody knows.
+            may: Whether somebody may see the codes of a data set.
+        """
+        known = [(one.dataset, one.version) for one in self.records() if one.state == "published"]
+        for dataset, version in [origin] if origin else known:
+            inputs = self.version(dataset, version).inputs if may(dataset) else None
+            fitting = {
+                one.name: inputs.boundaries[one.name]
+                for one in table.spanning
+                if inputs is not None
+                and one.name in inputs.boundaries
+                and set(one.codes) <= set(inputs.trees[one.name].codes)
+            }
+            if fitting:
+                return fitting
+        return {}
 
     def record(self, dataset: str, version: str | None = None) -> VersionRecord:
         """A version that is or was published; the latest published one if none is named."""

@@ -4,7 +4,8 @@ Public: nothing here knows which codes occur.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -164,6 +165,47 @@ class CatalogueVariable:
 
     def __repr__(self) -> str:
         return f"<CatalogueVariable {self.name}: {len(self.tree):,} codes>"
+
+
+def folded(text: str) -> str:
+    """A text as it is compared in searches: no capitals, no accents.
+
+    >>> folded("Française"), folded("GRÖSSE")
+    ('francaise', 'grosse')
+    """
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in plain if not unicodedata.combining(sign))
+
+
+def found_variables(
+    variables: Mapping[str, CatalogueVariable],
+    synonyms: Mapping[str, Sequence[str]],
+    search: str,
+    language: str,
+) -> list[tuple[str, str, str, str]]:
+    """Variables, then codes, that have all words of a search in a language: name of the variable,
+    code (empty for the variable itself), and what both are called.
+
+    >>> place = Classification.from_parents("place", {"N": None, "S": None})
+    >>> variable = CatalogueVariable(name="place", tree=place, geography=True)
+    >>> found_variables({"place": variable}, {"place": ["area"]}, "AREA", "en")
+    [('place', '', 'place', '')]
+    >>> found_variables({"place": variable}, {}, "n", "en")
+    [('place', 'N', 'place', 'N')]
+    """
+    wanted, whole, parts = folded(search).split(), [], []
+    for name, variable in variables.items() if wanted else ():
+        tree, title = variable.tree, variable.tree.title(language)
+        about = folded(" ".join((name, title, *synonyms.get(name, ()))))
+        if all(word in about for word in wanted):
+            whole.append((name, "", title, ""))
+        for code, at in tree.index.items():
+            label = tree.label(code, language) if variable.coarsest_with([at]) else ""
+            own = folded(f"{label} {code}") if label else ""
+            said = [word in own for word in wanted]
+            if any(said) and all(a or word in about for a, word in zip(said, wanted, strict=True)):
+                parts.append((name, code, title, label))
+    return [*whole, *parts]
 
 
 def grouped_apart(one: CatalogueVariable, level: int, other: CatalogueVariable, more: int) -> bool:

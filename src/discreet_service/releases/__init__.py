@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from .programmes import ProgrammeShelf as ProgrammeShelf
     from .programmes import StoredProgramme as StoredProgramme
     from .programmes import checked as checked
+    from .programmes import key_sections as key_sections
     from .programmes import opened_inputs as opened_inputs
     from .programmes import parsed as parsed
+    from .programmes import programme_completion as programme_completion
+    from .programmes import told_problems as told_problems
     from .publications import Publications as Publications
     from .release import MEDIA_TYPES as MEDIA_TYPES
     from .release import ListedTable as ListedTable

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from discreet.errors import DiscreetError, Problem, nearest
 from discreet.files import make_folder, write_text
 from discreet.protection.protocol import all_of
+from discreet.publication import FORMATS
 from discreet.release import (
     Document,
     Inputs,
@@ -32,12 +33,14 @@ from discreet.release import (
     read_form,
 )
 from discreet.settings import Text
+from discreet.tables import FigureKind
 from discreet_service.datasets import DataVersion
 from discreet_service.problems import ServiceError
 
 #: The largest text of a programme.
 LARGEST = 1_000_000
 EXACT = "exact"
+_LINE = re.compile(r"line (\d+)(?:, )?(.*)")
 _NUMBER = re.compile(r"[0-9a-f]{32}")
 _TEXT, _RECORD, _DRAFTS = "programme.toml", "record.json", "drafts"
 _MOST_PROBLEMS = 200
@@ -188,6 +191,41 @@ def checked(text: bytes) -> dict[str, Any]:
         problems.append(Problem("the programme has no tables", "tables", "[tables.NAME]"))
     raise_told("the programme is not accepted", problems)
     return raw
+
+
+def programme_completion(version: DataVersion | None, datasets: Sequence[str]) -> dict[str, Any]:
+    """What may stand in a programme: its keys as they are declared, and values of some; a star
+    stands for any name.
+    """
+    units = [] if version is None else [*version.units.values()]
+    formats, values = [*FORMATS], [column for unit in units for column in unit.values]
+    return {
+        "keys": ALLOWED_KEYS,
+        "values": {
+            "dataset": datasets,
+            "languages": ("en", "de"),
+            "defaults.formats": formats,
+            "tables.*.formats": formats,
+            "tables.*.from": [unit.source for unit in units],
+            "tables.*.by": [*dict.fromkeys(name for unit in units for name in unit.variables)],
+            "tables.*.figures.*.kind": get_args(FigureKind),
+            "tables.*.figures.*.of": [*dict.fromkeys(values)],
+        },
+    }
+
+
+def key_sections() -> dict[str, list[str]]:
+    """The keys of a programme by the section in which they stand.
+
+    >>> key_sections()["defaults"]
+    ['formats', 'where', 'complete', 'universe']
+    """
+    sections: dict[str, list[str]] = {}
+    for key in ALLOWED_KEYS:
+        head, _, own = key.rpartition(".")
+        if own != "*":
+            sections.setdefault(head.replace("*", "NAME"), []).append(own)
+    return sections
 
 
 def parsed(text: bytes) -> dict[str, Any]:
@@ -356,3 +394,24 @@ def _without_places(error: DiscreetError, *places: Path) -> list[Problem]:
         Problem(plain(problem.what), plain(problem.where), plain(problem.hint))
         for problem in error.problems
     ]
+
+
+def told_problems(verdict: dict[str, Any], lines: list[str]) -> list[dict[str, Any]]:
+    """What is wrong, with the number of the line and what stands there."""
+    found = []
+    for item in verdict["problems"]:
+        place = _LINE.fullmatch(item["where"])
+        where = place[2] if place else item["where"]
+        number = int(place[1]) if place else _line_of(where, lines)
+        text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        found.append({**item, "line": number, "text": text[:200], "place": where})
+    return sorted(found, key=lambda each: each["line"])
+
+
+def _line_of(key: str, lines: list[str]) -> int:
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("["):
+            break
+        if line.partition("=")[0].strip() == key and key:
+            return number
+    return 0

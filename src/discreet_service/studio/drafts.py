@@ -21,7 +21,7 @@ from discreet_service.queries import said_in
 from discreet_service.releases import ReleaseDraft, StoredProgramme, read_draft, shelf_of
 from discreet_service.service import Service
 from discreet_service.studio.programmes import job_of, published_as, title_of_programme
-from discreet_service.studio.shown_tables import boundaries_for, table_page
+from discreet_service.studio.shown_tables import table_page
 from discreet_service.studio.verdicts import release_verdict
 from discreet_service.web import (
     PageWords,
@@ -121,7 +121,9 @@ def show_draft_table(programme: str, draft: str, table: str, visit: _Producer) -
         own,
         f"{up}/tables/{quote(table)}",
         file=listed.name,
-        boundaries=boundaries_for(visit, own, (record.dataset, found.summary["version"])),
+        boundaries=visit.service.datasets.boundaries(
+            own, (record.dataset, found.summary["version"]), lambda _: True
+        ),
         title=listed.title(language),
         up=(up, words("draft", language)["title"]),
     )

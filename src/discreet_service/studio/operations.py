@@ -4,7 +4,6 @@ sent them, which nothing keeps. Fields are those of the layout and of the settin
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
@@ -23,16 +22,12 @@ from discreet.operations import (
     OPERATIONS,
     ChangedSource,
     HiddenCell,
-    MagnitudeSource,
     Operation,
-    ProtectedSource,
     RecordsStudy,
-    ReleaseSource,
     SensitiveSource,
     SettingField,
     Study,
     StudyRemark,
-    UnitSource,
     fields_of,
     value_of,
 )
@@ -40,13 +35,18 @@ from discreet.publication import number_text
 from discreet_service.cells import (
     LAYOUTS,
     RESULT_TYPES,
+    RULE_FIELDS,
     UPLOAD_ENDS,
     BodyKind,
     CellsCall,
     RowLimit,
+    example_texts,
     read_body,
     read_upload,
-    typed_columns,
+    stated_number,
+    stated_rules,
+    stated_trees,
+    suggested_roles,
 )
 from discreet_service.permissions import Permission
 from discreet_service.problems import refuse
@@ -83,11 +83,6 @@ FORMATS: Mapping[str, str] = {
     "html": "html",
     "json-stat": "json",
 }
-#: Rules that a page offers, with what they take; the others need a call.
-_RULES: Mapping[str, type[int | float]] = {
-    **{"minimum_frequency": int, "p_percent": float, "dominance_1": float, "dominance_2": float},
-    "marginal": int,
-}
 #: Fields that are no settings, and what they begin with.
 _BESIDE: Mapping[str, str] = {
     **{"rows": "", "cells": "", "trees": "", "format": "csv", "act": "run"},
@@ -101,8 +96,6 @@ _OF_COLUMNS = ("unit", "balance", "keys", "weight", "sensitive", "harmless", "pu
 _FIRST = 4
 #: Marks that are read of a form, and names that are shown of what can be worked out.
 _MOST_MARKS, _MOST_NAMED = 2_000, 20
-#: Records of examples: of firms, and persons.
-_MOST_RECORDS, _PERSONS = 100, 500
 #: Characters of a field that holds a word or two.
 _LONGEST = 500
 #: Steps that a page has at most, and the text of records that it gives back.
@@ -147,7 +140,7 @@ def _layout_fields(operation: Operation) -> tuple[SettingField, ...]:
 def role_fields(operation: Operation) -> tuple[SettingField, ...]:
     """What columns can be: fields of the layout and of the method that hold names of columns.
 
-    >>> [field.name for field in role_fields(OPERATIONS["unit_noise"])]
+    >>> [field.name for field in role_fields(OPERATIONS["unit-noise"])]
     ['by', 'value', 'unit', 'balance']
     """
     fields = [field for field in _layout_fields(operation) if field.name not in _NO_COLUMNS]
@@ -202,7 +195,7 @@ class OperationForm:
             value = None if blank else getattr(operation.begin, field.name)
             begin[field.name] = field.text_of(value)
         if issubclass(operation.takes, SensitiveSource):
-            begin |= dict.fromkeys(_RULES, "") | {"minimum_frequency": "3"}
+            begin |= dict.fromkeys(RULE_FIELDS, "") | {"minimum_frequency": "3"}
         if operation.takes is ChangedSource:
             begin["add"] = "swap"
         if "add_totals" in begin:
@@ -254,19 +247,9 @@ class OperationForm:
         if len(own[self.rows]) <= LONGEST_SHOWN:  # what goes back to the page is plain
             own |= {"reading": "", "known": _digest(own[self.rows])}
         if self.texts["act"] == "read":
-            own |= self._suggested(frame)
+            roles = {each.name: self.texts[each.name] for each in role_fields(self.operation)}
+            own |= suggested_roles(frame, roles)
         return replace(self, texts={**self.texts, **own}, frame=frame)
-
-    def _suggested(self, frame: pl.DataFrame) -> dict[str, str]:
-        """Roles of columns for whoever picked none: texts span the table; others by their names."""
-        roles = {field.name: self.texts[field.name] for field in role_fields(self.operation)}
-        kept = {name: ", ".join(each for each in text.split(", ") if each in frame.columns)
-                for name, text in roles.items()}  # fmt: skip
-        if "by" in roles and not kept["by"]:
-            taken = {each for text in kept.values() for each in text.split(", ")}
-            kept["by"] = ", ".join(name for name, kind in typed_columns(frame).schema.items()
-                                   if name not in taken and kind == pl.String)  # fmt: skip
-        return kept
 
     def arranged(self) -> OperationForm:
         """The form after a step was added or taken away."""
@@ -296,9 +279,9 @@ class OperationForm:
         stated: dict[str, Any] = _values(layout, texts, problems)
         stated |= {"format": texts["format"], "language": language}
         if not operation.on_records:
-            stated["classifications"] = _stated_trees(texts["trees"], problems)
+            stated["classifications"] = stated_trees(texts["trees"], problems)
         if issubclass(operation.takes, SensitiveSource):
-            stated["rules"] = _rules(texts, problems)
+            stated["rules"] = stated_rules(texts, problems)
             stated["marks"] = self._marks(stated.get("by", []), problems)
             if stated.get("records"):  # columns of cells mean nothing then
                 stated.pop("largest", None)
@@ -327,7 +310,7 @@ class OperationForm:
         for place in self.waived:
             decided.setdefault(place, {})["status"] = "safe"
         for place, price in zip(self.priced, self.prices, strict=True):
-            cost = _stated_number(price, "cost", problems, float)
+            cost = stated_number(price, "cost", problems, float)
             if cost is not None:
                 decided.setdefault(place, {})["cost"] = cost
         marks = []
@@ -368,46 +351,6 @@ def _digest(rows: str) -> str:
     return hashlib.sha256(rows.replace("\r\n", "\n").strip().encode()).hexdigest()
 
 
-def _stated_number(text: str, where: str, problems: list[Problem], kind: type[int | float]) -> Any:
-    stripped = text.strip().replace(",", ".")
-    if not stripped:
-        return None
-    try:
-        return kind(stripped)
-    except ValueError:
-        message = "must be a whole number" if kind is int else "must be a number"
-        problems.append(Problem(message, where))
-        return None
-
-
-def _stated_trees(text: str, problems: list[Problem]) -> dict[str, Any]:
-    """Code trees: a line per code, with the variable before and the code above it behind."""
-    trees: dict[str, dict[str, str | None]] = {}
-    for number, line in enumerate(csv.reader(io.StringIO(text)), start=1):
-        parts = [part.strip() for part in line]
-        if not any(parts):
-            continue
-        if len(parts) not in (2, 3) or not parts[0] or not parts[1]:
-            hint = "write variable, code, parent code; two parts for a code below the total"
-            problems.append(Problem(f"line {number} has another form", "trees", hint))
-            continue
-        trees.setdefault(parts[0], {})[parts[1]] = (parts[2:] or [""])[0] or None
-    return {name: {"codes": codes} for name, codes in trees.items()}
-
-
-def _rules(texts: Mapping[str, str], problems: list[Problem]) -> dict[str, Any]:
-    numbers = {name: _stated_number(texts[name], name, problems, _RULES[name]) for name in _RULES}
-    shares = [[n, numbers.pop(f"dominance_{n}")] for n in (1, 2)]
-    rules: dict[str, Any] = {name: each for name, each in numbers.items() if each is not None}
-    shares = [share for share in shares if share[1] is not None]
-    if shares:
-        rules["dominance"] = shares if len(shares) > 1 else shares[0]
-    if not rules and not problems:
-        hint = "fill in at least one of them"
-        problems.append(Problem("no sensitivity rule", "rules", hint))
-    return rules
-
-
 @cache
 def example_form(operation: Operation) -> OperationForm:
     """A form with the invented persons or firms of the demonstration.
@@ -415,85 +358,9 @@ def example_form(operation: Operation) -> OperationForm:
     >>> example_form(OPERATIONS["rounding"]).texts["by"]
     'branch, state'
     """
-    from discreet import Classification, PerturbationTable, perturb, tabulate, with_record_keys
-    from discreet.assessment import published_at
-    from discreet.demo import Geography, coded, firms_of, generate
-
-    fields = setting_fields(operation)
-    texts = {field.name: field.example for field in fields if field.example}
-    if operation.on_records:
-        persons = generate(persons=_PERSONS, seed=2026).persons
-        columns = ("person_id", "household_id", "state", "district", "sex", "age")
-        rows = persons.select(*columns, "marital_status").write_csv()
-        needed = [field for field in fields if field.needed and field.kind != "steps"]
-        texts |= {field.name: field.text_of(getattr(operation.begin, field.name))
-                  for field in needed}  # fmt: skip
-        texts |= {"rows": rows, "known": _digest(rows), "id": "person_id", "name": "persons"}
-        if operation.takes is not ChangedSource:
-            return OperationForm.begun(operation, (), texts)
-        texts |= {"drop": "person_id, household_id", "keys": "district, sex, age"}
-        texts["tables"] = "district, sex\nmarital_status, sex"
-        recode = {"variable": "age", "intervals": "0, 18, 30, 45, 60, 75"}
-        pram = {"variables": "marital_status, 0.8", "exact": "on"}
-        return OperationForm.begun(operation, (("recode", recode), ("pram", pram)), texts)
-    if issubclass(operation.takes, ProtectedSource):  # persons by classes of a number
-        age = Classification.from_intervals("age", [0, 18, 30, 45, 60, 75])
-        table = tabulate(generate(persons=_PERSONS, seed=2026).persons, by=["state", age])
-        cells = table.to_polars().select("state", "age", value="count")
-        trees = "\n".join(f"age,{code}" for code in age.codes[1:])
-        own = {"by": "state, age", "name": "persons", "cells": cells.write_csv(), "trees": trees}
-        return OperationForm.begun(operation, (), own | texts)
-    branch = coded("branch")
-    firms = firms_of(Geography.of(20_000, seed=2026))
-    firms = with_record_keys(firms, id="firm_id", secret="firms of an example")  # noqa: S106
-    table = tabulate(
-        firms,
-        by=[branch, "state"],
-        record_key="record_key",
-        values=["turnover"],
-        contributions=2,
-    )
-    names = ("branch", "state")
-    cells = pl.DataFrame(
-        {
-            name: [dimension.codes[at] for at in part]
-            for name, dimension, part in zip(names, table.dimensions, table.index, strict=True)
-        }
-        | {"n": table.count}
-    )
-    own = {"by": "branch, state", "name": "firms"}
-    if issubclass(operation.takes, SensitiveSource | MagnitudeSource):
-        top = table.contributions["turnover"].top
-        values = {"turnover": table.sums["turnover"], "first": top[:, 0], "second": top[:, 1]}
-        cells = cells.with_columns(
-            pl.Series(name, each).fill_nan(None).cast(pl.Int64) for name, each in values.items()
-        )
-        own |= {"value": "turnover", "largest": "first, second", "name": "turnover"}
-    if issubclass(operation.takes, SensitiveSource):
-        own["p_percent"] = "10"
-    if issubclass(operation.takes, UnitSource):
-        cells = firms.select("branch", "state", "turnover", unit="firm_id").head(_MOST_RECORDS)
-        own |= {"value": "turnover", "unit": "unit"}
-    if operation.keys(operation.begin) == "needed":
-        cells = cells.with_columns(key=table.cell_key)
-        own["cell_key"] = "key"
-    if issubclass(operation.takes, ReleaseSource):
-        noise = setting_fields(OPERATIONS["perturbation"])
-        ptable = next(field.example for field in noise if field.name == "ptable")
-        counts = tabulate(firms, by=[branch, "state"], record_key="record_key")
-        safe = perturb(counts, PerturbationTable.from_text(ptable))
-        cells = cells.rename({"n": "truth"}).with_columns(
-            value=published_at(safe, table.index, len(table))[0].astype(int)
-        )
-        own |= {"ptable": ptable, "truth": "truth"}
-    lines = [
-        f"branch,{code}" + (f",{branch.codes[above]}" if above else "")
-        for code, above in zip(branch.codes, branch.parents, strict=True)
-        if above >= 0
-    ]
-    own |= {"cells": cells.write_csv(), "trees": "\n".join(lines)}
-    own["known"] = _digest(own["cells"])
-    return OperationForm.begun(operation, (), own | texts)
+    steps, texts = example_texts(operation)
+    rows = texts["rows" if operation.on_records else "cells"]
+    return OperationForm.begun(operation, steps, {**texts, "known": _digest(rows)})
 
 
 def _add_page(operation: Operation) -> None:
@@ -582,7 +449,7 @@ def _shown(
         step_fields={name: setting_fields(row) for name, row in _STEPS.items()},
         methods={name: row.words(name, language)["title"] for name, row in _STEPS.items()},
         most_steps=MOST_STEPS,
-        rules=_RULES if issubclass(operation.takes, SensitiveSource) else {},
+        rules=RULE_FIELDS if issubclass(operation.takes, SensitiveSource) else {},
         problems=problems,
         outcome=outcome,
         studied=operation.study is not None,

@@ -8,16 +8,13 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.files import toml_key, toml_value
-from discreet.publication import FORMATS
-from discreet.tables import FigureKind
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.policies import Language
 from discreet_service.queries import conditions_of, filter_text, table_sentence
-from discreet_service.releases import ALLOWED_KEYS
 from discreet_service.studio.choices import TableChoices
 
 _HEADER = re.compile(r"\s*\[")
@@ -108,41 +105,6 @@ def first_table(version: DataVersion) -> dict[str, Any]:
     places = {one.geography: one for one in reversed([*unit.variables.values()])}
     spanning = [places[place].name for place in (True, False) if place in places]
     return table_entry([("unit", unit.name), *(("by", name) for name in spanning)], {}, version)
-
-
-def completion(version: DataVersion | None, datasets: Sequence[str]) -> dict[str, Any]:
-    """What may stand in a programme: its keys as they are declared, and values of some; a star
-    stands for any name.
-    """
-    units = [] if version is None else [*version.units.values()]
-    formats, values = [*FORMATS], [column for unit in units for column in unit.values]
-    return {
-        "keys": ALLOWED_KEYS,
-        "values": {
-            "dataset": datasets,
-            "languages": _LANGUAGES,
-            "defaults.formats": formats,
-            "tables.*.formats": formats,
-            "tables.*.from": [unit.source for unit in units],
-            "tables.*.by": [*dict.fromkeys(name for unit in units for name in unit.variables)],
-            "tables.*.figures.*.kind": get_args(FigureKind),
-            "tables.*.figures.*.of": [*dict.fromkeys(values)],
-        },
-    }
-
-
-def key_sections() -> dict[str, list[str]]:
-    """The keys of a programme by the section in which they stand.
-
-    >>> key_sections()["defaults"]
-    ['formats', 'where', 'complete', 'universe']
-    """
-    sections: dict[str, list[str]] = {}
-    for key in ALLOWED_KEYS:
-        head, _, own = key.rpartition(".")
-        if own != "*":
-            sections.setdefault(head.replace("*", "NAME"), []).append(own)
-    return sections
 
 
 def free_name(wanted: str, tables: Mapping[str, Any]) -> str:

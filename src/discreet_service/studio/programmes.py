@@ -4,7 +4,6 @@ run.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,14 +21,21 @@ from discreet_service.permissions import Permission
 from discreet_service.policies import PolicyRefusalError
 from discreet_service.problems import ServiceError
 from discreet_service.queries import programme_sentences, said_in
-from discreet_service.releases import LARGEST, ServedRelease, StoredProgramme, parsed, shelf_of
+from discreet_service.releases import (
+    LARGEST,
+    ServedRelease,
+    StoredProgramme,
+    key_sections,
+    parsed,
+    programme_completion,
+    shelf_of,
+    told_problems,
+)
 from discreet_service.service import Service
 from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.programme_editor import (
     ProgrammeDraft,
-    completion,
     first_table,
-    key_sections,
     table_form,
     with_table,
 )
@@ -62,7 +68,6 @@ NAVIGATION = NavigationEntry(path="/programmes", place=50, permissions=(Permissi
 
 _Producer = Annotated[Visit, Depends(visit_with(Permission.programmes_run))]
 _ProgrammesRunForm = Annotated[Visit, Depends(form_visit_with(Permission.programmes_run))]
-_LINE = re.compile(r"line (\d+)(?:, )?(.*)")
 #: Programmes on a page, lines of one that are shown, and jobs that are looked through.
 _SIZE, _LINES, _JOBS = 40, 500, 200
 #: Letters of a programme that is read for its heading.
@@ -247,7 +252,7 @@ def _editor(
         problems=[] if verdict is None else told_problems(verdict, text.split("\n")),
         dataset=str(programme.get("dataset", "")),
         datasets=_datasets(visit),
-        completion=completion(version, _datasets(visit)),
+        completion=programme_completion(version, _datasets(visit)),
         sections=key_sections(),
         tables=tables,
         opened=opened,
@@ -299,27 +304,6 @@ def _version_of(visit: Visit, programme: Mapping[str, Any]) -> DataVersion | Non
         return visit.service.datasets.version(dataset, str(version) if version else None)
     except ServiceError:
         return None
-
-
-def told_problems(verdict: dict[str, Any], lines: list[str]) -> list[dict[str, Any]]:
-    """What is wrong, with the number of the line and what stands there."""
-    found = []
-    for item in verdict["problems"]:
-        place = _LINE.fullmatch(item["where"])
-        where = place[2] if place else item["where"]
-        number = int(place[1]) if place else _line_of(where, lines)
-        text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-        found.append({**item, "line": number, "text": text[:200], "place": where})
-    return sorted(found, key=lambda each: each["line"])
-
-
-def _line_of(key: str, lines: list[str]) -> int:
-    for number, line in enumerate(lines, 1):
-        if line.lstrip().startswith("["):
-            break
-        if line.partition("=")[0].strip() == key and key:
-            return number
-    return 0
 
 
 def published_as(

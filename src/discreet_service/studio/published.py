@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
 from discreet.publication import FORMATS
 from discreet_service.permissions import Permission
-from discreet_service.studio.shown_tables import boundaries_for, table_page
+from discreet_service.studio.shown_tables import table_page
 from discreet_service.web import (
     NavigationEntry,
     Visit,
@@ -71,7 +72,9 @@ def show_release_table(release: str, table: str, visit: _Reader) -> Response:
         own,
         path,
         file=listed.name,
-        boundaries=boundaries_for(visit, own, origin),
+        boundaries=visit.service.datasets.boundaries(
+            own, origin, partial(visit.principal.may, Permission.catalogue_read)
+        ),
         title=listed.title(language),
         up=(path_to("releases", found.id), found.title(language)),
         downloads=[(name, link) for name, link in links.items() if name != "exact"],

@@ -34,7 +34,6 @@ from discreet.publication import (
     table_html,
 )
 from discreet.tables import WITHOUT_NUMBER, ProtectedTable
-from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView
 from discreet_service.studio.table_charts import chart_kinds, chart_of
@@ -182,29 +181,6 @@ def table_page(
         downloads=downloads,
         **usual | more,
     )
-
-
-def boundaries_for(
-    visit: Visit, table: ProtectedTable, origin: tuple[str, str] | None = None
-) -> Mapping[str, Boundaries]:
-    """Boundaries of the areas of a table, of the data that it was made of; of any data that are
-    published and have all of its areas if nobody knows which these were.
-    """
-    datasets = visit.service.datasets
-    known = [(one.dataset, one.version) for one in datasets.records() if one.state == "published"]
-    for dataset, number in [origin] if origin else known:
-        if not visit.principal.may(Permission.catalogue_read, dataset):
-            continue
-        inputs = datasets.version(dataset, number).inputs
-        fitting = {
-            dimension.name: inputs.boundaries[dimension.name]
-            for dimension in table.spanning
-            if dimension.name in inputs.boundaries
-            and set(dimension.codes) <= set(inputs.trees[dimension.name].codes)
-        }
-        if fitting:
-            return fitting
-    return {}
 
 
 def _arranged(table: ProtectedTable, view: StudioView) -> tuple[list[str], list[str]]:

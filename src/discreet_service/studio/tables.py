@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import time
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Depends, Form, Response
 
 from discreet_service.audit import LogMode, LogVerdict
-from discreet_service.datasets import CatalogueVariable, DataVersion
+from discreet_service.datasets import CatalogueVariable, DataVersion, folded, found_variables
 from discreet_service.permissions import Permission
 from discreet_service.policies import Language, PolicyRefusalError
 from discreet_service.problems import ServiceError
@@ -78,7 +77,9 @@ def show_builder(dataset: str, visit: _Reader) -> Response:
         choices=choices,
         variables=variable_choices(choices, language, estimate["barred"]),
         most_hits=SHOWN_HITS,
-        hits=search_hits(choices, version.description.dataset.synonyms, language),
+        hits=found_variables(
+            choices.unit.variables, version.description.dataset.synonyms, choices.search, language
+        ),
         measures=measure_choices(choices, language),
         estimate=estimate,
         examples=_examples(version, language),
@@ -264,42 +265,6 @@ def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -
         "codes": codes[:_SHOWN_CODES],
         "more": max(len(codes) - _SHOWN_CODES, 0),
     }
-
-
-def search_hits(
-    choices: TableChoices, synonyms: Mapping[str, Sequence[str]], language: str
-) -> list[dict[str, Any]]:
-    """Variables and codes that have all words of a search, in the language of the page, as buttons
-    of the form choose them.
-    """
-    wanted, hits, inner = folded(choices.search).split(), list[dict[str, Any]](), []
-    for name, variable in choices.unit.variables.items() if wanted else ():
-        title, tree = variable.tree.title(language), variable.tree
-        about = folded(" ".join((name, title, *synonyms.get(name, ()))))
-        if all(word in about for word in wanted):
-            level = variable.levels[0]
-            hits.append({"name": "by", "value": f"{name}:{level.name}", "text": title, "about": "",
-                         "chosen": name in choices.levels})  # fmt: skip
-        picked = choices.picks.get(name, ())
-        inner += [
-            {"name": f"pick.{name}", "value": code, "text": label, "about": title,
-             "chosen": code in picked}
-            for code, at in tree.index.items()
-            if variable.coarsest_with([at]) and (label := tree.label(code, language))
-            and all(word in f"{folded(label)} {folded(code)} {about}" for word in wanted)
-            and any(word in f"{folded(label)} {folded(code)}" for word in wanted)
-        ]  # fmt: skip
-    return [*hits, *inner]
-
-
-def folded(text: str) -> str:
-    """A text as it is compared in searches: no capitals, no accents.
-
-    >>> folded("Française"), folded("GRÖSSE")
-    ('francaise', 'grosse')
-    """
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(sign for sign in plain if not unicodedata.combining(sign))
 
 
 def _codes(

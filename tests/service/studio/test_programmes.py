@@ -15,13 +15,12 @@ import pytest
 from discreet.release.run.release import carry_out
 from discreet_service.permissions import ROLES, Grant, Permission, Principal, Role
 from discreet_service.problems import ServiceError
-from discreet_service.releases import ALLOWED_KEYS
+from discreet_service.releases import ALLOWED_KEYS, told_problems
 from discreet_service.releases.drafts import read_draft, shelf_of
 from discreet_service.releases.programmes import opened_inputs, parsed
 from discreet_service.studio import drafts
 from discreet_service.studio.design_wishes import changed_share, published_counts
 from discreet_service.studio.drafts import shown_changes, tally
-from discreet_service.studio.programmes import told_problems
 from discreet_service.web import programmes as api
 from discreet_service.web.programmes import (
     PublicationRequest,
