@@ -174,7 +174,8 @@ class Service:
     @cached_property
     def releases(self) -> ReleaseCatalogue:
         """What was published."""
-        return ReleaseCatalogue(self.settings.releases, signers=self.settings.trusted_signers)
+        return ReleaseCatalogue(self.settings.releases, signers=self.settings.trusted_signers,
+                                clock=self.clock)  # fmt: skip
 
     @cached_property
     def publications(self) -> Publications:

@@ -61,12 +61,14 @@ def thinned_flows(
     for name, where in ((origin, "origin"), (destination, "destination")):
         if name in (fixed or {}):
             tree, codes = (fixed or {})[name]
-            ends.append(_End(tree, np.array([[tree.index[code]] for code in codes])))
+            ends.append(_FlowEnd(tree, np.array([[tree.index[code]] for code in codes])))
         elif name in names:
             dimension = table.dimensions[names.index(name)]
             if len(dimension.classifications) > 1:
                 raise _refused(f"{name} has several classifications", where)
-            ends.append(_End(dimension.classifications[0], table.index[names.index(name)][None, :]))
+            ends.append(
+                _FlowEnd(dimension.classifications[0], table.index[names.index(name)][None, :])
+            )
         else:
             raise _refused(f"{name!r} is not a spanning variable", where, f"by: {', '.join(names)}")
     if not set(ends[0].tree.codes[1:]) & set(ends[1].tree.codes[1:]):
@@ -84,14 +86,14 @@ def thinned_flows(
     )
 
 
-class _End(NamedTuple):
+class _FlowEnd(NamedTuple):
     """Origins or destinations of the cells of a table."""
 
     tree: Classification
     places: IntArray | PositionArray  # per code that is let through, the code of each cell
 
 
-def _internal(one: _End, other: _End) -> BoolArray:
+def _internal(one: _FlowEnd, other: _FlowEnd) -> BoolArray:
     """Which cells are totals, or have an origin and a destination one of which is in the other."""
     found = np.zeros(np.broadcast_shapes(one.places.shape[1:], other.places.shape[1:]), np.bool_)
     for here, there in product(one.places, other.places):

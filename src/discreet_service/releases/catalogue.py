@@ -45,7 +45,11 @@ class ReleaseCatalogue:
         *,
         signers: Sequence[Path] = (),
         unseen: float = _UNSEEN,
+        clock: Callable[[], int] = lambda: time.time_ns() // 10**6,
     ) -> None:
+        self._clock = clock
+        # Folders of releases under embargo → when they become public.
+        self._waiting: dict[str, float] = {}
         self._folders = (folders,) if isinstance(folders, Path) else tuple(folders)
         self.keys = tuple(read_verify_key(path) for path in signers)
         self._unseen, self._looked = unseen, -math.inf
@@ -152,7 +156,12 @@ class ReleaseCatalogue:
             elif old is not None and before == marks[folder] and not old.files.doubtful:
                 served[folder.name] = old
                 refused |= {key: why for key, why in self._refused.items() if key == str(folder)}
-            elif old is None and before == marks[folder] and str(folder) in self._refused:
+            elif (
+                old is None
+                and before == marks[folder]
+                and str(folder) in self._refused
+                and self._waiting.get(str(folder), math.inf) > self._clock()
+            ):
                 refused[str(folder)] = self._refused[str(folder)]
             else:
                 self._read(folder, old, served, refused)
@@ -181,7 +190,13 @@ class ReleaseCatalogue:
                 if old is not None and not old.files.doubtful:
                     served[folder.name] = old
                 return
-            served[folder.name] = open_release(folder, self.keys)
+            found = open_release(folder, self.keys)
+            if found.public_from > self._clock():
+                self._waiting[str(folder)] = found.public_from
+                refused[str(folder)] = f"under embargo until {found.embargo}"
+            else:
+                self._waiting.pop(str(folder), None)
+                served[folder.name] = found
         except DiscreetError as error:
             refused[str(folder)] = error.what
         except (OSError, ValueError, KeyError, TypeError, LookupError):

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -187,6 +188,16 @@ class ServedRelease:
     def date(self) -> str:
         """Its date; empty if none is stated."""
         return str(self.manifest.get("date") or "")
+
+    @property
+    def embargo(self) -> str:
+        """When it becomes public, with its time zone; empty for at once."""
+        return str(self.manifest.get("embargo") or "")
+
+    @property
+    def public_from(self) -> float:
+        """The same in milliseconds since 1970; 0 for at once."""
+        return datetime.fromisoformat(self.embargo).timestamp() * 1000 if self.embargo else 0.0
 
     @property
     def cells(self) -> int:

@@ -92,6 +92,8 @@ def observations(
     for at, name in enumerate(("OBS_STATUS", "CONF_STATUS")):
         codes = pl.Series([status.sdmx[at] for status in CellStatus], dtype=pl.String)
         columns[name] = codes.gather(cells.status)
+    conditions = {"EMBARGO_TIME": options.embargo, "CONF_REDIST": options.redistribution}
+    columns |= {name: alike(text) for name, text in conditions.items() if text}
     decimals = [str(figure.decimals) for figure in figures] or [str(table.decimals)]
     columns["DECIMALS"] = of_figures(decimals)
     units = [figure.unit_text(options.language) or None for figure in figures]

@@ -46,6 +46,7 @@ from discreet.release.programme.values import (
     Key,
     Languages,
     Mistake,
+    Moment,
     ProgrammeEntry,
     Texts,
     Variable,
@@ -172,6 +173,8 @@ class PublicationEntry(ProgrammeEntry):
     disclaimer: Texts = Field(default_factory=dict)
     margins: bool = False
     csv: CsvForm = "language"
+    embargo: Moment = None
+    redistribution: Text | None = None
     address: Annotated[Text, StringConstraints(pattern=r"^https?://\S+/$")] | None = None
 
     @property
@@ -179,6 +182,12 @@ class PublicationEntry(ProgrammeEntry):
         """What is stated; None for nothing."""
         stated = {name: texts for name, texts in self if isinstance(texts, dict) and texts}
         return Imprint(**stated) if stated else None
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """From when on, and by whom, a release may be passed on, as far as it is stated."""
+        stated = self.model_dump(include={"embargo", "redistribution"})
+        return {name: text for name, text in stated.items() if text}
 
 
 class FiguresEntry(ProgrammeEntry):

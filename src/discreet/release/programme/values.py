@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal, LiteralString, NamedTuple, get_args
@@ -102,6 +103,17 @@ def _date(value: Any) -> Any:
     return value
 
 
+def _moment(value: Any) -> Any:
+    """A time with its zone: everybody must know when it is."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = datetime.datetime.fromisoformat(value)
+    if not isinstance(value, datetime.datetime) or value.tzinfo is None:
+        hint = {"hint": 'write it as "2026-12-15T09:30+01:00"'}
+        raise PydanticCustomError("moment", "must be a time with its time zone", hint)
+    return value.isoformat(timespec="minutes")
+
+
 def _marks(value: Any) -> Any:
     """The name of a file stands for the marks in it."""
     items = name_list(value)
@@ -179,6 +191,7 @@ Breaks = Annotated[
 ]
 Decimals = Annotated[int, Field(ge=0, le=15)]
 Date = Annotated[str | None, BeforeValidator(_date)]
+Moment = Annotated[str | None, BeforeValidator(_moment)]
 #: A level of areas, by its name or its number from the coarsest, 1, on.
 AreaLevel = Text | Count
 MARKS = BeforeValidator(_marks)

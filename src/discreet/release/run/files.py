@@ -110,8 +110,9 @@ class Writer:
             for file, kind, language in every:
                 path = self.shelf.stage / file
                 options: dict[str, Any] = self._maps(name) if kind in MAPS else {}
-                if kind == "csv":
-                    options["csv"] = self.programme.document.publication.csv
+                publication = self.programme.document.publication
+                options |= {"csv": publication.csv} if kind == "csv" else {}
+                options |= publication.conditions if kind == "sdmx-csv" else {}
                 complete = entry.complete
                 write(made, path, format=kind, language=language, complete=complete, **options)
         if areas:
@@ -146,6 +147,7 @@ class Writer:
         parts = [[table.described(), self.digests[table.name]] for table in released]
         about: list[object] = [self.title, document.date, self.programme.data.version, parts]
         about += [self._versions()] if document.sources else []
+        about += [document.publication.conditions] if document.publication.conditions else []
         in_workbook = workbook_tables(self.programme)
         about += [in_workbook] if in_workbook and len(in_workbook) < len(released) else []
         about += [map_digests(self.inputs, name) for name in atlas_tables(self.inputs)]
@@ -312,6 +314,7 @@ class Writer:
             "title": dict(self.title),
             "date": document.date,
             "data_version": self.programme.data.version,
+            **document.publication.conditions,
             **({"data_versions": versions} if versions else {}),
             **({"parameters": package} if package else {}),
             **({"inherited_keys": inherited} if inherited else {}),

@@ -223,7 +223,9 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
             "date": programme.document.date,
         }
         if programme.document.publication.model_fields_set:
-            shared["publication"] = programme.document.publication.model_dump()
+            stated_there = programme.document.publication
+            about = stated_there.model_dump(exclude={"embargo", "redistribution"})
+            shared["publication"] = about | stated_there.conditions
         own = [name for name in programme.tables if programme.source_of(name).name == source]
         for name in own:
             by = determined[name]
