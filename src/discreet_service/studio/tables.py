@@ -311,9 +311,15 @@ def measure_choices(
         found += [(f"sum:{column}", f"{label} ({spoken['sum']})")] if value.sums else []
         found += [(f"mean:{column}", f"{label} ({spoken['mean']})")] if value.means else []
     found += [(name, said_in(each.title, language, name)) for name, each in unit.figures.items()]
-    found += [(f"median:{name}", f"{one.tree.title(language)} ({spoken['median']})")
+    titles = [one.tree.title(language) for one in unit.variables.values()]
+
+    def named(variable: CatalogueVariable) -> str:
+        title = variable.tree.title(language)
+        return title if titles.count(title) == 1 else f"{title}, {variable.name}"
+
+    found += [(f"median:{name}", f"{named(one)} ({spoken['median']})")
               for name, one in unit.variables.items()
-              if medians and one.tree.bounds is not None]  # fmt: skip
+              if medians and one.tree.bounds is not None and not one.merged]  # fmt: skip
     chosen = choices.measures or ("count",)
     known = [name for name, _ in found]
     found += [(name, name) for name in chosen if name not in known]
