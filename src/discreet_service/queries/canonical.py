@@ -63,13 +63,17 @@ class CanonicalQuery:
     measures: tuple[Measure, ...]  # The figures, sorted
 
     def flow(self, unit: CatalogueUnit) -> tuple[str, str] | None:
-        """Origin and destination of a table of flows, by two geographies with common areas."""
+        """Origin and destination of a table of flows, by two geographies with the same areas.
+
+        States beside municipalities are none: their cells are those of the municipalities.
+        """
         names = sorted({*(one.variable for one in self.by), *(one.variable for one in self.where)})
         ends = [name for name in names if unit.variables[name].geography]
         if len(ends) != 2:
             return None
-        first, second = (set(unit.variables[name].tree.codes[1:]) for name in ends)
-        return (ends[0], ends[1]) if first & second else None
+        trees = [unit.variables[name].tree for name in ends]
+        first, second = ({*tree.leaves} - {tree.missing} for tree in trees)
+        return (ends[0], ends[1]) if first == second else None
 
     def document(self) -> dict[str, Any]:
         """The same as JSON takes it: for logs, jobs and digests."""

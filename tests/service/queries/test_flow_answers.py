@@ -104,6 +104,18 @@ def test_flows_have_their_own_depth(service: Service) -> None:
     ask(service, *on("municipality", "region"))  # no flow
 
 
+def test_states_beside_districts_are_no_flows(service: Service) -> None:
+    """Their cells are the sets of the districts: they have the same figures, exempt ones too."""
+    version = service.datasets.version("census")
+    query = read_query({"unit": "person", "by": [*on("district", "region"), "state"]})
+    prepared = service.answers.prepared("census", query)
+    assert prepared.query.flow(version.units["person"]) is None
+    table = service.answers.answer(prepared).table
+    alone = ask(service, *on("district", "region"))
+    code = alone.dimensions[0].codes[1]
+    assert table.get(region=code, state=code[:2]) == alone.get(region=code)
+
+
 def test_other_tables_hide_sparse_parts_as_ever(service: Service) -> None:
     table = ask(service, *on("municipality", "region"), "age5")
     assert any("sparse" in note.kind or "parts" in note.kind for note in table.notes)
