@@ -213,6 +213,10 @@ class PolicyDocument(_Section):
     rules: list[Annotated[str, Field(pattern=r"^P[1-9][0-9]?$")]]
     size: SizePolicy  # P1
     variables: VariablePolicy  # P2
+    # P2, for tables by two geographies; None for the limits of all tables
+    flows: FlowPolicy | None = None
+    # P2: areas that are left out of tables; None for none
+    areas: AreaPolicy | None = None
     exposure: ExposurePolicy  # P3
     small_universes: SmallUniversePolicy  # P4
     differences: DifferencePolicy  # P5
@@ -220,10 +224,6 @@ class PolicyDocument(_Section):
     sparsity: SparsityPolicy  # P7
     rates: RatePolicy  # P8
     patterns: PatternPolicy  # P9
-    # P2, for tables by two geographies; None for the limits of all tables
-    flows: FlowPolicy | None = None
-    # Areas that are left out of tables; None for none
-    areas: AreaPolicy | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -127,7 +127,9 @@ def _filled(one: PolicySentence) -> str:
 def _limit(one: PolicySentence, text: str) -> Any:
     """What was filled in; what is no number stays as it is, and the policy says what is wrong."""
     if isinstance(one.value, list):
-        return [word for part in text.split(",") if (word := part.strip())]
+        parts = [word for part in text.split(",") if (word := part.strip())]
+        numbers = bool(one.value) and isinstance(one.value[0], int)
+        return [int(word) if numbers and word.isdecimal() else word for word in parts]
     if isinstance(one.value, str):
         return text.strip()
     try:
