@@ -209,7 +209,8 @@ def grid() -> dict[str, Any]:
             "dimensions": [dimension("GRID", ""), dimension("STAT", "CL_STAT")],
             "timeDimension": dimension("TIME_PERIOD", ""),
         },
-        "attributeList": {"attributes": [status]},
+        "attributeList": {"id": "AttributeDescriptor", "attributes": [status]},
+        "measureList": {"id": "MeasureDescriptor", "measures": [dimension("OBS_VALUE", "")]},
     }
     return {
         "data": {

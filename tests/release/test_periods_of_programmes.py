@@ -178,7 +178,10 @@ def test_attacks_on_all_periods_have_limits(folder: Path) -> None:
     number = int(sentence.partition("in ")[2].partition(" cells")[0].replace(",", ""))
     assert number > 0
     limit = earlier + "[attacks]\nproven = {}\n"
-    made(folder, "2022", more=limit.format(number))
+    assert (
+        "Means over all tables and periods"
+        in made(folder, "2022", more=limit.format(number)).checks[1]
+    )
     with pytest.raises(DiscreetError, match="proven"):
         made(folder, "2022", more=limit.format(number - 1), out="other")
     assert not (folder / "other").exists()

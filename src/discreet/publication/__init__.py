@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .data_structures import ListedCode as ListedCode
     from .data_structures import SdmxNames as SdmxNames
     from .data_structures import StructureDimension as StructureDimension
-    from .data_structures import below as below
     from .data_structures import read_structures as read_structures
     from .description import FIGURES as FIGURES
     from .description import check_texts as check_texts

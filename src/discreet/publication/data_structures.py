@@ -153,23 +153,19 @@ class SdmxNames:
         codes: dict[str, set[str]] = {}
         for item in (item for one in structures for item in one.dimensions):
             codes.setdefault(item.name, set()).update(code.code for code in item.codes)
-        problems = [
-            Problem(f"{code!r} is not a code of {name}", section, "correct it, or remove it")
-            for section in ("roots", "adjustment")
-            for name, code in getattr(self, section).items()
-            if code not in codes.get(name, ())
-        ]
         every = set(codes) | {item.name for one in structures for item in one.attributes}
-        problems += [
-            Problem(f"{name!r} is not in any structure", "constant", "correct it, or remove it")
-            for name in self.constant
-            if name not in every
-        ]
         known = [one.name for one in structures]
-        problems += [
-            Problem(f"{name!r} not found", "national", f"known: {', '.join(known)}")
-            for name in self.national
-            if name not in known
+        stated = [
+            (section, f"{name}={code}", code in codes.get(name, ()))
+            for section, own in (("roots", self.roots), ("adjustment", self.adjustment))
+            for name, code in own.items()
+        ]
+        stated += [("constant", name, name in every) for name in self.constant]
+        stated += [("national", name, name in known) for name in self.national]
+        problems = [
+            Problem(f"{text!r} is not in the structures", section, "correct it, or remove it")
+            for section, text, there in stated
+            if not there
         ]
         if self.national and not self.roots:
             hint = "add the code of the country to [roots], such as GEO"
@@ -235,11 +231,11 @@ class DataStructure:
         for item in self.dimensions:
             codes = frozenset(code.code for code in item.codes)
             if root := names.roots.get(item.name):
-                lower = set() if self.name in names.national else below(item.codes, root)
-                codes &= {root} | lower
-                kept = {root} | below(item.codes, root)
-                cut = [replace(c, above=c.above if c.code != root else "") for c in item.codes]
-                item = replace(item, codes=tuple(one for one in cut if one.code in kept))
+                kept = {root} | _below(item.codes, root)
+                cut = (one for one in item.codes if one.code in kept)
+                top = (replace(one, above="") if one.code == root else one for one in cut)
+                item = replace(item, codes=tuple(top))
+                codes &= {root} if self.name in names.national else kept
             allowed = restricted(item.name, codes)
             if item.codes and not allowed:
                 message = f"no code of {item.name} is left by the constraints and the root"
@@ -440,6 +436,7 @@ class _Messages:
         self.roots: list[tuple[ElementTree.Element, str]] = []
         self.problems: list[Problem] = []
         self.lists: dict[str, tuple[ListedCode, ...]] = {}
+        self.limits: list[ElementTree.Element] = []  # constraints
 
     def add(self, file: Path) -> None:
         """Read one file."""
@@ -478,6 +475,7 @@ class _Messages:
             for item in _deep(root, "DataStructure"):
                 if next(_deep(item, "DimensionList"), None) is not None:
                     self._put(found, replace(self._structure(item, concepts), sdmx=sdmx))
+        self.limits += [*self._each("ContentConstraint"), *self._each("DataConstraint")]
         flows: dict[str, DataStructure] = {}
         used = set()
         for item in self._each("Dataflow"):
@@ -584,6 +582,14 @@ class _Messages:
                     whole=any(_kind(part) in ("None", "Dataflow") for part in related),
                 )
             )
+        measures = [
+            one.attrib.get("id", "OBS_VALUE")
+            for one in next(_deep(item, "MeasureList"), ())
+            if _kind(one) in ("Measure", "PrimaryMeasure")
+        ]
+        if measures and measures != ["OBS_VALUE"]:
+            what = f"{item.attrib['id']} has the measures {', '.join(measures)}"
+            self._wrong(what, "only structures with one measure, OBS_VALUE, are read")
         return DataStructure(
             **_identity(item),
             titles=_names(item),
@@ -597,7 +603,8 @@ class _Messages:
     ) -> Iterator[tuple[KeyRegion, ...]]:
         """The regions of each constraint on a dataflow or its structure; not of actual content."""
         listed = {item.name: item.codes for item in structure.dimensions}
-        for item in (*self._each("ContentConstraint"), *self._each("DataConstraint")):
+        listed |= {item.name: tuple(map(ListedCode, item.codes)) for item in structure.attributes}
+        for item in self.limits:
             attached = next(_deep(item, "ConstraintAttachment"), None)
             targets = () if attached is None else attached
             kinds = ("Dataflow", "DataStructure")
@@ -625,23 +632,25 @@ class _Messages:
             if "id" not in part.attrib:
                 continue
             name, chosen = part.attrib["id"], set[str]()
+            if name not in listed:
+                self._wrong(f"a constraint is about {name}, which its structure lacks", "remove it")
             if next(_deep(part, "TimeRange"), None) is not None:
                 self._wrong(f"a constraint has a time range for {name}", "write its periods")
             for value in _deep(part, "Value"):
                 code, cascade = (value.text or "").strip(), value.attrib.get("cascadeValues", "")
                 chosen |= {code} if cascade != "excluderoot" else set()
                 if cascade in ("true", "excluderoot"):
-                    chosen |= below(listed.get(name, ()), code)
+                    chosen |= _below(listed.get(name, ()), code)
             if not _stated(part, "include"):
                 chosen = {code.code for code in listed.get(name, ())} - chosen
-            codes[name] = frozenset(chosen)
+            codes[name] = codes.get(name, frozenset()) | chosen
         return KeyRegion(codes, included)
 
 
-def below(codes: Sequence[ListedCode], code: str) -> set[str]:
+def _below(codes: Sequence[ListedCode], code: str) -> set[str]:
     """All codes below one; codes stand behind those above them.
 
-    >>> sorted(below([ListedCode("A"), ListedCode("B", "A"), ListedCode("C", "B")], "A"))
+    >>> sorted(_below([ListedCode("A"), ListedCode("B", "A"), ListedCode("C", "B")], "A"))
     ['B', 'C']
     """
     found = {code}

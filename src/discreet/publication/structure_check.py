@@ -133,12 +133,10 @@ def _required(structure: DataStructure, sizes: tuple[int, ...]) -> Iterator[IntA
     total = int(np.prod(sizes, dtype=np.int64))
     for start in range(0, total, _CHUNK):
         keys = np.arange(start, min(start + _CHUNK, total), dtype=np.int64)
-        frame = pl.DataFrame(
-            {
-                item.name: pl.Series(item.sent, dtype=pl.String).gather(at)
-                for item, at in zip(
-                    structure.dimensions, np.unravel_index(keys, sizes), strict=True
-                )
-            }
-        )
-        yield keys[frame.select(structure.allowed()).to_series().to_numpy()]
+        places = np.unravel_index(keys, sizes)
+        codes = {
+            item.name: pl.Series(item.sent, dtype=pl.String).gather(at)
+            for item, at in zip(structure.dimensions, places, strict=True)
+        }
+        cells = pl.DataFrame({**codes, "OBS_VALUE": keys}).filter(structure.allowed())
+        yield cells["OBS_VALUE"].to_numpy()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,8 +112,8 @@ class StructureDraft:
                 hint = f"add {name}=COLUMN of the microdata, or {name}=CODE of all values"
                 yield Problem(f"{name} must be either a column or a constant", "", hint)
             for item in items:
-                figures = self.figures.get(name, item.sent)
-                if lost := [code for code in item.sent if code not in figures]:
+                figures = self.figures.get(name)
+                if figures and (lost := [code for code in item.sent if code not in figures]):
                     yield Problem(f"no figure for {name}.{lost[0]}", name, "add its filter")
                 if item.codelist and constant.get(name, item.sent[0]) not in item.sent:
                     yield Problem(f"{constant[name]!r} is not a code of {item.codelist}", name)
@@ -121,56 +122,34 @@ class StructureDraft:
                     yield Problem(f"{name} has no code list", "", hint)
 
     def variables(self) -> dict[str, CubeVariable]:
-        """Name in the programme → variable: by its dimension, with the code list where these
-        differ, and a number where the codes to be sent do.
-        """
-        return {name: one for own in self._variables().values() for name, one in own.items()}
+        """Name in the programme → variable: the dimension, with a number where the codes differ."""
+        return self._spanning[0]
 
     def tables(self) -> dict[str, list[str]]:
         """Table → what spans it."""
-        variables = self._variables()
-        return {
-            structure.name: [
-                next(
-                    name
-                    for name, one in variables[item.name].items()
-                    if one == self._variable(item)
-                )
-                for item in self._spanning(structure)
-            ]
-            for structure in self.structures
-        }
+        return self._spanning[1]
 
-    def _variables(self) -> dict[str, dict[str, CubeVariable]]:
-        """Dimension → name in the programme → variable."""
-        variables: dict[str, list[CubeVariable]] = {}
-        for item in (item for one in self.structures for item in self._spanning(one)):
-            own, variable = variables.setdefault(item.name, []), self._variable(item)
-            own += [] if variable in own else [variable]
-        named: dict[str, dict[str, CubeVariable]] = {}
-        for dimension, own in variables.items():
-            lists = [one.codelist for one in own]
-            listed = dimension if len(set(lists)) == 1 else f"{dimension}_{{}}"
-            named[dimension] = {
-                listed.format(name)
-                + (f"_{number}" if (number := lists[: at + 1].count(name)) > 1 else ""): one
-                for at, (name, one) in enumerate(zip(lists, own, strict=True))
-            }
-        return named
-
-    def _spanning(self, structure: DataStructure) -> list[StructureDimension]:
-        """The dimensions that vary."""
-        return [
-            item for item in structure.dimensions
-            if item.name in self.columns and len(item.sent) != 1
-        ]  # fmt: skip
-
-    def _variable(self, item: StructureDimension) -> CubeVariable:
-        column = self.columns[item.name]
-        if item.name in self.squares:
-            return CubeVariable(item.name, "", column)
-        tree, level = cut_tree(item, item.name, column)
-        return CubeVariable(item.name, item.codelist, column, tree, level)
+    @cached_property
+    def _spanning(self) -> tuple[dict[str, CubeVariable], dict[str, list[str]]]:
+        variables, tables = dict[str, CubeVariable](), dict[str, list[str]]()
+        names: dict[tuple[str, str, frozenset[str]], str] = {}
+        for structure in self.structures:
+            by = tables[structure.name] = list[str]()
+            for item in structure.dimensions:
+                if item.name not in self.columns or len(item.sent) == 1:
+                    continue
+                key = (item.name, item.codelist, item.allowed)
+                if key not in names:
+                    variable = CubeVariable(item.name, self.columns[item.name])
+                    if item.name not in self.squares:
+                        tree, level = cut_tree(item, item.name, variable.column)
+                        variable = variable._replace(tree=tree, level=level)
+                    alike = [n for n, one in variables.items() if one.dimension == item.name]
+                    new = f"{item.name}_{len(alike) + 1}" if alike else item.name
+                    names[key] = next((n for n in alike if variables[n] == variable), new)
+                    variables.setdefault(names[key], variable)
+                by.append(names[key])
+        return variables, tables
 
     def names_text(self, place: Path) -> str:
         """The names of a transmission, as TOML beside the programme."""
@@ -196,7 +175,6 @@ class CubeVariable(NamedTuple):
     """A variable of the programme: a dimension with the codes that some tables send."""
 
     dimension: str
-    codelist: str
     column: str
     tree: Classification | None = None  # none for squares
     level: int = 0  # the finest level that tables show; 0 for all
@@ -205,10 +183,10 @@ class CubeVariable(NamedTuple):
 def cut_tree(dimension: StructureDimension, name: str, column: str) -> tuple[Classification, int]:
     """The code tree of the codes to be sent, and the level at which tables end; 0 for none.
 
-    Codes below the last that are sent stay: records have them.
+    Codes that are not sent stay, as records have them, unless they are classes of a number.
 
     >>> from discreet.publication import ListedCode
-    >>> pairs = ("XX", ""), ("X1", "XX"), ("X11", "X1"), ("X12", "X1"), ("YY", "XX")
+    >>> pairs = ("XX", ""), ("X1", "XX"), ("X11", "X1"), ("X12", "X1")
     >>> codes = tuple(ListedCode(*pair) for pair in pairs)
     >>> sent = frozenset({"XX", "X1"})
     >>> geo = StructureDimension(name="G", titles={}, codelist="C", codes=codes, allowed=sent)
@@ -216,24 +194,7 @@ def cut_tree(dimension: StructureDimension, name: str, column: str) -> tuple[Cla
     >>> tree.codes, level
     (('XX', 'X1', 'X11', 'X12'), 1)
     """
-    total, allowed = _total(dimension), dimension.allowed or frozenset(dimension.sent)
-    exact = code_tree(_pruned(dimension, allowed | {total}), name, column)
-    if exact.bounds is not None or len(allowed) == len(dimension.codes):
-        return exact, 0
-    top: dict[str, str] = {total: total}
-    for code in dimension.codes:
-        if code.code != total:
-            top[code.code] = code.code if code.above in ("", total) else top[code.above]
-    used = {top[code] for code in allowed} | {total}
-    tree = code_tree(_pruned(dimension, {c for c, of in top.items() if of in used}), name, column)
-    deepest = max(
-        int(level) for code, level in zip(tree.codes, tree.levels, strict=True) if code in allowed
-    )
-    return tree, deepest if deepest < tree.depth else 0
-
-
-def _pruned(dimension: StructureDimension, kept: Collection[str]) -> StructureDimension:
-    """A dimension with some of its codes, each below the next one above it that is kept."""
+    kept = {_total(dimension), *dimension.sent}
     above = {code.code: code.above for code in dimension.codes}
     codes = []
     for code in dimension.codes:
@@ -241,7 +202,13 @@ def _pruned(dimension: StructureDimension, kept: Collection[str]) -> StructureDi
         while parent and parent not in kept:
             parent = above[parent]
         codes += [replace(code, above=parent)] if code.code in kept else []
-    return replace(dimension, codes=tuple(codes), allowed=frozenset())
+    exact = code_tree(replace(dimension, codes=tuple(codes)), name, column)
+    if exact.bounds is not None or len(codes) == len(dimension.codes):
+        return exact, 0
+    tree = code_tree(dimension, name, column)
+    levels = zip(tree.codes, tree.levels, strict=True)
+    deepest = max(int(level) for code, level in levels if code in kept)
+    return tree, deepest if deepest < tree.depth else 0
 
 
 def code_tree(dimension: StructureDimension, name: str, column: str) -> Classification:

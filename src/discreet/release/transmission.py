@@ -31,7 +31,6 @@ from discreet.publication import (
     SdmxNames,
     StructureCheck,
     WriteOptions,
-    below,
     cell_chunks,
     check_lines,
     data_message,
@@ -231,9 +230,11 @@ def _required(
     """Table → the structure of the receiver with the codes to be sent, if there are any."""
     stated = {one.reference: one for one in read_structures(*names.messages)}
     names.check(list(stated.values()))
+    made = {own.reference for own in structures.values()}
     problems = [
         Problem(f"no table for {reference}", "", "add the table")
-        for reference in stated.keys() - {own.reference for own in structures.values()}
+        for reference in stated
+        if reference not in made
     ]
     required = {}
     for name, own in structures.items():
@@ -352,9 +353,11 @@ def _lines(
     normal, estimate = (pl.lit(known.get(code, code)) for code in ("A", "E"))
     estimated = pl.lit(whole)
     for item in structure.dimensions:
-        if (code := names.adjustment.get(item.name)) is not None:
-            above = [one.code for one in item.codes if code in below(item.codes, one.code)]
-            estimated |= pl.col(item.name).is_in([code, *above])
+        above = {one.code: one.above for one in item.codes}
+        code = names.adjustment.get(item.name)
+        while code:
+            estimated |= pl.col(item.name) == code
+            code = above.get(code)
     for cells in cell_chunks(table, True if names.messages else None):
         options = WriteOptions(language=language)
         frame = observations(table, cells, structure.reference, options)

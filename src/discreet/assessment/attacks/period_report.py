@@ -117,8 +117,10 @@ def attacked_periods(
     universes: Mapping[str, Mapping[str, Sequence[ProtectedTable]]],
     ptable: PerturbationTable,
     option: KeyOption | None = None,
+    *,
+    averaged: bool = True,
 ) -> PeriodReport:
-    """Attack the tables of several periods together."""
+    """Attack the tables of several periods together; averages take most of the time."""
     odds, pairs, average = NoiseOdds.of(ptable), [], {}
     for universe, periods in universes.items():
         if len(periods) < _TWO:
@@ -134,7 +136,8 @@ def attacked_periods(
             own.append(_compared(universe, pair, stated=option is not None))
         pairs += own
         together = all(item.keys == "period" for item in own)
-        average[universe] = _averaged(systems, odds.variance, together=together)
+        if averaged:
+            average[universe] = _averaged(systems, odds.variance, together=together)
     return PeriodReport(pairs=pairs, average=average)
 
 

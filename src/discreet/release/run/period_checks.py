@@ -43,12 +43,12 @@ class PeriodChecks:
     def sentences(self, language: str) -> Iterator[str]:
         """The figures of the attack and of the revision, for the office."""
         if self.attacked is not None:
-            rates, about = self.attacked.rates(), words(language)["periods attacked"]
-            share = 100 * (rates["average"] or 0)
+            rates, about = self.attacked.rates(), words(language)
             names = [self.attacked.pairs[0].first, *(pair.second for pair in self.attacked.pairs)]
-            yield about.format(
-                ", ".join(dict.fromkeys(names)), rates["proven"], rates["told"], f"{share:.0f}"
-            )
+            periods = ", ".join(dict.fromkeys(names))
+            yield about["periods attacked"].format(periods, rates["proven"], rates["told"])
+            if rates["average"] is not None:
+                yield about["periods averaged"].format(100 * rates["average"])
         if self.changes is not None:
             changed = sum(cells.height for cells in self.changes.changed.values())
             stayed = sum(self.changes.stayed.values())
@@ -77,8 +77,11 @@ def period_checks(
     attacked = None
     try:
         attacked = _attacked(inputs, tables, earlier)
+        reason = "they share no tables with noise"
     except DiscreetError as error:
-        warnings.append(f"no attack was carried out on all periods: {error.what}")
+        reason = error.what
+    if attacked is None:
+        warnings.append(f"no attack was carried out on all periods: {reason}")
     stated = programme.document.attacks
     limits = {} if stated is None else stated.period_limits
     over = [] if attacked is None else attacked.exceeded(limits)
@@ -110,31 +113,30 @@ def _attacked(
 
     programme, period = inputs.programme, inputs.programme.document.period
     assert period is not None
+    every = [[(item.protect, item.about, item.kept.table) for item in items] for items in earlier]
+    every.append(
+        [
+            (programme.method(name).name, table_statement(programme, name), table)
+            for name, table in tables.items()
+        ]
+    )
+    periods = [items[0][1]["period"] for items in every]
     universes: dict[str, dict[str, list[ProtectedTable]]] = {}
-
-    def name(taken: Mapping[str, object], wanted: str) -> str:
-        number = sum(own == wanted or own.startswith(f"{wanted} (") for own in taken)
-        return f"{wanted} ({number + 1})" if number else wanted
-
-    names: dict[str, None] = {}
-    for items in earlier:
-        label = name(names, items[0].about["period"])
-        names[label] = None
-        for item in items:
-            if protection(item.protect).attacked == "table":
-                own = universes.setdefault(universe_of(item.about), {})
-                own.setdefault(label, []).append(item.kept.table)
-    label = name(names, period.name)
-    for table in tables:
-        if programme.method(table).attacked == "table":
-            own = universes.setdefault(universe_of(table_statement(programme, table)), {})
-            own.setdefault(label, []).append(tables[table])
+    for at, items in enumerate(every):
+        number = periods[: at + 1].count(periods[at])
+        label = periods[at] if number == 1 else f"{periods[at]} ({number})"
+        for protect, about, table in items:
+            if protection(protect).attacked == "table":
+                own = universes.setdefault(universe_of(about), {})
+                own.setdefault(label, []).append(table)
     shared = {name: own for name, own in universes.items() if label in own and len(own) > 1}
     if not shared or inputs.parameters is None:
         return None
     # A revision keeps its keys, whatever later periods do: then the figures tell.
     option = None if period.revision and period.keys != "same" else period.keys
-    report = attacked_periods(shared, inputs.parameters.perturbation_table, option)
+    averaged = programme.document.attacks is not None
+    ptable = inputs.parameters.perturbation_table
+    report = attacked_periods(shared, ptable, option, averaged=averaged)
     return replace(report, pairs=[replace(pair, examples=()) for pair in report.pairs])
 
 
