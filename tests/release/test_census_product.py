@@ -206,8 +206,10 @@ WRONG = [
     ("eso-3.0.xml", 'Measure id="OBS_VALUE"', 'Measure id="N"', "CENSUS_EDU has the measures N"),
     ("eso-3.0.xml", "<m:Structures>", "<m:Structures", "no data structure in this file"),
     ("grid.json", '"id": "CL_STAT", ', "", "code list CL_STAT not found"),
+    ("grid.json", '"codes": [', '"codelistExtensions": [{"prefix": "X"}], "codes": [',
+     "CL_STAT extends another code list"),
     ("grid.json", '"dataStructures"', '"others"', "GRID1: structure CGRID not found"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("file", "old", "new", "what"), WRONG)

@@ -519,6 +519,8 @@ class _Messages:
                         self._wrong(f"{key[0]}: hierarchies place {key[1]} differently", hint)
         for item in self._each("Codelist"):
             name, codes = item.attrib.get("id", ""), []
+            if _part(item, "CodelistExtension") is not None:
+                self._wrong(f"{name} extends another code list", "write all of its codes")
             for code in (part for part in item if _kind(part) == "Code"):
                 # The parent, which 2.1 refers to and 3.0 names.
                 own = code.attrib["id"]
