@@ -274,15 +274,20 @@ def spreads_to_hide(
             # All deviations between and within groups would add up to the withheld one.
             rules[max(there, key=lambda at: (facts[at].squares, -at))] = "secondary"
         return HiddenSpreads(groups=rules, total="leverage")
-    if not rules:
+    # Of groups whose means are withheld the deviation of all together follows.
+    unseen = sorted(at for at in hidden if facts[at].n)
+    union = part(unseen).facts(limits)[0] if unseen else Facts(n=0, cases=0, squares=0.0)
+    alone = is_lonely(union, partial(part, unseen), limits)
+    if not rules and not alone:
         return HiddenSpreads()
     largest = [(1 / facts[at].n, _largest(facts[at], partial(part, [at]), limits)) for at in lonely]
-    closed = {*rules, *(at for at in hidden if facts[at].n)}
+    largest += [(1 / union.n, _largest(union, partial(part, unseen), limits))] if alone else []
+    closed = {*rules, *unseen}
     order = sorted((at for at in there if at not in closed), key=lambda at: (facts[at].cases, at))
 
     def tells() -> bool:
         """Whether the withheld deviations together tell what each may not."""
-        squares = math.fsum(facts[at].squares for at in closed)
+        squares = union.squares + math.fsum(facts[at].squares for at in closed.difference(unseen))
         cases = sum(facts[at].cases for at in closed)
         solved = free_statistics(cases, limits) < len(closed) + needed - 1
         return (

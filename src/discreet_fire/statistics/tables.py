@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from discreet.arrays import BoolArray
+from discreet.arrays import BoolArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, checks_of, concentrated, leading
 from discreet_fire.statistics.group_statistics import canonical_statistics, spreads, statistics
@@ -497,6 +497,14 @@ def _hidden_spreads(
             rules[at] = "leverage"
         elif is_few(facts, 1 + spread, limits):
             rules[at] = "equations"
+    for line in _inner_lines(number):
+        *groups, total = line.tolist()
+        unseen = [at for at in groups if hidden.flat[at] and sums.facts[at].n]
+        if unseen and not hidden.flat[total] and total not in rules:
+            cells = [cell for at in unseen for cell in sums.members[at]]
+            union = sums.holding.union(cells, limits)
+            if is_lonely(union, partial(sums.holding.part, cells), limits):
+                rules[total] = "leverage"
     if not rules:
         return {}
     sensitive, before = np.zeros_like(hidden), hidden.copy()
@@ -505,6 +513,13 @@ def _hidden_spreads(
     pattern, _ = hide_cells(present, limits, sensitive=sensitive, before=before)
     secondary = np.flatnonzero(pattern & ~hidden)
     return dict.fromkeys(secondary.tolist(), "secondary") | rules
+
+
+def _inner_lines(number: IntArray) -> Iterator[IntArray]:
+    """Cells that add up along one variable, the total last, but for those of it alone."""
+    for axis in range(number.ndim):
+        lines = np.moveaxis(number, axis, -1).reshape(-1, number.shape[axis])
+        yield from lines[:-1]
 
 
 def _cell_text(name: str, value: float | None) -> str:

@@ -163,11 +163,13 @@ def lonely_first(others: int) -> list[float]:
     return [*rng.normal(0, 0.001, 59), 9.0, *rng.normal(0, 9, others)]
 
 
-def test_a_group_withheld_anyhow_is_not_looked_at_again() -> None:
-    """Its mean is unknown, so its deviation gives no value away, and needs no other group."""
+def test_groups_withheld_anyhow_are_looked_at_together() -> None:
+    """Mean and deviation of all of them follow; one that another one outweighs needs no more."""
     sizes = [60, 40, 40]
     assert spreads(sizes, lonely_first(80)).groups == {0: "leverage", 1: "secondary"}
-    assert spreads(sizes, lonely_first(80), hidden=frozenset({0})) == HiddenSpreads()
+    alone = spreads(sizes, lonely_first(80), hidden=frozenset({0}))
+    assert alone == HiddenSpreads(groups={1: "secondary"})
+    assert spreads(sizes, lonely_first(80), hidden=frozenset({0, 1})) == HiddenSpreads()
 
 
 def test_without_a_total_nothing_follows_from_it() -> None:
