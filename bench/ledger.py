@@ -48,7 +48,6 @@ def shelf_of(digests: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Rel
     sums = ends - prefix[:, :, starts].transpose(2, 0, 1)
     return ReleasedUniverses(
         names=[f"table {at}" for at in range(len(starts))],
-        releases=np.arange(len(starts)),
         counts=counts,
         sums=sums % np.array(PRIMES)[None, :, None],
         marks=MarkIndex.of(marks),
@@ -73,7 +72,7 @@ def cells(number: int, left_out: int) -> list[LedgerUniverse]:
     digests = key.of_each(range(20 * number))
     groups = [digests[max(20 * at, left_out) : 20 * (at + 1)] for at in range(number)]
     return [
-        LedgerUniverse(table="cells", count=len(one), sums=sums_of(one, SIZE), marks=marks_of(one))
+        LedgerUniverse(name="cells", count=len(one), sums=sums_of(one, SIZE), marks=marks_of(one))
         for one in groups
     ]
 
@@ -92,7 +91,7 @@ def task(kind: str) -> Callable[[Path, int], Callable[[], Found]]:
             shelf = shelf_of(digests, starts, counts)
             units = digests[starts[0] + 3 : starts[0] + counts[0]]
             one = LedgerUniverse(
-                table="new", count=len(units), sums=sums_of(units, SIZE), marks=marks_of(units)
+                name="new", count=len(units), sums=sums_of(units, SIZE), marks=marks_of(units)
             )
             if kind == "differences, one size":
                 one, shelf = (

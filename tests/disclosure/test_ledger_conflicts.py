@@ -65,7 +65,6 @@ def test_sums_of_two_released_tables_are_found() -> None:
     everyone = of([*range(0, 695)], "all")
     (found,) = conflicts_with([everyone], shelf(women, men), size=SIZE)
     assert (found.kind, found.earlier) == ("sum", ("women", "men"))
-    assert "fewer units than the minimum, released as 1 and 2" in str(found)
     # and the other way round: what is left of a released total
     (found,) = conflicts_with([of(range(303, 700), "rest")], shelf(women, everyone), size=SIZE)
     assert set(found.earlier) == {"women", "all"}
@@ -81,7 +80,7 @@ def test_sums_are_found_among_many_tables_of_the_same_people_and_never_left_out_
     assert found.earlier == ("women", "men")
     monkeypatch.setattr("discreet.disclosure.conflicts._MOST_PAIRS", 0)
     (found,) = conflicts_with([everyone], shelf(women, men), size=SIZE)
-    assert "too many pairs of released tables" in str(found)
+    assert found.kind == "pairs"
 
 
 def test_more_pairs_than_memory_holds_are_too_many_and_no_crash() -> None:
@@ -148,15 +147,13 @@ def released(
         inside = inside[(inside >= start) & (inside < end)]
         marks.append(np.unique(mixed_ones[inside])[:MOST_MARKS])
     index = MarkIndex.of(marks)
-    whole = ReleasedUniverses(
-        names=names, releases=np.arange(number), counts=counts, sums=sums, marks=index
-    )
+    whole = ReleasedUniverses(names=names, counts=counts, sums=sums, marks=index)
     return whole, digests, starts, counts
 
 
 def drawn(digests: np.ndarray, name: str) -> LedgerUniverse:
     return LedgerUniverse(
-        table=name, count=len(digests), sums=sums_of(digests, SIZE), marks=marks_of(digests)
+        name=name, count=len(digests), sums=sums_of(digests, SIZE), marks=marks_of(digests)
     )
 
 
@@ -177,7 +174,6 @@ def test_ten_thousand_released_tables_are_searched_in_under_a_second() -> None:
     # the worst case: every table has as many units as the new one
     even = ReleasedUniverses(
         names=whole.names,
-        releases=whole.releases,
         counts=np.full(10_000, near.count),
         sums=whole.sums,
         marks=whole.marks,

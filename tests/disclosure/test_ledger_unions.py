@@ -113,7 +113,6 @@ def test_regions_released_one_by_one_and_a_total_of_a_few_less(change: int) -> N
         (one,) = found
         assert one.kind == "sum"
         assert set(one.earlier) == {part.name for part in parts}
-        assert "together by fewer units than the minimum" in str(one)
 
 
 @pytest.mark.parametrize("change", [3, 0, 12])
@@ -127,7 +126,6 @@ def test_the_last_region_after_a_total_and_all_other_regions(change: int) -> Non
         (one,) = found
         assert (one.kind, one.earlier[0]) == ("rest", "total")
         assert set(one.earlier[1:]) == {part.name for part in parts}
-        assert "differs from total without region" in str(one)
 
 
 @given(

@@ -14,9 +14,9 @@ def of(units, name: str = "new", size: int = SIZE) -> LedgerUniverse:
     """The universe of some units."""
     digests = KEY.digests(list(units))
     sums, marks = sums_of(digests, size), marks_of(digests)
-    return LedgerUniverse(table=name, count=len(digests), sums=sums, marks=marks)
+    return LedgerUniverse(name=name, count=len(digests), sums=sums, marks=marks)
 
 
 def shelf(*universes: LedgerUniverse) -> ReleasedUniverses:
-    """Universes, each released by a submission of its own."""
-    return ReleasedUniverses.of(universes, range(1, len(universes) + 1))
+    """Released universes."""
+    return ReleasedUniverses.of(universes)

@@ -39,16 +39,10 @@ _SMALL = 50
 class LedgerUniverse:
     """Whom one figure of an output is about (confidential, but for its names)."""
 
-    table: str  # the output, such as its line and command
-    label: str = ""  # the category, such as ``sex = 1``; empty for the whole table
+    name: str
     count: int = field(repr=False)  # how many units
     sums: IntArray = field(repr=False)  # their power sums
     marks: Marks = field(repr=False)  # their marks
-
-    @property
-    def name(self) -> str:
-        """Table and category."""
-        return f"{self.table}: {self.label}" if self.label else self.table
 
     def __repr__(self) -> str:
         return f"<Universe {self.name}>"
@@ -204,38 +198,22 @@ class Conflict:
     kind: str
     universe: str  # the new one
     earlier: tuple[str, ...]  # those that it stands against
-    releases: tuple[int, ...] = ()  # the submissions that these are of; empty if it is the same one
-
-    def __str__(self) -> str:
-        if self.kind == "pairs":
-            return f"{self.universe}: too many pairs of released tables to look at all of them"
-        meant = " and ".join(self.earlier)
-        if self.kind == "sum":
-            meant = f"{meant} together"
-        elif self.kind == "rest":
-            meant = f"{self.earlier[0]} without {' and '.join(self.earlier[1:])}"
-        place = f", released as {' and '.join(map(str, self.releases))}" if self.releases else ""
-        return f"{self.universe} differs from {meant} by fewer units than the minimum{place}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReleasedUniverses:
     """All released universes side by side (confidential)."""
 
-    names: Sequence[str]  # their tables and categories
-    releases: IntArray  # the submission of each
+    names: Sequence[str]  # their names
     counts: IntArray  # how many units each has
     sums: IntArray  # their power sums
     marks: MarkIndex  # their marks
 
     @classmethod
-    def of(
-        cls, universes: Sequence[LedgerUniverse], releases: Sequence[int] = ()
-    ) -> ReleasedUniverses:
-        """Some universes, one at least, side by side, each with its submission."""
+    def of(cls, universes: Sequence[LedgerUniverse]) -> ReleasedUniverses:
+        """Some universes, one at least, side by side."""
         return cls(
             names=[one.name for one in universes],
-            releases=np.array(releases or [0] * len(universes), dtype=np.int64),
             counts=np.array([one.count for one in universes], dtype=np.int64),
             sums=np.stack([one.sums for one in universes]),
             marks=MarkIndex.of([one.marks for one in universes]),
@@ -254,17 +232,15 @@ class ReleasedUniverses:
             return self
         return ReleasedUniverses(
             names=[self.names[int(at)] for at in places],
-            releases=self.releases[places],
             counts=self.counts[places],
             sums=self.sums[places],
             marks=self.marks.taken(places),
         )
 
-    def joined(self, one: LedgerUniverse, release: int = 0) -> ReleasedUniverses:
+    def joined(self, one: LedgerUniverse) -> ReleasedUniverses:
         """A copy with one more universe at its end; quicker than a new one."""
         universes = ReleasedUniverses(
             names=[*self.names, one.name],
-            releases=np.append(self.releases, release),
             counts=np.append(self.counts, one.count),
             sums=np.concatenate([self.sums, one.sums[None]]),
             marks=self.marks.joined(one.marks),
@@ -273,7 +249,7 @@ class ReleasedUniverses:
             once = self.distinct
             known = (once.sums == one.sums).all(axis=(1, 2)).any()
             if not known:
-                once = universes if once is self else once.joined(one, release)
+                once = universes if once is self else once.joined(one)
             universes.__dict__["distinct"] = once
         return universes
 
@@ -283,7 +259,6 @@ class ReleasedUniverses:
             kind=kind,
             universe=new.name,
             earlier=tuple(self.names[at] for at in places),
-            releases=tuple(sorted({int(self.releases[at]) for at in places})),
         )
 
 
@@ -316,10 +291,7 @@ def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> In
     """
     close = np.flatnonzero(np.abs(shelf.counts - one.count) < size)
     least = np.minimum(shelf.marks.sizes[close], len(one.marks)) - size + 1
-    first: dict[tuple[int, bytes], int] = {}  # the same units of the same release count once
-    for at in close[shelf.marks.shared(one.marks, close) >= least].tolist():
-        first.setdefault((int(shelf.releases[at]), shelf.sums[at].tobytes()), at)
-    near = np.array(list(first.values()), dtype=np.int64)
+    near = close[shelf.marks.shared(one.marks, close) >= least]
     return near[few_differing(added((1, shelf.sums[near]), (-1, one.sums)), size)]
 
 

@@ -218,7 +218,6 @@ class UniverseLedger:
                 break
             shelf = ReleasedUniverses(
                 names=[shelf.names[int(at)] for at in kept],
-                releases=shelf.releases[kept],
                 counts=shelf.counts[kept],
                 sums=shelf.sums[kept],
                 marks=shelf.marks.taken(kept),
@@ -265,10 +264,10 @@ class UniverseLedger:
         if shelf is None or len(each) > _FEW_MORE:
             kept = enumerate(self._sketches)
             each = [_on_shelf(str(at), one, size) for at, one in kept]
-            shelf = ReleasedUniverses.of(each, range(1, len(each) + 1))
+            shelf = ReleasedUniverses.of(each)
         else:
-            for at, one in enumerate(each, start + 1):
-                shelf = shelf.joined(one, at)
+            for one in each:
+                shelf = shelf.joined(one)
         self._shelves[size] = shelf
         return shelf
 
@@ -283,7 +282,7 @@ def _first(sums: IntArray, size: int) -> IntArray:
 
 def _on_shelf(name: str, sketch: UniverseSketch, size: int) -> LedgerUniverse:
     return LedgerUniverse(
-        table=name, count=sketch.count, sums=_first(sketch.sums, size), marks=sketch.marks
+        name=name, count=sketch.count, sums=_first(sketch.sums, size), marks=sketch.marks
     )
 
 
