@@ -191,7 +191,7 @@ class PythonMarks(ScriptMarks):
         if not all(map(self.clean, inputs)):
             return False
         if self.is_own(function):
-            return self.is_plain_error(function)
+            return False
         if full := self.resolved(function):
             return all(map(self._is_clean, full)) and not self._rebound(function)
         word = function.parts[1].value if function.is_part else "open"
@@ -201,16 +201,6 @@ class PythonMarks(ScriptMarks):
             return False
         rule = self.policy.rule(f".{word}")
         return rule.known and rule.action is not Action.REFUSED and self.clean(function.parts[0])
-
-    def is_plain_error(self, node: Node) -> bool:
-        """Whether an expression is an error class of this script that says what it is given."""
-        own = self.own.get(node.value) if node.kind == "name" else None
-        if own is None or own.kind != "class":
-            return False
-        quiet = all(item.kind in ("other", "shown") for item in own.parts[-1].parts)
-        return quiet and all(
-            base.value in _BUILTINS or self.is_plain_error(base) for base in own.parts[:-1]
-        )
 
 
 def _gives_clean(rule: CommandRule) -> bool:

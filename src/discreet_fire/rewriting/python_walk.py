@@ -109,21 +109,6 @@ class PythonWalk(ScriptWalk):
             or any(rule.action in (Action.REFUSED, Action.REVIEW) for rule in rules)
         )
 
-    def _see_assert(self, node: Node) -> None:
-        """A message of an assertion is shown."""
-        self.see_parts(node)
-        for message in node.parts[1:]:
-            if not self.marks.clean(message):
-                self.withhold(message, "assert", "its message derives from data")
-
-    def _see_raise(self, node: Node) -> None:
-        """Exceptions are shown with their arguments."""
-        for value in node.parts:
-            self.visit(value)
-            own = value.kind == "name" and value.value in self.marks.own
-            if not (self.marks.is_plain_error if own else self.marks.clean)(value):
-                self.withhold(value, "raise", "its message derives from data", "RuntimeError")
-
     def _see_pattern(self, node: Node) -> None:
         """What is matched is assigned to."""
         outer, self.in_pattern = self.in_pattern, True
@@ -407,12 +392,6 @@ class PythonWalk(ScriptWalk):
         self.wrap(node.span, text, name)
 
     # ------------------------------------------------------------ what is noted
-
-    def withhold(self, node: Node, rule: str, what: str, kind: str = "") -> None:
-        """Put a text without figures in place of a message."""
-        self.notes.find(rule, Severity.REFUSED, f"{rule}: {what}", node.span)
-        text = f'{kind}("{self.wording}")' if kind else f'"{self.wording}"'
-        self.notes.replace(node.span, text, rule, rule, Action.REFUSED, what)
 
     def refuse(self, node: Node, rule: str, name: str, what: str, hint: str = "") -> None:
         """Take a whole statement out, or put an error in place of a part of one."""

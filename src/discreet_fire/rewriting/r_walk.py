@@ -30,7 +30,6 @@ class RWalk(ScriptWalk):
     def run(self) -> None:
         """Note all that is to be said and changed."""
         tree = self.marks.tree
-        self._judge_names()
         for node in tree.parts:
             self.statement = node
             self.visit(node)
@@ -52,25 +51,6 @@ class RWalk(ScriptWalk):
 
     def _is_whole(self, node: Node) -> bool:
         return node is self.statement or id(node) in self.bodies
-
-    # ------------------------------------------------------------ names
-
-    def _judge_names(self) -> None:
-        """Names that must keep their meaning, and functions that run without being called."""
-        for name in sorted(self.marks.bound):
-            message = ""
-            if name.startswith(("fdz_", ".fdz")):
-                message = f"the name {name} belongs to the safe functions"
-            elif name in self.marks.listed["syntax"]:
-                message = f"the name {name} belongs to R itself, and to what is written in here"
-            if message:
-                place = next(node for node in self.marks.nodes if _binds(node, name))
-                span = (place.start, place.start)
-                self.notes.find("own-name", Severity.ERROR, message, span, "choose another name")
-        for node in self.marks.nodes:
-            if node.kind == "name" and node.value.startswith(".fdz"):
-                message = f"the name {node.value} belongs to the safe functions"
-                self.notes.find("own-name", Severity.ERROR, message, node.span)
 
     # ------------------------------------------------------------ what R prints by itself
 
@@ -184,10 +164,6 @@ class RWalk(ScriptWalk):
     def _assignment(self, node: Node) -> None:
         target, value = node.sides
         simple = target.kind in ("name", "string")
-        known = self.marks.policy.rule(target.value).known
-        is_function = value.kind == "function" or any(r.known for r in self.marks.rules(value))
-        if simple and known and is_function:
-            self.review(target, "own-name", f"gives {target.value} a meaning of its own")
         if not simple:
             self.visit(target)
         # A function that is only given another name is followed.
@@ -238,9 +214,3 @@ class RWalk(ScriptWalk):
         if rule.known and rule.action is Action.REFUSED:
             self.bodies.add(id(node))
             self._refuse(node, name, rule.reason)
-
-
-def _binds(node: Node, name: str) -> bool:
-    if node.is_assignment:
-        return any(item.value == name for item in node.sides[0].walk())
-    return node.value == name or name in node.names

@@ -14,7 +14,6 @@ import ast
 import codecs
 import os
 import re
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -432,12 +431,11 @@ def _script(path: Path, policies: ScriptPolicies, language: Language) -> _Submit
         return _SubmittedProgram(path=path, source=source, policy=policy, rewriting=done)
     rewriter = rewrite_python if kind == "python" else rewrite_r
     done = rewriter(text, policy, language=language, parts=parts)
-    findings = _beside(source, script, policy)
     if notebook is not None:
         done = in_notebook(source, notebook, done)
     else:
-        findings = _encoding(source, python=kind == "python" and parts is None) + findings
-    done = replace(done, findings=(*findings, *done.findings))
+        findings = _encoding(source, python=kind == "python" and parts is None)
+        done = replace(done, findings=(*findings, *done.findings))
     document = notebook is not None or parts is not None
     return _SubmittedProgram(
         path=path, source=source, policy=policy, rewriting=done, document=document
@@ -463,29 +461,6 @@ def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
         return []
     hint = "save the script as UTF-8"
     return [source.finding("encoding", Severity.ERROR, message, 0, 0, hint)]
-
-
-def _beside(source: SourceText, script: ScriptLanguage, policy: ScriptPolicy) -> list[Finding]:
-    """Files that run with a script, or in place of a module, without being named in it."""
-    if script == "r":
-        names = {".Rprofile", ".Renviron", ".RData"}
-    else:
-        roots = {name.partition(".")[0] for name in policy.rules} - {""}
-        own = {"sitecustomize", "usercustomize", "discreet", "discreet_fire", "discreet_service"}
-        modules = sorted(roots | own | set(sys.stdlib_module_names))
-        names = {f"{module}{end}" for module in modules for end in ("", ".py", ".pyc", ".so")}
-        names -= {"display", source.path.name}
-    try:
-        there = sorted(item.name for item in source.path.parent.iterdir() if item.name in names)
-    except OSError:
-        there = []
-    hint = "remove it, or run the script apart (python -I, Rscript --vanilla)"
-    findings = []
-    for path in map(source.path.parent.joinpath, there):
-        if path.is_file() or any(path.glob("*.py")):  # a folder of data cannot be loaded
-            message = f"{path.name} beside the script runs with it, or in place of a module"
-            findings.append(source.finding("beside", Severity.REVIEW, message, 0, 0, hint))
-    return findings
 
 
 def _run_by(file: _SubmittedProgram, root: Path, only: str = "") -> Iterator[Path]:

@@ -73,38 +73,6 @@ def test_letters_of_all_encodings_stay_what_they_are(tmp_path: Path, encoding: s
     assert line.encode(encoding.removesuffix("-sig")) in outcome.output.read_bytes()
 
 
-# ---------------------------------------------------------------- what lies beside a script
-
-
-@pytest.mark.parametrize(
-    ("name", "beside"),
-    [
-        ("a.py", "pandas.py"),
-        ("a.py", "discreet/__init__.py"),
-        ("a.py", "random.py"),
-        ("a.py", "sitecustomize.py"),
-        ("a.R", ".Rprofile"),
-        ("a.R", ".RData"),
-    ],
-)
-def test_files_that_run_unnamed_go_to_review(tmp_path: Path, name: str, beside: str) -> None:
-    (tmp_path / beside).parent.mkdir(exist_ok=True)
-    (tmp_path / beside).write_text("1\n")
-    (tmp_path / name).write_text("x = 1\n")
-    (outcome,) = rewrite_files([tmp_path / name])
-    assert [each.rule for each in outcome.findings] == ["beside"]
-    assert outcome.needs_review
-
-
-def test_ordinary_files_beside_a_script_are_no_matter(tmp_path: Path) -> None:
-    for each in ("helper.py", "a.csv", "statistics.csv", "wages_2018.R"):
-        (tmp_path / each).write_text("1\n")
-    (tmp_path / "statistics").mkdir()
-    (tmp_path / "a.py").write_text("x = 1\n")
-    (outcome,) = rewrite_files([tmp_path / "a.py"])
-    assert outcome.findings == ()
-
-
 def test_another_path_for_modules_goes_to_review() -> None:
     for line in ("sys.path.insert(0, 'x')", "sys.path.append('x')", "p = sys.path\np.append('x')"):
         done = rewrite_python(f"import sys\n{line}\nimport pandas\n")

@@ -92,7 +92,6 @@ def test_a_refused_part_stops_the_script_without_a_figure(tmp_path: Path) -> Non
         ("a.R", b"x <- c(1,\n", "cannot be parsed"),
         ("a.R", b'x <- "abc\n', "cannot be parsed"),
         ("a.R", b"(" * 5000, "nested too deeply"),
-        ("a.R", b"fdz_mean <- print\n", "belongs to the safe functions"),
     ],
 )
 def test_what_cannot_be_read_is_not_written(
@@ -204,7 +203,6 @@ def test_a_centre_adds_rules(tmp_path: Path) -> None:
         "from settings import TITLE\nprint(TITLE)",
         "ｐrint(df)",
         "df.ｔo_csv('a')",
-        "raise SystemExit(df.x.max())",
         "open('a', mode)",
         "open(*['a', 'w'])",
         "import logging\nlogging.getLogger().info(df.x.max())",
