@@ -109,35 +109,13 @@ class PythonMarks(ScriptMarks):
         return rules
 
     def of_name(self, name: str) -> list[CommandRule]:
-        """The rules on a full name; what a rule on a whole module covers is judged further.
-
-        A method of a class of a module is judged as a method too, a module that another one
-        has loaded (``platform.subprocess``) as itself, and ``module.print`` as `print`.
+        """The rules on a full name; within a whole module what a method of that name may not do
+        counts too.
         """
         rule = self.policy.rule(name)
-        if rule.known and not rule.name.endswith(".*"):
-            return [rule]
-        parts = name.split(".")
-        if not rule.known:
-            return [rule, *self._of_modules(parts, 1)]
-        rules, method = [rule], self.policy.rule(f".{parts[-1]}")
-        # A method of a class of a large package: ``polars.DataFrame.serialize``.
-        large = rule.name in _LARGE and len(parts) > 2 and parts[-2][:1].isupper()
-        unknown = large and not method.known and not parts[-1].startswith(_MAKING)
-        rules += [method] if method.action is Action.REFUSED or unknown else []
-        rules += self._of_modules(parts, rule.name.count("."))
-        builtin = self.policy.rule(f"builtins.{parts[-1]}")
-        shows = builtin.role == "shows" or builtin.name == "builtins.open"
-        if not builtin.name.endswith("*") and (builtin.action is Action.REFUSED or shows):
-            rules.append(builtin)
-        return rules
-
-    def _of_modules(self, parts: list[str], first: int) -> Iterator[CommandRule]:
-        """The rules on modules that another one has loaded: ``typing.sys.modules``."""
-        for place in range(first, len(parts) - 1):
-            part = parts[place].strip("_")
-            if part in _MODULES and (place > 1 or part != parts[0]):
-                yield self.policy.rule(".".join([part, *parts[place + 1 :]]))
+        method = self.policy.rule(f".{name.rpartition('.')[2]}")
+        forbidden = method.action is Action.REFUSED or (method.known and method.role == "shows")
+        return [rule, method] if rule.name.endswith(".*") and forbidden else [rule]
 
     def acts(self, method: str) -> bool:
         """Whether a method changes its object."""

@@ -12,11 +12,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from discreet_fire.catalogue import commands_with, known_commands, values_of
-from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held, settled
 from discreet_fire.flow.stata_values import (
+    BAD,
+    CLEAN,
     CONDITION,
+    DOUBT,
     GIVEN_BY_OPTION,
     NAMING,
+    RECORD,
+    Held,
     HeldNames,
     StatementParts,
     Taints,
@@ -26,6 +30,7 @@ from discreet_fire.flow.stata_values import (
     name_ends,
     named,
     note,
+    settled,
     statements_of,
     without_macros,
 )

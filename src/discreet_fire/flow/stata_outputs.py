@@ -11,12 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet_fire.catalogue import Action, commands_with
-from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import (
+    BAD,
+    CLEAN,
     CONDITION,
+    DOUBT,
     FILES,
     LOOPS,
+    RECORD,
+    Held,
     StatementParts,
     among,
     asks_for_any,

@@ -367,9 +367,7 @@ def run(work: SubmissionWork) -> None:
 
 
 #: Findings of the rewriter on what may do anything, as no rule knows it.
-_NOT_KNOWN = frozenset(
-    ("call", "decorator", "import", "not-rewritten", "package", "text", "unknown-command")
-)
+_NOT_KNOWN = frozenset(("call", "import", "not-rewritten", "package", "text", "unknown-command"))
 
 
 def _waits(work: SubmissionWork) -> bool:

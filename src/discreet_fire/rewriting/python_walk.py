@@ -13,7 +13,7 @@ from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
 from discreet_fire.flow import PythonMarks
 from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words, newline_of
-from discreet_fire.rewriting.script_walk import ScriptWalk
+from discreet_fire.rewriting.r_walk import ScriptWalk
 from discreet_fire.scripts import Node
 
 _SAFE = "discreet_fire.statistics"
@@ -23,7 +23,6 @@ _SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summ
 _OPEN_WORDS = frozenset(
     ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
 )
-_PROPERTIES = frozenset(("property", "cached_property", "setter", "getter", "deleter"))
 _MODES = ("r", "rt", "rb", "tr", "br")
 
 
@@ -48,9 +47,6 @@ class PythonWalk(ScriptWalk):
         super().__init__(marks, notes, language)
         self.autoshow = autoshow
         self.functions = 0
-        classes = (node for node in marks.nodes if node.kind == "class")
-        #: Statements in classes: their names are reached by objects, which are not followed.
-        self.in_classes = {id(item) for node in classes for item in node.parts[-1].parts}
 
     def run(self) -> None:
         """Note all that is to be said and changed."""
@@ -120,12 +116,6 @@ class PythonWalk(ScriptWalk):
     def _see_define(self, node: Node) -> None:
         """The body is read as code that any data may reach."""
         self.functions += 1
-        for item in node.parts[:-1]:
-            # As in ``@x.setter``.
-            changes = item.word in _PROPERTIES and item.base.value in self.marks.methods
-            known = self.marks.resolved(item) or changes
-            if not known and not self.marks.is_own(item):
-                self.review(item, "decorator", "a decorator that no rule knows")
         self.see_parts(node)
         self.functions -= 1
 
@@ -135,32 +125,18 @@ class PythonWalk(ScriptWalk):
 
     def _see_from(self, node: Node) -> None:
         for one in node.parts:
-            rule = self.marks.policy.rule(f"{node.value}.{one.value}")
             if one.value == "*":
                 message = "a star import hides which names there are"
                 self.refuse(node, "import", node.value, message)
-            elif rule.role == "shows" and id(node) in self.in_classes:
-                self.refuse(node, "import", rule.name, "hands over a function that shows")
             else:
                 self._judge_module(node, node.value, one.value)
 
-    def _judge_module(self, node: Node, module: str, name: str = "") -> None:
-        whole = f"{module}.{name}".rstrip(".")
-        module, name = whole, ""
-        if node.kind == "from":
-            module, _, name = whole.rpartition(".")
-        rules = self.marks.of_name(whole) if name else []
-        rules.append(self.marks.policy.rule(f"{module}.{name or '*'}"))
-        inner = self.marks.policy.rule(f"{name.strip('_')}.*")
-        own = self.marks.policy.rules.get(f"{module}.{name}.*")
-        if inner.action is Action.REFUSED and own is None and name:
-            # A module that another one has loaded: ``from platform import subprocess``.
-            rules.append(inner)
-        rule = max(rules, key=lambda one: (one.known, one.action.rank))
-        refused = rule.action is Action.REFUSED
+    def _judge_module(self, node: Node, module: str, name: str = "*") -> None:
+        whole = module if name == "*" else f"{module}.{name}"
+        rule = self.marks.policy.rule(f"{module}.{name}")
         if module.startswith("discreet") and _SAFE not in (whole, module):
             self.refuse(node, "import", module, "only discreet_fire.statistics may be used")
-        elif refused and (module != "builtins" or id(node) in self.in_classes):
+        elif rule.action is Action.REFUSED and module != "builtins":
             self.refuse(node, "import", whole, rule.reason)
         elif not rule.known and not self._some(module) and not module.startswith("discreet"):
             hint = "give its source to review, or add a rule for it"
@@ -170,7 +146,7 @@ class PythonWalk(ScriptWalk):
     def _some(self, module: str) -> bool:
         return any(name.startswith(f"{module}.") for name in self.marks.policy.rules)
 
-    # ------------------------------------------------------------ what is given to names
+    # ------------------------------------------------------------ calls
 
     def _see_binary(self, node: Node) -> None:
         if node.is_part:
@@ -272,38 +248,12 @@ class PythonWalk(ScriptWalk):
     # ------------------------------------------------------------ values
 
     def _see_name(self, node: Node) -> None:
-        """A function handed over instead of called."""
         self._judge_word(node)
-        if not node.stored and not self._is_alias(node):
-            self._judge_value(node)
 
     def _see_part(self, node: Node) -> None:
-        """An attribute that is taken, not called; it may be a property."""
+        """An attribute that is taken, not called."""
         self._judge_word(node)
-        followed = self._is_alias(node) and bool(self.marks.resolved(node))
-        if not node.stored and not followed:
-            self._judge_value(node)
-        if node.parts[0].kind == "name":
-            self._judge_word(node.parts[0])
-        else:
-            self.visit(node.parts[0])
-
-    def _is_alias(self, node: Node) -> bool:
-        """Whether a name is only given another name, which is followed."""
-        statement = self.statement
-        plain = id(statement) not in self.in_classes
-        while statement.is_assignment:
-            plain = plain and statement.parts[0].kind == "name"
-            statement = statement.parts[1]
-        return plain and statement is node and statement is not self.statement
-
-    def _judge_value(self, node: Node) -> None:
-        full = sorted(self.marks.resolved(node))
-        for rule in (one for name in full for one in self.marks.of_name(name)):
-            if rule.action is Action.REFUSED and rule.known and rule.name != "builtins.*":
-                self.refuse(node, "value", rule.name, rule.reason)
-            elif rule.role == "shows":
-                self.refuse(node, "value", rule.name, "hands over a function that shows")
+        self.visit(node.parts[0])
 
     def _unknown(self, node: Node) -> list[str]:
         known = node.base.value in self.marks.aliases

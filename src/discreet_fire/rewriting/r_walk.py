@@ -1,20 +1,67 @@
-"""What each expression of an R script prints, calls and hands over.
+"""What each expression of a script prints, calls and hands over: the common walk, and that of R.
 
-In: the tree, and what its expressions tell. Out: edits and findings.
+In: the tree, and what its expressions tell. Out: edits and findings. A language says what its
+calls, values and statements do.
 """
 
 from __future__ import annotations
 
+from discreet.files import texts_of
 from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
-from discreet_fire.flow import RMarks
+from discreet_fire.flow import RMarks, ScriptMarks
 from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words, newline_of
-from discreet_fire.rewriting.script_walk import ScriptWalk
 from discreet_fire.scripts import Node
 
 #: Without the variable R looks in the root folder, where no script can put a file of that name.
 _RUNTIME = 'source(file.path(Sys.getenv("DISCREET_R"), "discreet_safe.R"))'
 _HINT = "use summary, table, mean, sd, cor or quantile, which have safe forms"
+
+
+class ScriptWalk:
+    """Visits one script."""
+
+    def __init__(self, marks: ScriptMarks, notes: ProgramNotes, language: Language) -> None:
+        self.marks, self.notes = marks, notes
+        self.wording = texts_of("discreet_fire.rewriting", "wording", language)["code"]
+        #: The statement that is visited.
+        self.statement = marks.tree
+
+    def visit(self, node: Node) -> None:
+        """Visit a node as its kind says; in a block each part is a statement."""
+        reader = getattr(self, f"_see_{node.kind}", None)
+        (reader or self.see_parts)(node)
+
+    def see_parts(self, node: Node) -> None:
+        """Visit all parts."""
+        for part in node.parts:
+            self.visit(part)
+
+    def _see_block(self, node: Node) -> None:
+        outer = self.statement
+        for part in node.parts:
+            self.statement = part
+            self.visit(part)
+        self.statement = outer
+
+    def _see_string(self, node: Node) -> None:
+        if "://" in node.value:
+            self.review(node, "address", "an address of the network")
+
+    def review(self, node: Node, rule: str, what: str) -> None:
+        """Note what an officer looks at."""
+        self.notes.find(rule, Severity.REVIEW, what, node.span)
+
+    def wrap(self, span: tuple[int, int], text: str, name: str) -> None:
+        """Put a safe call in place of an expression."""
+        reason = "a safe function runs instead"
+        self.notes.find("wrapped", Severity.INFO, f"{name}: {reason}", span)
+        self.notes.replace(span, text, "command", name, Action.WRAPPED, reason)
+
+    def load_safe_functions(self, start: int, line: str, name: str) -> None:
+        """Put the line that loads the safe functions before the first statement."""
+        reason = "the safe functions are loaded"
+        self.notes.replace((start, start), line, "runtime", name, Action.WRAPPED, reason)
 
 
 class RWalk(ScriptWalk):
@@ -121,54 +168,16 @@ class RWalk(ScriptWalk):
 
     # ------------------------------------------------------------ all parts of the tree
 
-    def _see_name(self, node: Node) -> None:
-        shows = "hands over a function that shows"
-        alias = node.kind != "name" or node.value in self.marks.aliases
-        if node.value in self.marks.bound and not alias:
-            return
-        for rule in self.marks.rules(node):
-            refused = rule.action is Action.REFUSED
-            if refused or (rule.known and rule.role == "shows"):
-                self._refuse(node, rule.name, rule.reason if refused else shows)
-
     def _see_if(self, node: Node) -> None:
         self.bodies |= {id(part) for part in node.parts[0 if node.kind == "repeat" else 1 :]}
         self.see_parts(node)
 
     _see_for = _see_while = _see_repeat = _see_if
 
-    def _see_index(self, node: Node) -> None:
-        """Names in brackets and after signs are data, not functions."""
-        for part in node.parts:
-            if part.kind != "name":
-                self.visit(part)
-
-    _see_unary = _see_index
-
     def _see_binary(self, node: Node) -> None:
-        left, right = node.parts
-        if node.is_part:
-            self.visit(left)
-            if right.kind not in ("name", "string"):
-                self.visit(right)
-        elif node.value in ("::", ":::"):
-            self._see_name(node)
-        elif node.is_assignment:
-            self._assignment(node)
-        else:
-            if node.value[0] == "%" and node.value not in self.marks.listed["operators"]:
-                self.review(node, "call", f"no rule for the operator {node.value}")
-            # Names in formulas, sums and comparisons are columns, not functions.
-            self._see_index(node)
-
-    def _assignment(self, node: Node) -> None:
-        target, value = node.sides
-        simple = target.kind in ("name", "string")
-        if not simple:
-            self.visit(target)
-        # A function that is only given another name is followed.
-        if not (simple and value.kind in ("name", "binary") and self.marks.called(value)):
-            self.visit(value)
+        if node.value[0] == "%" and node.value not in self.marks.listed["operators"]:
+            self.review(node, "call", f"no rule for the operator {node.value}")
+        self.see_parts(node)
 
     def _see_call(self, node: Node) -> None:
         function, *inputs = node.parts

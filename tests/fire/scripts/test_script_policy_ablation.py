@@ -28,7 +28,7 @@ FEW = "following"
 #: A method of it is no leak by itself: what calls it would go to review without the entry.
 DISPATCHED = ("paste",)
 #: Modules with a rule on all that they hold; what runs of them shows nothing by itself.
-WHOLE = ("statsmodels", "scipy", "pd.DataFrame.", "pl.DataFrame.")
+WHOLE = ("statsmodels", "scipy", "np.", "pd.DataFrame.", "pl.DataFrame.")
 
 
 class Watched(dict[str, CommandRule]):

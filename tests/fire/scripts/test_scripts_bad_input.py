@@ -266,8 +266,6 @@ def test_a_million_characters_and_ten_thousand_brackets_are_no_crash(
         "del x.__dict__",
         "if (__x__ := 3):\n    pass",
         "match x:\n    case y.__z__:\n        pass",
-        "class A(metaclass=print):\n    pass",
-        "@print\ndef f(): pass",
         "x = f'{os.system(1)}' 'b'",
     ],
 )
