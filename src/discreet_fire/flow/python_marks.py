@@ -43,7 +43,6 @@ class PythonMarks(ScriptMarks):
         defined = [node for node in self.nodes if node.kind == "define"]
         #: Functions and classes of the script.
         self.own = {node.value: node for node in (*defined, *classes)}
-        self.functions = {node.value for node in defined} - {node.value for node in classes}
         self.methods = {method.value for node in classes for method in node.methods()}
         self._import()
         self.bound = {*self.values, *self.aliases, *self.own}

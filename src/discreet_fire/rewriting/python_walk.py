@@ -81,7 +81,7 @@ class PythonWalk(ScriptWalk):
         """A bare expression, which notebooks show."""
         value = node.parts[0]
         self.visit(value)
-        if self.marks.clean(value) or value.kind == "yield" or self.functions:
+        if self.marks.clean(value) or self.functions:
             return
         if value.kind == "call" and self._says_nothing(value.parts[0]):
             return

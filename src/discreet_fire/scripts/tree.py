@@ -116,15 +116,6 @@ class Node:
             return set[str]().union(*(part.roots for part in node.parts))
         return set()
 
-    def places(self) -> Iterator[Node]:
-        """The places in brackets of what something is put into."""
-        target = self
-        while target.parts and target.kind in ("index", "call", "binary", "unary"):
-            inner = 1 if target.kind == "call" and len(target.parts) > 1 else 0
-            if target.kind in ("index", "call"):
-                yield from (part for part in target.parts[inner + 1 :] if part.kind != "missing")
-            target = target.parts[inner]
-
     def bindings(self) -> Iterator[Binding]:
         """The names that it gives values to itself."""
         if self.is_assignment:
@@ -135,10 +126,6 @@ class Node:
             yield from ((name, None, True) for name in self.names if name)
         elif self.kind in ("handler", "capture") and self.value:
             yield self.value, None, True
-        elif self.kind == "delete":
-            for target in self.parts:
-                for place in target.parts[1:] if target.kind == "index" else ():
-                    yield from ((name, place, False) for name in target.roots)
 
     def methods(self) -> list[Node]:
         """The methods of a class, also those that stand in an `if` or `try` of its body."""
@@ -172,12 +159,10 @@ def _stored_in(target: Node, value: Node | None) -> Iterator[Binding]:
         # `!!name := value` names a column by what `name` holds, which stays as it is.
         yield from _stored_in(target.parts[0], value) if target.value == "*" else ()
     else:
-        # Where something is put tells as much as what: ``flags[max(d$x)] <- 1``.
         first = target.base
         in_python = first.kind == "call" and target.stored
         for name in first.roots if in_python else filter(None, {target.root}):
             yield name, value, False
-            yield from ((name, place, False) for place in target.places())
 
 
 _OPERATORS = {
@@ -207,29 +192,13 @@ _FORMS = {
         Set holder - elts
         FormattedValue formatted - value format_spec
         JoinedStr format - values
-        Yield yield lazy value
-        YieldFrom yield lazy value
-        Await yield - value
         Expr shown - value
-        Delete delete - targets
         Import import - names
         ImportFrom from .module names
-        Return return - value
-        Raise raise - exc cause
-        Assert assert - test msg
-        Break jump -
-        Continue jump -
         If if - test body orelse
-        While while - test body orelse
         For for - target iter body orelse
         AsyncFor for - target iter body orelse
-        With with - items body
-        AsyncWith with - items body
-        Try try - body handlers orelse finalbody
-        TryStar try - body handlers orelse finalbody
         ExceptHandler handler .name type? body
-        Match match - subject cases
-        match_case case - pattern guard? body
     """.strip().splitlines())
 }  # fmt: skip
 _BODIES = ("body", "orelse", "finalbody")
@@ -297,9 +266,13 @@ class _PythonReader:
         reader = getattr(self, f"_read_{name.lower()}", None)
         if reader is not None:
             return reader(one)  # type: ignore[no-any-return]
-        inside = ast.iter_child_nodes(one)
-        signs = ast.expr_context | ast.operator | ast.cmpop | ast.boolop | ast.unaryop
-        parts = self.all(child for child in inside if not isinstance(child, signs))
+        parts: list[Node] = []
+        for key, content in ast.iter_fields(one):
+            if isinstance(content, list):
+                inside = [each for each in content if isinstance(each, ast.AST)]
+                parts += [self.block(inside)] if key in _BODIES else self.all(inside)
+            elif isinstance(content, ast.AST) and not isinstance(content, ast.expr_context):
+                parts.append(self.node(content))
         if not isinstance(one, ast.pattern):
             return self.placed(one, "other", "", parts)
         names = filter(None, (getattr(one, key, None) for key in ("name", "rest")))
@@ -433,11 +406,6 @@ class _PythonReader:
             *(keyword.arg or "**" for keyword in one.keywords), "",
         ]  # fmt: skip
         return self.placed(one, "class", one.name, parts, names)
-
-    def _read_global(self, one: ast.Global | ast.Nonlocal) -> Node:
-        return self.placed(one, "global", "", (), [*one.names])
-
-    _read_nonlocal = _read_global
 
     def _read_alias(self, one: ast.alias) -> Node:
         return self.placed(one, "alias", one.name, (), [one.asname])
