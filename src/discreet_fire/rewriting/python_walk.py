@@ -19,11 +19,6 @@ from discreet_fire.scripts import Node
 _SAFE = "discreet_fire.statistics"
 _RUNTIME = "import discreet_fire.scripts.runtime as fdz_safe"
 _SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summary of a model)"
-#: Names with underscores around them that reach nothing inside Python.
-_OPEN_WORDS = frozenset(
-    ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
-)
-_MODES = ("r", "rt", "rb", "tr", "br")
 
 
 class PythonWalk(ScriptWalk):
@@ -34,7 +29,6 @@ class PythonWalk(ScriptWalk):
     def __init__(
         self, marks: PythonMarks, notes: ProgramNotes, language: Language, *, autoshow: bool
     ) -> None:
-        self.in_pattern = False
         #: What is taken out already.
         self.taken: set[tuple[int, int]] = set()
         names = (node for node in marks.nodes if node.kind == "name" and not node.stored)
@@ -105,12 +99,6 @@ class PythonWalk(ScriptWalk):
             or any(rule.action in (Action.REFUSED, Action.REVIEW) for rule in rules)
         )
 
-    def _see_pattern(self, node: Node) -> None:
-        """What is matched is assigned to."""
-        outer, self.in_pattern = self.in_pattern, True
-        self.see_parts(node)
-        self.in_pattern = outer
-
     # ------------------------------------------------------------ definitions
 
     def _see_define(self, node: Node) -> None:
@@ -148,14 +136,6 @@ class PythonWalk(ScriptWalk):
 
     # ------------------------------------------------------------ calls
 
-    def _see_binary(self, node: Node) -> None:
-        if node.is_part:
-            self._see_part(node)
-            return
-        self.see_parts(node)
-
-    # ------------------------------------------------------------ calls
-
     def _see_call(self, node: Node) -> None:
         """A call: of which functions, and with what."""
         function, *inputs = node.parts
@@ -177,7 +157,6 @@ class PythonWalk(ScriptWalk):
             self.visit(function.parts[0])
         elif function.kind != "name":
             self.visit(function)
-        self._judge_word(function)
         for value in inputs:
             self.visit(value)
 
@@ -188,16 +167,10 @@ class PythonWalk(ScriptWalk):
             self.refuse(node, "limits", "limits", message)
 
     def _judge(self, node: Node, rules: list[CommandRule], worst: CommandRule) -> None:
-        function, *inputs = node.parts
+        inputs = node.parts[1:]
         name = worst.name
         if worst.action is Action.REFUSED:
             self.refuse(node, "call", name, worst.reason)
-        elif any(rule.name in ("builtins.open", ".open") for rule in rules) or (
-            function.word == "open" and worst.known
-        ):
-            self._judge_open(node, rules)
-        elif name == ".to_string" and (node.names[:1] == [None] or "buf" in node.names):
-            self.refuse(node, "call", name, "writes to a file, or may")
         elif any(rule.role == "shows" for rule in rules) or (name == ".info" and inputs):
             self._judge_shown(node, inputs, name)
         elif worst.action is Action.REVIEW:
@@ -228,32 +201,7 @@ class PythonWalk(ScriptWalk):
         for item, safe in wraps:
             self.put_safe(item, safe)
 
-    def _judge_open(self, node: Node, rules: list[CommandRule]) -> None:
-        """Files may be read; whatever may write is refused."""
-        # A method of a path has the mode first; a function of a module may have it anywhere.
-        function, pairs = node.parts[0], [*node.arguments()]
-        full = self.marks.resolved(function)
-        method = function.is_part and not full
-        known = all(rule.name == "builtins.open" for rule in rules)
-        wrong = function.is_part and bool(full) and not known and len(pairs) > 1
-        free = [value for name, value in pairs if name is None]
-        modes = [value for name, value in pairs if name == "mode"]
-        modes += free[0 if method else 1 :][:1]
-        starred = any(value.kind == "unary" and value.value == "*" for value in free)
-        starred = starred or any(name in ("**", "opener") for name, _ in pairs)
-        plain = all(mode.kind == "string" and mode.value in _MODES for mode in modes)
-        if wrong or starred or not plain:
-            self.refuse(node, "call", "open", "opens a file for writing, or may")
-
     # ------------------------------------------------------------ values
-
-    def _see_name(self, node: Node) -> None:
-        self._judge_word(node)
-
-    def _see_part(self, node: Node) -> None:
-        """An attribute that is taken, not called."""
-        self._judge_word(node)
-        self.visit(node.parts[0])
 
     def _unknown(self, node: Node) -> list[str]:
         known = node.base.value in self.marks.aliases
@@ -262,11 +210,6 @@ class PythonWalk(ScriptWalk):
             name for name in sorted(self.marks.resolved(node) if known else ())
             if not (rule(name).known or rule(f"{name}.*").known or self._some(name))
         ]  # fmt: skip
-
-    def _judge_word(self, node: Node) -> None:
-        word = node.value if node.kind == "name" else node.word
-        if _is_special(word) and word not in _OPEN_WORDS:
-            self.refuse(node, "dunder", word, "reaches the inside of Python")
 
     # ------------------------------------------------------------ safe calls
 
@@ -348,7 +291,7 @@ class PythonWalk(ScriptWalk):
         self.notes.find(rule, Severity.REFUSED, f"{name}: {what}", node.span, hint)
         whole = self.statement.kind in ("shown", "import", "from", "delete")
         # What is assigned to or matched cannot be a call, so the whole statement goes.
-        whole = whole or node is self.statement or node.stored or self.in_pattern
+        whole = whole or node is self.statement or node.stored
         span = self.statement.span if whole else node.span
         if span in self.taken:
             return
@@ -359,7 +302,3 @@ class PythonWalk(ScriptWalk):
             if self.notes.last_on_line(span[1]):
                 after = f"pass  # {self.wording}: {comment_words(self.notes.text[slice(*span)])}"
         self.notes.replace(span, after, rule, name, Action.REFUSED, what)
-
-
-def _is_special(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
