@@ -39,7 +39,7 @@ FRAME = pl.DataFrame(
 )
 #: Marks between them that fall to a line before them.
 FEW = 4
-_MARK = re.compile(r"trap (\d+)")
+_MARK = re.compile(r"trap n(\d+)")
 
 
 def own_texts(at: int, block: str) -> str:
@@ -52,11 +52,11 @@ def python_program(blocks: list[tuple[str, str]]) -> str:
     lines, texts = ["import sys"], list[str]()
     for at, (name, block) in enumerate(blocks):
         text = rewritten(name, whole(name, own_texts(at, block))).text
-        texts += [*literals_of(text).elements(), f"trap {at}", f"stopped {at}"]
+        texts += [*literals_of(text).elements(), f"trap n{at}", f"stopped n{at}"]
         lines += [
-            f"print('\\ntrap ' + '{at}')",
+            f"print('\\ntrap ' + 'n{at}')",
             f"try: exec({text!r}, {{'__name__': '__main__'}})",
-            f"except BaseException: print('stopped ' + '{at}')",
+            f"except BaseException: print('stopped ' + 'n{at}')",
         ]
     return "\n".join([*lines, f"texts = {texts!r}", ""])
 
@@ -71,13 +71,13 @@ def r_program(blocks: list[tuple[str, str]]) -> str:
             for top in parse_r(text) for node in top.walk() if node.kind == "string"
             for line in node.value.split("\n") if line.strip()
         ]  # fmt: skip
-        texts += [f"trap {at}", f"stopped {at}"]
+        texts += [f"trap n{at}", f"stopped n{at}"]
         code = f"textConnection({json.dumps(text)})"
         lines += [
-            f'cat(paste("\\ntrap", {at}), "\\n")',
+            f'cat(paste("\\ntrap", "n{at}"), "\\n")',
             f"tryCatch(source({code}, local = list2env(list(quit = stop, q = stop)),"
             " print.eval = TRUE),"
-            f' error = function(e) cat(paste("stopped", {at}), "\\n"))',
+            f' error = function(e) cat(paste("stopped", "n{at}"), "\\n"))',
             'cat("\\n")',
         ]
     return "\n".join([*lines, f"texts <- c({', '.join(map(json.dumps, texts))})", ""])
