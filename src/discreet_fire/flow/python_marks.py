@@ -7,7 +7,6 @@ In: the tree. Out: for each expression the full names it may be (``pd.crosstab``
 from __future__ import annotations
 
 import builtins
-import re
 import sys
 from collections.abc import Iterator
 
@@ -24,7 +23,6 @@ _LARGE = ("pandas.*", "polars.*", "narwhals.*", "pathlib.*", "numpy.*", "scipy.*
 _MAKING = ("from_", "set_", "now", "today", "cwd", "home")
 #: Modules that are known by their own rules wherever they are found.
 _MODULES = frozenset(sys.stdlib_module_names) | {"builtins", "bltns"}
-_HIDDEN = ("read", "open")
 
 
 class PythonMarks(ScriptMarks):
@@ -151,15 +149,12 @@ class PythonMarks(ScriptMarks):
         return node.value in self.bound or node.value in _BUILTINS or node.value in _OF_FILE
 
     def _is_clean(self, name: str) -> bool:
-        if name.rpartition(".")[2].startswith(_HIDDEN):
-            return False
         return all(map(_gives_clean, self.of_name(name)))
 
     def _clean_part(self, node: Node) -> bool:
         if full := self.resolved(node):
             return all(map(self._is_clean, full))
-        hidden = node.parts[1].value.startswith(_HIDDEN)
-        return not hidden and self.clean(node.parts[0])
+        return self.clean(node.parts[0])
 
     def _clean_call(self, node: Node) -> bool:
         function, *inputs = node.parts
@@ -171,20 +166,10 @@ class PythonMarks(ScriptMarks):
             return False
         if full := self.resolved(function):
             return all(map(self._is_clean, full)) and not self._rebound(function)
-        word = function.parts[1].value if function.is_part else "open"
-        if word.startswith(_HIDDEN):
-            return False
-        if word in ("format", "format_map") and not _plain_template(function.parts[0]):
-            return False
-        rule = self.policy.rule(f".{word}")
-        return rule.known and rule.action is not Action.REFUSED and self.clean(function.parts[0])
+        rule = self.policy.rule(f".{function.word}")
+        method = function.is_part and rule.known and rule.action is not Action.REFUSED
+        return method and self.clean(function.parts[0])
 
 
 def _gives_clean(rule: CommandRule) -> bool:
     return rule.known and rule.action is Action.ALLOWED and rule.role == "clean"
-
-
-def _plain_template(node: Node) -> bool:
-    """Whether a template takes its arguments as they are, not parts of them: ``{0.part}``."""
-    text = node.text
-    return text is not None and not re.search(r"\{[^{}:!]*[.\[][^{}]*\}", text)

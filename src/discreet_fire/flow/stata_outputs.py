@@ -98,10 +98,6 @@ _TAG = re.compile(r"\btags?\s*\((?:[^()]|\([^()]*\))*\)")
 _FREE_WORDS = commands_with("words", "free")
 #: Commands whose words are coefficients; it is not sure that they never are scalars.
 _COEFFICIENTS = commands_with("words", "coefficients")
-#: The colour of `display`, ``in red``; ranges start with a figure, a macro, `f` or `l`.
-_COLOUR = re.compile(r"\bin\s+(?=[a-eg-km-z])")
-#: Conditions without ranges of records.
-_IF = re.compile(CONDITION.pattern.replace("(?:if|in)", "if"))
 #: The record before or after.
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 _CONTROL = commands_with("control")
@@ -189,8 +185,10 @@ class StatementJudge:
         if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
             return self._judge_showing(part)
         held = CLEAN
-        if part.by_macro:  # it may show all that stands behind it
-            held = self._by_macro(part)
+        if part.by_macro:  # where it shows something, `fdzrun` refuses it
+            word = statement.command.text if statement.command is not None else ""
+            code = CONDITION.sub(" ", _SHIFT.sub(" ", part.outside))
+            held = self._held(f"{word} {code}", part.inside)
         elif not self.policy.uses(part.name, part.word):
             held = self._in_other(part)
         verdict = self.policy.verdict(part.name, [part.word])
@@ -293,14 +291,6 @@ class StatementJudge:
             self._held(expansions(outside), inside),
         )
         return max(certain, held.at_most(DOUBT)) if name in _COEFFICIENTS else certain
-
-    def _by_macro(self, part: StatementParts) -> Held:
-        code = _SHIFT.sub(" ", CONDITION.sub(" ", _COLOUR.sub(" ", part.outside)))
-        word = part.statement.command.text if part.statement.command is not None else ""
-        held = max(self._held(code, part.inside), self._held(word, ""))  # an error names the word
-        if held.rank == 0:  # it may be `display` all the same, and `_n` is 1 there
-            held = self._held(_IF.sub(" ", part.outside), part.inside).at_most(DOUBT)
-        return held
 
     def _in_other(self, part: StatementParts) -> Held:
         """Any other command: titles are shown, conditions are not, the rest is a doubt."""

@@ -151,8 +151,6 @@ class PythonWalk(ScriptWalk):
             self.review(node, "call", "calls a function that no name identifies")
         if worst is not None and not own and not self.marks.is_safe(node):
             self._judge(node, rules, worst)
-            for item in self._unknown(function) if worst.known else ():
-                self.review(node, "call", f"no rule for {item}; it may show anything")
         if function.is_part:
             self.visit(function.parts[0])
         elif function.kind != "name":
@@ -202,14 +200,6 @@ class PythonWalk(ScriptWalk):
             self.put_safe(item, safe)
 
     # ------------------------------------------------------------ values
-
-    def _unknown(self, node: Node) -> list[str]:
-        known = node.base.value in self.marks.aliases
-        rule = self.marks.policy.rule
-        return [
-            name for name in sorted(self.marks.resolved(node) if known else ())
-            if not (rule(name).known or rule(f"{name}.*").known or self._some(name))
-        ]  # fmt: skip
 
     # ------------------------------------------------------------ safe calls
 

@@ -123,13 +123,9 @@ def test_commands_that_for_puts_in_are_refused(line: str) -> None:
 @for_all_rows(
     ("line", "outcome"),
     [
-        ("`nd' in ye r(min)", "refused"),
-        ('`nd\' in gr "min" _col(3) %9.0g r(max)', "refused"),
-        ("`nd' in f/r(max)", "review"),
         ("`nd' r(max)", "refused"),
         ("`nd' in ye r(mean)", None),
         ("`nd' y x if z > 3", None),
-        ("`byc' replace m = m[_n-1]", "review"),
         ("`byc' replace m = m[3]", "refused"),
     ],
 )
