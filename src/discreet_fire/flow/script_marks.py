@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
 from discreet_fire.scripts import Binding, Node
@@ -129,18 +129,14 @@ class ScriptMarks(ABC):
         return known and all(map(self.clean, node.parts))
 
 
-_FOLLOWED = ("name", "string", "paren", "block", "if", "binary")
-_MOST = 10**9
-
-
 class RMarks(ScriptMarks):
     """The names of one script, and what its expressions tell.
 
     >>> from discreet_fire.scripts import read_r
-    >>> tree = read_r("p <- print; n <- 3; d <- read.csv('a')")
+    >>> tree = read_r("n <- 3; d <- read.csv('a')")
     >>> marks = RMarks(tree, ScriptPolicy.default("r"))
-    >>> sorted(marks.aliases["p"]), [marks.clean(one.parts[0]) for one in tree.parts[:3]]
-    (['print'], [False, True, False])
+    >>> [marks.clean(one.parts[0]) for one in tree.parts]
+    [True, False]
     """
 
     def __init__(self, tree: Node, policy: ScriptPolicy) -> None:
@@ -153,29 +149,13 @@ class RMarks(ScriptMarks):
         }  # fmt: skip
         self._models: dict[str, bool] = {}
         self.bound = set(self.values)
-        self.follow_aliases(_followed, self._functions_in, _MOST)
         self.settle()
-
-    def _functions_in(self, value: Node) -> set[str]:
-        functions = self._meant(value)
-        return functions if any(self.policy.rule(item).known for item in functions) else set()
-
-    def _meant(self, value: Node) -> set[str]:
-        """The functions that the value of an expression may be."""
-        while value.kind in ("paren", "block") and value.parts:
-            value = value.parts[-1]
-        if value.kind == "if":
-            return set[str]().union(*map(self._meant, value.parts[1:]))
-        return self.called(value)
 
     def called(self, function: Node) -> set[str]:
         """Names of the functions that an expression may be."""
         if function.kind in ("name", "string"):
-            names = set(self.aliases.get(function.value, ()))
-            alias = bool(names) or function.value in self.functions
-            if not alias or self.policy.rule(function.value).known:
-                names.add(function.value)
-            return names
+            own = function.value in self.functions
+            return {function.value} if not own or self.policy.rule(function.value).known else set()
         if function.kind == "binary" and function.value in ("::", ":::"):
             package, name = (part.value for part in function.parts)
             full = f"{package}::{name}"
@@ -225,8 +205,3 @@ class RMarks(ScriptMarks):
         gives = all(one.role == "clean" and one.action is Action.ALLOWED for one in rules)
         plain = bool(rules) and gives and function.value not in self.bound and not node.value
         return plain and all(map(self.clean, inputs))
-
-
-def _followed(value: Node) -> Iterator[str]:
-    if value.kind in _FOLLOWED:
-        yield from (item.value for item in value.walk() if item.kind in ("name", "string"))
