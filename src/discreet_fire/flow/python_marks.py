@@ -15,8 +15,6 @@ from discreet_fire.flow.script_marks import ScriptMarks
 from discreet_fire.scripts import Binding, Node
 
 _BUILTINS = frozenset(dir(builtins))
-_MOST_PARTS = 6
-_MOST_ALIASES = 5_000
 _OF_FILE = ("__name__", "__file__")
 _SAFE = "discreet_fire.statistics."
 _LARGE = ("pandas.*", "polars.*", "narwhals.*", "pathlib.*", "numpy.*", "scipy.*")
@@ -29,10 +27,10 @@ class PythonMarks(ScriptMarks):
     r"""The names of one script, and what its expressions tell.
 
     >>> from discreet_fire.scripts import read_python
-    >>> text = "import pandas as pd\nf = pd.crosstab\nn = 3\nt = f(a, b)"
+    >>> text = "import pandas as pd\nn = 3\nt = pd.crosstab(a, b)"
     >>> marks = PythonMarks(read_python(text), ScriptPolicy.default("python"))
-    >>> marks.aliases["f"], [marks.clean(one.parts[0]) for one in marks.tree.parts[1:4]]
-    ({'pandas.crosstab'}, [False, True, False])
+    >>> marks.aliases["pd"], [marks.clean(one.parts[0]) for one in marks.tree.parts[1:3]]
+    ({'pandas'}, [True, False])
     """
 
     def __init__(self, tree: Node, policy: ScriptPolicy) -> None:
@@ -42,10 +40,11 @@ class PythonMarks(ScriptMarks):
         #: Functions and classes of the script.
         self.own = {node.value: node for node in (*defined, *classes)}
         self.methods = {method.value for node in classes for method in node.methods()}
+        #: What imports call modules and their parts.
+        self.aliases: dict[str, set[str]] = {}
         self._import()
         self.bound = {*self.values, *self.aliases, *self.own}
         self._given = {*self.own, *(name for name, _, whole in self.bindings if whole)}
-        self.follow_aliases(lambda value: value.roots, self._functions_in, _MOST_ALIASES)
         self.settle()
 
     def _bound_by(self, node: Node) -> Iterator[Binding]:
@@ -53,7 +52,8 @@ class PythonMarks(ScriptMarks):
         if node.kind == "class":  # what it holds is not followed
             yield node.value, None, False
         function = node.parts[0] if node.kind == "call" else node
-        if node.kind == "call" and function.is_part and self.acts(function.parts[1].value):
+        method = self.policy.rule(f".{function.word}")
+        if node.kind == "call" and function.is_part and method.role == "acts":
             # What is put into an object by its methods.
             for name in function.parts[0].roots:
                 yield from ((name, value, False) for value in node.parts[1:])
@@ -114,10 +114,6 @@ class PythonMarks(ScriptMarks):
         forbidden = method.action is Action.REFUSED or (method.known and method.role == "shows")
         return [rule, method] if rule.name.endswith(".*") and forbidden else [rule]
 
-    def acts(self, method: str) -> bool:
-        """Whether a method changes its object."""
-        return self.policy.rule(f".{method}").role == "acts"
-
     def is_own(self, function: Node) -> bool:
         """Whether a function is one of this script."""
         if function.kind == "name":
@@ -136,10 +132,6 @@ class PythonMarks(ScriptMarks):
     def _rebound(self, node: Node) -> bool:
         """Whether the script gives the name of a module to something else."""
         return node.base.value in self._given
-
-    def _functions_in(self, value: Node) -> set[str]:
-        short = {item for item in self.resolved(value) if item.count(".") <= _MOST_PARTS}
-        return {item for item in short if self.policy.rule(item).known}
 
     # ------------------------------------------------------------ what tells nothing
 

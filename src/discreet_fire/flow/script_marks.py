@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
 from discreet_fire.scripts import Binding, Node
@@ -34,8 +34,6 @@ class ScriptMarks(ABC):
         self.values: dict[str, list[Node | None]] = defaultdict(list)
         for name, value, _ in self.bindings:
             self.values[name].append(value)
-        #: The functions with rules that a name stands for.
-        self.aliases: dict[str, set[str]] = {}
         self._memo: dict[int, bool] = {}
         self._data: set[str] = set()
 
@@ -68,23 +66,6 @@ class ScriptMarks(ABC):
         return True
 
     # ------------------------------------------------------------ names
-
-    def follow_aliases(
-        self, roots: Callable[[Node], Iterable[str]], meant: Callable[[Node], set[str]], most: int
-    ) -> None:
-        """Follow functions that are given other names, up to so many of these."""
-        pairs = [(n, v) for n, v, whole in self.bindings if v is not None and whole]
-        waiting: dict[str, list[int]] = defaultdict(list)
-        for place, (_, value) in enumerate(pairs):
-            for item in set(roots(value)):
-                waiting[item].append(place)
-        todo = list(range(len(pairs) - 1, -1, -1))
-        while todo and most > 0:
-            name, value = pairs[todo.pop()]
-            if new := meant(value) - self.aliases.get(name, set()):
-                self.aliases.setdefault(name, set()).update(new)
-                most -= len(new)
-                todo.extend(waiting.get(name, ()))
 
     def settle(self) -> None:
         """Find the names that hold data, from what they are given."""
@@ -185,10 +166,6 @@ class RMarks(ScriptMarks):
         return self._models[node.value]
 
     # ------------------------------------------------------------ what tells nothing
-
-    def has_trait(self, function: Node, trait: str) -> bool:
-        """Whether a rule states this of a function."""
-        return any(trait in rule.traits for rule in self.rules(function))
 
     def _clean_name(self, node: Node) -> bool:
         return node.value in self.bound or node.value in self.listed["constants"]

@@ -144,7 +144,8 @@ class RWalk(ScriptWalk):
         return acts or any(rule.action is Action.REFUSED for rule in rules)
 
     def _has(self, node: Node, trait: str) -> bool:
-        return node.kind == "call" and self.marks.has_trait(node.parts[0], trait)
+        rules = self.marks.rules(node.parts[0]) if node.kind == "call" else []
+        return any(trait in rule.traits for rule in rules)
 
     def _wrapped(self, node: Node) -> str | None:
         text = self.notes.text
