@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from discreet.errors import OutputCheckError
+from discreet_fire.findings import Severity
 from discreet_fire.logs import clean_log_file
 from discreet_fire.queue import (
     Queue,
@@ -19,6 +21,7 @@ from discreet_fire.queue import (
     view,
 )
 from discreet_fire.rewriting import rewrite_files
+from discreet_fire.runners.registry import VARIABLE
 
 COPYING = {
     "one.sps": "MATCH FILES /FILE=* /TABLE='one.sav' /BY k.\nDESCRIPTIVES w.\n",
@@ -29,6 +32,20 @@ COPYING = {
     "hash.sas": "data b; if _n_=1 then do; declare hash h(dataset: 'o'); end; set a; run;\n",
     "update.sas": "data b; update a o; by k; run;\n",
 }
+
+
+def test_the_log_of_a_script_that_ran_elsewhere_goes_to_review(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runners.toml").write_text(f'[python]\nexecutable = "{sys.executable}"\n')
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "runners.toml"))
+    program, log = tmp_path / "a.py", tmp_path / "a.log"
+    program.write_text("print('Wages')\n")
+    log.write_text("Wages\n")
+    with Queue.create(tmp_path / "q", QueueSettings(persons=("Anna",), rate=0.0)) as queue:
+        number = submit(queue, Submission(program=program, researcher="Weber", log=log))
+        found = {one.rule: one.severity for one in view(queue, number).findings}
+    assert found["elsewhere"] is Severity.REVIEW
 
 
 @pytest.mark.parametrize("name", ["one.sps", "merge.sas"])
