@@ -82,6 +82,8 @@ def silent_without(
         texts = [text for text in texts if not (name in DISPATCHED and f"{name}." in text)]
         rest = {other: rule for other, rule in rules.items() if other != name}
         policy = ScriptPolicy(language, rest, whole.words)
+        if policy.rule(name).known:  # a rule on its whole module stands behind it
+            continue
         yield from (f"{name}: {text}" for text in texts if not is_seen(text, policy))
 
 
