@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.errors import Problem, TableError, raise_all
+from discreet.errors import Problem, TableError, nearest, raise_all
 from discreet.microdata import Secret
 from discreet.pretabular import DRAWS, draws, impossible
 from discreet.synthesis.measures import SynthesisMeasure, Verdict, distances, measure
@@ -39,14 +39,21 @@ class Margin:
 
 def margins_of(source: Any, count: str, chosen: Sequence[str]) -> list[Margin]:
     """The interiors of tables: protected ones, or rows of cells with a column of counts."""
-    if isinstance(source, ProtectedTable):
-        source = [source]
-    tables = list(_of_rows(source, count)) if isinstance(source, pl.DataFrame) else [
-        _interior(table) for table in source if not chosen or table.name in chosen
-    ]  # fmt: skip
-    names = {table.name for table in tables}
-    problems = [Problem("table not found", f"tables: {name}") for name in chosen
-                if name not in names]  # fmt: skip
+    tables, problems = list[Margin](), list[Problem]()
+    if isinstance(source, pl.DataFrame):
+        tables += _of_rows(source, count)
+    else:
+        published = [source] if isinstance(source, ProtectedTable) else source
+        names = [table.name for table in published]
+        problems += [Problem("table not found", f"tables: {name}", nearest(name, names))
+                     for name in chosen if name not in names]  # fmt: skip
+        for table in published:
+            if not chosen or table.name in chosen:
+                try:
+                    tables.append(_interior(table))
+                except TableError as error:
+                    problems += error.problems
+        raise_all(TableError, problems, code="synthesise")
     codes: dict[str, tuple[str, ...]] = {}
     for table in tables:
         for name, own in zip(table.variables, table.codes, strict=True):
@@ -64,18 +71,17 @@ def margins_of(source: Any, count: str, chosen: Sequence[str]) -> list[Margin]:
 
 def _interior(table: ProtectedTable) -> Margin:
     """The finest cells of a table, all of them."""
+    hint = "name the tables to use (tables)"
     if table.figures or any(len(one.classifications) > 1 or one.chosen for one in table.dimensions):
-        message, hint = "not a plain table of counts", "name others: tables"
+        message = "not a plain table of counts"
         raise TableError(message, code="synthesise", where=table.name, hint=hint)
     index, value, status = table.cells(complete=True)
     leaves = [np.setdiff1d(np.arange(1, len(one.codes)), one.parents) for one in table.dimensions]
     inside = np.all([np.isin(part, own) for part, own in zip(index, leaves, strict=True)], axis=0)
-    shape = tuple(map(len, leaves))
-    if inside.sum() != np.prod(shape) or np.isin(status[inside], WITHOUT_NUMBER).any():
+    counts = np.zeros(tuple(map(len, leaves)))
+    if inside.sum() != counts.size or np.isin(status[inside], WITHOUT_NUMBER).any():
         message = "some interior cells are not published"
-        hint = "use tables protected by noise or rounding"
         raise TableError(message, code="synthesise", where=table.name, hint=hint)
-    counts = np.zeros(shape)
     at = tuple(np.searchsorted(own, part[inside]) for own, part in zip(leaves, index, strict=True))
     counts[at] = value[inside]
     # In the order of their texts: the same in all tables.
