@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from discreet.demo import generate
 from discreet.errors import DiscreetError
+from discreet.microdata import Secret
 from discreet.synthesis import synthesise
+from discreet.synthesis.columns import columns_of
+from discreet.synthesis.trees import draw_columns
 
 SECRET = "a long and secret sentence"
 CHILD = "age < 15 and marital_status != 'single'"
@@ -100,6 +103,11 @@ def test_a_kept_first_column_keeps_its_frequencies() -> None:
         for sex in ("m", "w"):
             expected = share * (frame["sex"] == sex).sum()
             assert abs((kept["sex"] == sex).sum() - expected) <= 1
+    columns = columns_of(frame, ["sex", "age"], [], 10)
+    drawn = draw_columns(columns, np.arange(2_000), 2_000, Secret.of(SECRET), leaf=50,
+                         keep_first=True, rules=[])  # fmt: skip
+    share = drawn[0][:500].mean()  # a part of the file is like the whole
+    assert abs(share - drawn[0].mean()) < 0.08
 
 
 @settings(max_examples=25, deadline=None)

@@ -189,8 +189,9 @@ def _overlap(
         intervals.append((beta[1:] - _NORMAL * error[1:], beta[1:] + _NORMAL * error[1:]))
     (low, high), (below, above) = intervals
     common = np.minimum(high, above) - np.maximum(low, below)
-    share = (common / (high - low) + common / (above - below)) / 2
-    return float(np.maximum(share, 0).mean())
+    with np.errstate(divide="ignore", invalid="ignore"):  # an interval may be a point
+        share = (common / (high - low) + common / (above - below)) / 2
+    return float(np.maximum(np.nan_to_num(share), 0).mean())
 
 
 def risk(
@@ -204,16 +205,9 @@ def risk(
     names = ("attribute", "membership", "closest", "repeated")
     if len(others) < _FEWEST:
         return [SynthesisMeasure(name=name, verdict="not_examined") for name in names]
-    measures = []
-    guesses = [_guessed(columns, rows, others, made, settings.keys, name)
-               for name in settings.sensitive]  # fmt: skip
-    for name, (members, outside, apart, error, own, real) in zip(
-        settings.sensitive, guesses, strict=True
-    ):
-        verdict = _limited(apart, error, settings.limit)
-        measures.append(measure("attribute", verdict, name, members=members, others=outside,
-                                synthetic=own, holdout=real, excess=apart))  # fmt: skip
-    if not guesses:
+    measures = [_attribute(columns, rows, others, made, name, settings)
+                for name in settings.sensitive]  # fmt: skip
+    if not measures:
         measures.append(SynthesisMeasure(name="attribute", verdict="not_examined"))
     # Distances to the nearest made-up record: codes that differ, and numbers by their range.
     ranges = np.array([0.0 if one.codes is not None else max(one.ends[1] - one.ends[0], 1)
@@ -223,10 +217,9 @@ def risk(
         nearest(np.column_stack([one.places[own[:_SEARCHED]] for one in columns]), file, ranges)
         for own in (rows, others)
     )
-    below = np.searchsorted(np.sort(near), far, "left") + np.searchsorted(
-        np.sort(near), far, "right"
-    )
-    curve = float(below.mean() / (2 * len(near)))
+    ordered = np.sort(near)
+    below = [np.searchsorted(ordered, far, side).mean() for side in ("left", "right")]
+    curve = float(sum(below)) / (2 * len(near))
     error = math.sqrt((len(near) + len(far) + 1) / (3 * len(near) * len(far)))
     excess = 2 * curve - 1
     verdict = _limited(excess, error, settings.limit)
@@ -262,19 +255,20 @@ def _compared(name: str, members: Any, others: Any, limit: float) -> SynthesisMe
     return measure(name, verdict, members=shares[0], others=shares[1], excess=excess)
 
 
-def _guessed(
+def _attribute(
     columns: Sequence[NumberedColumn], rows: IntArray, others: IntArray, made: Sequence[IntArray],
-    keys: Sequence[str], sensitive: str,
-) -> tuple[float, float, float, float, float, float]:  # fmt: skip
-    """Shares of right guesses of a sensitive value by key variables, and what they differ by."""
-    place = {one.name: at for at, one in enumerate(columns)}
-    chosen = [place[name] for name in (*keys, sensitive)]
+    sensitive: str, settings: SynthesisSettings,
+) -> SynthesisMeasure:  # fmt: skip
+    """How often a sensitive value is guessed right by key variables, of people in the file and not.
 
-    def shown(source: Sequence[IntArray]) -> list[IntArray]:
-        return [classed(columns[at], source[at], _TABLE) for at in chosen]
-
-    members, outside = (shown([one.places[own] for one in columns]) for own in (rows, others))
-    file = shown(made)
+    The same guesses from as many made-up records as others, and from these others, are held
+    against each other, too.
+    """
+    chosen = [one for name in (*settings.keys, sensitive) for one in columns if one.name == name]
+    file = [classed(one, own, _TABLE) for named in chosen
+            for one, own in zip(columns, made, strict=True) if one is named]  # fmt: skip
+    members, outside = ([classed(one, one.places[own], _TABLE) for one in chosen]
+                        for own in (rows, others))  # fmt: skip
     few = [one[: len(others)] for one in file]
     right = [guess(target, source) for target, source in
              ((members, file), (outside, file), (members, few), (members, outside))]  # fmt: skip
@@ -282,7 +276,9 @@ def _guessed(
     spread = [share * (1 - share) / len(one) for share, one in zip(shares, right, strict=True)]
     excess, error = max((shares[at] - shares[at + 1], math.sqrt(spread[at] + spread[at + 1]))
                         for at in (0, 2))  # fmt: skip
-    return shares[0], shares[1], excess, error, shares[2], shares[3]
+    figures = dict(zip(("members", "others", "synthetic", "holdout"), shares, strict=True))
+    verdict = _limited(excess, error, settings.limit)
+    return measure("attribute", verdict, sensitive, **figures, excess=excess)
 
 
 def guess(targets: Sequence[IntArray], source: Sequence[IntArray]) -> Any:

@@ -54,20 +54,16 @@ class ColumnTree:
         places = own.places[rows]
         if own.codes is not None:
             rows = rows[~np.isin(places, own.rare)]
-            places = own.places[rows]
+            places, score = own.places[rows], np.zeros(len(rows), dtype=np.int64)
+            label = classes = np.unique(places, return_inverse=True)[1].astype(np.int64)
         else:
-            low, high = own.ends
-            places = np.where(places == MISSING, MISSING, np.clip(places, low, high))
-        score = np.zeros(len(rows), dtype=np.int64)
-        if own.codes is None:
             there = places != MISSING
+            places = np.where(there, np.clip(places, *own.ends), MISSING)
             label, ordered = 1 - there.astype(np.int64), np.sort(places[there])
             rank = np.searchsorted(ordered, places) + np.searchsorted(ordered, places, "right")
-            score[there] = rank[there] * _RANKS // (2 * max(len(ordered), 1)) - _RANKS // 2
-            classes = np.where(there, 1 + (score + _RANKS // 2) * 10 // (_RANKS + 1), 0)
-        else:
-            label = np.unique(places, return_inverse=True)[1].astype(np.int64)
-            classes = label
+            rank = rank * _RANKS // (2 * max(len(ordered), 1))
+            score = np.where(there, rank - _RANKS // 2, 0)
+            classes = np.where(there, 1 + rank * 10 // (_RANKS + 1), 0)
         ranks = [None if one.codes is None else _order(one.places[rows], len(one.codes), classes)
                  for one in before]  # fmt: skip
         shown = [_ranked(one.places, rank) for one, rank in zip(before, ranks, strict=True)]
@@ -111,13 +107,16 @@ def draw_columns(
     """Made-up columns, learned from some rows; records that break a rule are drawn anew."""
     trees = [ColumnTree.grown(columns[:at], own, rows, leaf) for at, own in enumerate(columns)]
 
+    numbered = pl.DataFrame({"number": np.arange(records)})
+    place = np.argsort(np.argsort(draws(numbered, secret, "synthesise; order"), kind="stable"))
+
     def drawn(numbers: IntArray) -> list[IntArray]:
         made: list[IntArray] = []
         keyed = pl.DataFrame({"number": numbers})
         for at, (tree, own) in enumerate(zip(trees, columns, strict=True)):
             share = draws(keyed, secret, f"synthesise; {own.name}") / DRAWS
             if keep_first and at == 0:
-                share = (numbers % records + 0.5) / records
+                share = (place[numbers % records] + 0.5) / records
             up = draws(keyed, secret, f"synthesise; {own.name}; up", 2) == 1
             made.append(tree.drawn(made, own, share, up))
         return made
