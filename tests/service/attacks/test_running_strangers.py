@@ -199,7 +199,8 @@ class _Alive(HTMLParser):
         given = dict(attrs)
         if tag in ("img", "iframe", "object", "embed", "base", "form"):
             target = given.get("src") or given.get("action") or ""
-            if tag != "form" or target.startswith(("http", "//", "javascript")):
+            own = tag == "form" or tag == "img" and target.startswith("/static/")
+            if not own or target.startswith(("http", "//", "javascript")):
                 self.found.append(tag)
         if tag == "script" and not str(given.get("src", "")).startswith("/static/"):
             self.found.append("script")

@@ -148,6 +148,11 @@ def test_from_programme_to_release(service, anna, app):
     assert created.headers["location"] == f"{API}/{programme}"
     assert anna.get(f"{API}/{programme}/text").text == GOOD
     checked = anna.post(f"{API}/{programme}:validate").json()
+    for price in checked["prices"]:
+        assert price.pop("exposure") >= 1
+        assert price.pop("method") == "noise"
+        assert price.pop("margin") is None  # the noise of this set promises none
+        assert {rule["outcome"] for rule in price.pop("rules")} <= {"passed", "later"}
     assert checked == {
         "valid": True,
         "dataset": "census",

@@ -215,7 +215,7 @@ def test_prices_are_told_and_what_policies_refuse(office: Office) -> None:
     assert {price["margin"] for price in verdict["prices"]} == {margin}
     assert by_name["population"]["exposure"] > by_name["workers"]["exposure"] >= 1
     assert f"95 of 100 counts within ±{margin}" in text_of(page, "check")
-    assert "Refused by: number of variables." in text_of(page, "check")
+    assert "Refusing rules: number of variables." in text_of(page, "check")
 
 
 def test_keys_are_offered_as_they_are_declared(office: Office) -> None:
