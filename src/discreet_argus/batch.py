@@ -123,7 +123,7 @@ class BatchOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What a batch file asks for."""
+    """Content of a batch file."""
 
     data: str  # the file of records or cells
     of: Literal["records", "cells"]  # which of both it is

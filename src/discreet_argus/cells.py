@@ -94,7 +94,7 @@ SECONDARY_STATUS = "M"
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellFile:
-    """What a file of cells holds (confidential)."""
+    """Content of a file of cells (confidential)."""
 
     #: The cells. Without a frequency in the file each cell that is not empty counts as one record
     table: Table

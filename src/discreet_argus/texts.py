@@ -48,7 +48,7 @@ def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> ArgusTex
 
 
 class LineProblems:
-    """What is wrong with the lines of a text: kept, and raised together."""
+    """Problems of the lines of a text, collected and raised together."""
 
     def __init__(self, text: ArgusText) -> None:
         self.text = text

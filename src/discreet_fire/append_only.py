@@ -20,7 +20,7 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, kw_only=True)
 class AppendOnlyForm:
-    """What such a database is made of."""
+    """Tables of an append-only database."""
 
     application: int  # what tells it from other databases
     version: int  # of the form

@@ -22,7 +22,7 @@ COPYING = frozenset(("carries", "picks", "record", "twice"))
 
 
 class Severity(StrEnum):
-    """How much a finding matters, from the mildest to the gravest.
+    """Severity of a finding, from the mildest to the gravest.
 
     >>> Severity.INFO.rank < Severity.ERROR.rank, Severity("review").value
     (True, 'review')

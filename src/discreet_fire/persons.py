@@ -73,7 +73,7 @@ def same_person(one: str, other: str) -> bool:
 
 
 def look_of(name: str) -> str:
-    """How a name looks, whatever letters it is written with.
+    """Look of a name, whatever alphabet its letters are from.
 
     >>> look_of("M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller, Anna-Maria")
     'muller anna maria'

@@ -52,7 +52,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Lines:
-    r"""Where the lines of a text start; ``\n``, ``\r\n`` and ``\r`` end a line.
+    r"""Start positions of the lines of a text; ``\n``, ``\r\n`` and ``\r`` end a line.
 
     >>> Lines("one\r\ntwo").place(6)
     (2, 2)
@@ -258,7 +258,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def place_of(file: str, line: int) -> str:
-    """How a place is named: the file only where it is called by the program.
+    """Name of a place; with the file only if the program calls it.
 
     >>> place_of("", 3), place_of("sub/tables.do", 3)
     ('line 3', 'sub/tables.do, line 3')

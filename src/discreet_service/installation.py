@@ -120,7 +120,7 @@ def new_key(
 
 
 def verified_trail(settings: Path, heads: Sequence[Path]) -> tuple[str, dict[str, Any]]:
-    """What a walk along the audit trail finds."""
+    """Result of verifying the audit trail."""
     with opened(settings) as service:
         signing = service.settings.signing_key_file
         public = None if signing is None else signing.with_suffix(".pub")

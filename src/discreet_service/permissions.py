@@ -114,14 +114,14 @@ class Grant:
 
     @property
     def permissions(self) -> frozenset[Permission]:
-        """What it allows: nothing where there is no such role."""
+        """Its permissions; none for an unknown role."""
         if self.role == VISITOR:
             return _VISITS
         return ROLES[self.role].permissions if self.role in ROLES else frozenset()
 
     @property
     def facts(self) -> dict[str, str]:
-        """The same as it is shown and written down."""
+        """As plain values."""
         return {"role": self.role, "dataset": self.dataset}
 
 

@@ -41,7 +41,7 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
 
 
 class ServiceError(DiscreetError):
-    """What a caller of the service can cause or repair."""
+    """An error that a caller of the service can cause or repair."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ def _blank(pattern: str) -> str:
 
 
 def problem_document(error: DiscreetError, request: str, language: str = "en") -> dict[str, Any]:
-    """What is told of an error.
+    """Problem document of an error (RFC 9457).
 
     >>> error = ServiceError("variable 'sx' not found", code="unknown-variable", where="by[0]")
     >>> problem_document(error, "1f")["status"]

@@ -63,19 +63,19 @@ class Service:
 
     @cached_property
     def database(self) -> ServiceDatabase:
-        """Where things are kept."""
+        """The database."""
         found = ServiceDatabase.open(self.settings.database_url())
         found.lay_out()
         return found
 
     @cached_property
     def trail(self) -> AuditTrail:
-        """Who did what."""
+        """The audit trail."""
         return AuditTrail(self.database, self.key_for("audit"), self.clock)
 
     @cached_property
     def query_log(self) -> QueryLog:
-        """Who asked for what."""
+        """The query log."""
         return QueryLog(self.database, self.key_for("query log"), self.clock)
 
     @cached_property
@@ -102,7 +102,7 @@ class Service:
 
     @cached_property
     def approvals(self) -> Approvals:
-        """What two persons must agree on."""
+        """Proposals that a second person approves."""
         approvals = Approvals(self.database, self.trail, self.clock)
         register_decisions(approvals, self.parameter_sets)
         return approvals
@@ -127,7 +127,7 @@ class Service:
 
     @cached_property
     def policies(self) -> Policies:
-        """What may be asked."""
+        """The policies."""
         in_force = PoliciesInForce(
             self.database,
             self.trail,
@@ -152,7 +152,7 @@ class Service:
 
     @cached_property
     def answers(self) -> Answers:
-        """What answers queries."""
+        """The answers to queries."""
         return Answers(datasets=self.datasets, policies=self.policies,
                        cache=AnswerCache(self.settings.folder / "answers", self.key_for("answers")),
                        metrics=self.metrics, limits=self.settings.limits,
@@ -173,13 +173,13 @@ class Service:
 
     @cached_property
     def releases(self) -> ReleaseCatalogue:
-        """What was published."""
+        """The published releases."""
         return ReleaseCatalogue(self.settings.releases, signers=self.settings.trusted_signers,
                                 clock=self.clock)  # fmt: skip
 
     @cached_property
     def publications(self) -> Publications:
-        """How drafts become releases."""
+        """The publication of drafts."""
         return Publications(self.database, self.trail, self.clock, catalogue=self.releases,
                             drafts=shelf_of(self), approvals=self.approvals)  # fmt: skip
 

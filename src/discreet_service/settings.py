@@ -117,7 +117,7 @@ class ReviewSettings:
 
 @dataclass(frozen=True, kw_only=True, config=_CONFIG)
 class ServiceSettings:
-    """What an office says of its service."""
+    """Settings of the service."""
 
     folder: _Place  # Where the service keeps its files; that of SERVICE.toml if not given.
     name: str = "discreet"  # Name of the office, shown to people

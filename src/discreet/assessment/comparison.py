@@ -41,7 +41,7 @@ _NoiseUnits = list[tuple[int, int]]
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Comparison(SecretValues):
-    """How two perturbation tables differ. SECRET."""
+    """Comparison of two perturbation tables. SECRET."""
 
     #: Per original count i: `largest` and `distance` (the largest difference of a probability, and
     #: the total variation distance), `mean` and `variance` (second less first), `same_keys` (share

@@ -29,7 +29,7 @@ _LARGEST = 40.0
 
 @dataclass(frozen=True)
 class NoiseUtility:
-    """How noise changes a large count."""
+    """Effect of noise on a large count."""
 
     name: str
     deviation: float  # standard deviation

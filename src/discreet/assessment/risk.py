@@ -35,7 +35,7 @@ Singles = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, repr=False)
 class Beliefs:
-    """What is possible, count by count, as far as counts differ."""
+    """Possible originals for each count, as far as counts differ."""
 
     move: FloatArray  # probability of count → published value
     possible: BoolArray  # whether the attacker holds count → published value possible

@@ -20,7 +20,7 @@ _MOST_SETS = 20_000
 
 
 class RecordRiskSettings(Settings):
-    """What others know of those in a file, and what counts as a risk."""
+    """Key variables that others know, and thresholds of risk."""
 
     keys: Some  # variables that others know of a person or firm, together
     #: Column of sampling weights; without them the file is taken for everybody
@@ -51,7 +51,7 @@ Knows = Literal["table", "maximum"]
 
 
 class AttackerSettings(Settings):
-    """What an attacker knows of the noise."""
+    """Prior knowledge of an attacker on the noise."""
 
     #: The perturbation table, or the largest noise alone. Judge designs by the first: what is
     #: secret comes out
@@ -59,14 +59,14 @@ class AttackerSettings(Settings):
 
 
 class AttackSettings(AttackerSettings, SecretSettings):
-    """What an attacker of a release knows."""
+    """Prior knowledge of an attacker of a release."""
 
     ptable: SecretText | None = None  # the perturbation table
     #: The largest noise; of rounded counts, by how much they differ from the true ones at most
     max_noise: Annotated[int, Field(ge=0)] | None = None
 
     def options(self) -> dict[str, Any]:
-        """What `attack` takes besides the release. SECRET."""
+        """Arguments of `attack` besides the release. SECRET."""
         from discreet.protection.noise import PerturbationTable
 
         ptable: PerturbationTable | None = None

@@ -133,7 +133,7 @@ def _compared(ours: ReleaseSummary, theirs: ReleaseSummary) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenFirms:
-    """What came of it."""
+    """Result of the survey of firms."""
 
     programme: Path  # the programme of the firms. CONFIDENTIAL
     release: ReleaseSummary
@@ -187,7 +187,7 @@ _FOLDERS = ("census", "elsewhere", "firms")
 
 @dataclass(frozen=True, kw_only=True)
 class Demonstration:
-    """What a demonstration consists of.
+    """Contents of a demonstration.
 
     >>> from discreet.release import ReleaseSummary
     >>> place = Path("demo-output/release")
@@ -220,7 +220,7 @@ class Demonstration:
 
     @property
     def sights(self) -> dict[Path, str]:
-        """What there is to look at: file → what it shows."""
+        """Files to look at: file → content."""
         lines = files("discreet.demo").joinpath("sights.csv").read_text("utf-8").splitlines()
         return {self.out / row["file"]: row["shows"] for row in csv.DictReader(lines)}
 

@@ -50,7 +50,7 @@ def common_dimensions(tables: Mapping[str, Spanning]) -> Spanning:
 
 
 def positions(own: Dimension, common: Dimension) -> PositionArray:
-    """Where each code of a variable stands in the common list."""
+    """Position of each code of a variable in the common list."""
     return np.array([common.index[code] for code in own.codes], dtype=np.int32)
 
 
@@ -141,7 +141,7 @@ SPREAD_LIMIT = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class CellPlaces:
-    """Where cells stand; the length is needed for tables without spanning variables."""
+    """Positions of cells; tables without spanning variables need the length."""
 
     index: tuple[PositionArray, ...]
     length: int
@@ -163,7 +163,7 @@ class CellPlaces:
 
 
 def find(grid: CellIndex, within: CellPlaces, wanted: CellPlaces) -> IntArray:
-    """Where each wanted place stands among others; -1 where it does not."""
+    """Positions of wanted places among others, -1 for missing ones."""
     return grid.find(within.index, wanted.index, (len(within), len(wanted)))
 
 
@@ -198,7 +198,7 @@ _NUMBERS = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class IngredientCells:
-    """What an ingredient has at some places; 0 where it has nothing."""
+    """Figures of an ingredient at some places; 0 for missing cells."""
 
     value: FloatArray  # protected values, 0 where there is no number
     original: FloatArray  # True values, 0 where there is no number
@@ -218,7 +218,7 @@ class Component:
 
     @property
     def protected(self) -> ProtectedTable:
-        """What may be published of it."""
+        """The protected figures."""
         return self.ingredient.protected
 
     @cached_property
@@ -233,7 +233,7 @@ class Component:
 
     @cached_property
     def places(self) -> CellPlaces:
-        """Where its cells stand."""
+        """Places of its cells."""
         index = tuple(
             positions(own, common)[part]
             for own, common, part in zip(
@@ -244,7 +244,7 @@ class Component:
 
     @cached_property
     def status(self) -> SmallIntArray:
-        """What its cells are when published."""
+        """Status of its published cells."""
         own = CellIndex.of(self.ingredient.dimensions)
         here = CellPlaces(self.ingredient.index, len(self.ingredient))
         table = CellPlaces(self.protected.index, self.protected.stored)
@@ -267,7 +267,7 @@ class Component:
 
     @cached_property
     def visible(self) -> CellPlaces:
-        """Where it is anything but absent, as far as can be seen from outside."""
+        """Cells that readers see as not absent."""
         nothing = CellStatus.zero_or_changed_to_zero if self.summed else CellStatus.not_applicable
         return self.places.chosen(self.status != nothing)
 

@@ -113,7 +113,7 @@ class WholeAttacker:
         self._solver: Any = None
 
     def reached(self, at: int) -> tuple[float, float, bool] | None:
-        """How far one cell moves down and up, and whether that is enough; None if not known."""
+        """Movement of one cell down and up, and whether it is enough; None if unknown."""
         up, down = self._farthest(at, 1.0), self._farthest(at, -1.0)
         if up is None or down is None:
             return None

@@ -59,7 +59,7 @@ def published_intervals(
     rounding: float = 0.0,
     smallest: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """What everyone can work out about hidden cells from the others.
+    """Intervals of hidden cells that everyone can compute from the others.
 
     Values of hidden cells are not looked at. A published value may be off by so many units:
     0.5 where each was rounded on its own, 0 where totals are sums of what is printed. It is

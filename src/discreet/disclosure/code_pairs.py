@@ -69,7 +69,7 @@ def common_parts(first: IntArray, second: IntArray) -> IntArray | None:
 
 
 def missing_pairs(first: IntArray, second: IntArray, count: IntArray) -> tuple[float, bool]:
-    """How many records chance would put into missing pairs of codes, and if that is too many.
+    """Expected number of records in missing pairs of codes, and whether it is too large.
 
     In few records of many codes most pairs are missing by chance alone.
     """

@@ -50,7 +50,7 @@ class LedgerUniverse:
 
 @dataclass(kw_only=True, repr=False)
 class CoverEffort:
-    """How much may still be tried for one submission."""
+    """Remaining effort for one submission."""
 
     steps: int = _ALL_STEPS
     wholes: int = _WHOLES
@@ -224,7 +224,7 @@ class ReleasedUniverses:
 
     @cached_property
     def distinct(self) -> ReleasedUniverses:
-        """The same shelf with each set of units once."""
+        """A copy with each set of units once."""
         flat = np.ascontiguousarray(self.sums).reshape(len(self), -1)
         rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).ravel()
         places = np.sort(np.unique(rows, return_index=True)[1])

@@ -218,7 +218,7 @@ def _finest(table: Table, levels: Sequence[IntArray]) -> list[tuple[int, ...]]:
 
 
 def reduced(edges: Sequence[frozenset[str]]) -> dict[int, frozenset[str]]:
-    """What is left of edges when tips and edges within others are taken away (GYO).
+    """Edges that remain after removing tips and contained edges (GYO reduction).
 
     >>> reduced([frozenset("ab"), frozenset("bc"), frozenset("cd")])
     {}

@@ -17,7 +17,7 @@ from discreet.disclosure.partitions import Partitions
 
 
 class Coverage:
-    """What partitions of records say of each other, code by code (confidential)."""
+    """Overlap of partitions of records, code by code (confidential)."""
 
     def __init__(self, partitions: Partitions) -> None:
         self.partitions = partitions

@@ -40,7 +40,7 @@ class Proof(Confidential):
 
 @dataclass(repr=False, eq=False)
 class Reach(Confidential):
-    """How far cells were seen to move down and up, and how far in whole numbers (confidential)."""
+    """Largest known movements of cells, also in whole numbers (confidential)."""
 
     low: FloatArray
     high: FloatArray
@@ -59,7 +59,7 @@ class Reach(Confidential):
             np.maximum(high, moved, out=high)
 
     def at(self, cells: IntArray) -> Reach:
-        """What was seen of some cells."""
+        """Known movements of some cells."""
         return Reach(*(column[cells] for column in vars(self).values()))
 
     def put(self, cells: IntArray, other: Reach) -> None:
@@ -160,7 +160,7 @@ class DeviationCheck:
 
 
 def sure_moves(known: Unknowns, moved: FloatArray) -> tuple[FloatArray, bool, bool]:
-    """What is sure of deviations of all hidden cells; whether that is anything, and all whole."""
+    """Guaranteed deviations of all hidden cells; whether there are any, and all whole."""
     check = DeviationCheck(known)
     fits = check.see_all([Proof(cells=np.arange(len(known), dtype=np.int64), moved=moved)])
     reach = check.reach

@@ -23,7 +23,7 @@ _PRODUCTS, _NUMBERS, _MORE = 200, 200, 1_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Elimination:
-    """What became of the columns, in the order they were taken."""
+    """Eliminated columns, in order of their elimination."""
 
     cells: IntArray  # the cells, in that order
     rank: IntArray  # for each, its number among those that follow from no earlier one, or -1

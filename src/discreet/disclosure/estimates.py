@@ -125,7 +125,7 @@ class LeastSquares:
         return estimate
 
     def leverages(self, kinds: IntArray | None = None) -> FloatArray:
-        """How much of its own noise each estimate keeps; that of known figures is 1 / `KNOWN`.
+        """Share of its own noise in each estimate (leverage); 1 / `KNOWN` for known figures.
 
         Exact in small systems. In larger ones it is exact for the cells of the smallest kinds and
         for those that count most; for others, random projections tell it up to a relative error

@@ -29,7 +29,7 @@ _MISSING = "\x00"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RecordIdentity:
-    """How records are told apart, alike in every release: columns, and a key. SECRET.
+    """Identity of records across releases: columns and a key. SECRET.
 
     >>> RecordIdentity(("firm",), Secret(b"a long and secret sentence"))
     <RecordIdentity by firm>

@@ -28,7 +28,7 @@ _ALIKE = 60
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Insiders(Confidential):
-    """Who knows which cells (confidential)."""
+    """Cells that contributors know (confidential)."""
 
     #: For each cell of the problem the number of its only contributor; -1 for others
     owner: IntArray
@@ -79,7 +79,7 @@ def insiders_of(
     guarded: Sequence[bool] | None = None,
     earlier: Sequence[Any] = (),
 ) -> Insiders | None:
-    """Who stands alone behind which cells; None where the tables do not count contributors.
+    """Lone contributors of cells; None if the tables do not count contributors.
 
     A total and a part of it with one contributor each are his; so are cells of linked tables of
     the same holding or record key, and what the values of one cell tell of a single record. Where
@@ -220,7 +220,7 @@ def _alike(lone: Sequence[_LoneCell]) -> Iterator[tuple[int, int]]:
 def known_parts(
     links: Relations, value: IntArray, insiders: Insiders, hidden: BoolArray
 ) -> dict[tuple[int, int], int]:
-    """How much of a total that an insider dominates he knows to be his own: more than half.
+    """Part of a dominated total that the insider knows as his own: more than half.
 
     Given are (insider, cell) of hidden cells that he does not know as a whole. What is at stake
     there is the rest: the levels protect him, not the others, against whom they are too wide.

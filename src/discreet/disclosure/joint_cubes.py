@@ -103,7 +103,7 @@ class JointAttacker:
         return bool(self.seen_high[cell] - self.seen_low[cell] > TOLERANCE)
 
     def reached(self, cell: int) -> tuple[float, float, bool] | None:
-        """How far one cell moves, and whether that is enough; None if that is not known.
+        """Movement of one cell, and whether it is enough; None if unknown.
 
         Counts move by whole numbers, and so do all combinations.
         """

@@ -242,7 +242,7 @@ Cells: TypeAlias = tuple[Sequence[Dimension], Sequence[Any], int]
 
 
 def places_in(known: Cells, wanted: Cells) -> IntArray:
-    """Where each wanted cell stands among known ones of the same variables; -1 where it does not.
+    """Positions of wanted cells among known ones of the same variables, -1 for missing ones.
 
     Cells are given by their dimensions, their index and their number.
     """
@@ -257,7 +257,7 @@ def places_in(known: Cells, wanted: Cells) -> IntArray:
 def figures_shown(
     published: ProtectedTable, table: Table, decimals: int
 ) -> tuple[IntArray, IntArray]:
-    """Where each cell of a table stands in what was published, -1 for nowhere; its units there."""
+    """Positions of the cells of a table in earlier publications, -1 for none; their units."""
     known = (published.dimensions, published.index, published.stored)
     place = places_in(known, (table.dimensions, table.index, len(table)))
     units = np.rint(published.value * 10.0**decimals).astype(np.int64)

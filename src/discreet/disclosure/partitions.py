@@ -63,7 +63,7 @@ _RECORD = "number of the record"
 
 
 class Choice(NamedTuple):
-    """How a table is cut along one of its variables: a classification, down to a level."""
+    """A classification down to a level, as one variable of a table."""
 
     tree: int  # number of the classification in its dimension
     level: int  # 1 for the codes below the total
@@ -192,7 +192,7 @@ class Partitions:
     # -- asking ------------------------------------------------------------------------
 
     def doubt_lines(self, language: str = "en") -> list[str]:
-        """What chance could have made, and names that strike out nothing, in words."""
+        """Relations that may be due to chance, and unmatched names, in words."""
         words = texts_of("discreet.disclosure", "doubts", language)
         doubts = {doubt.text: doubt for doubt in self.doubts}
         lines = [
@@ -321,7 +321,7 @@ class Partitions:
         return self._left[a]
 
     def left_by_both(self, a: int, b: int) -> BoolArray:
-        """The same for each code of one partition with each of another of the same column."""
+        """Remaining records for each pair of codes of two partitions of one column."""
         if (a, b) not in self._left_by_both:
             parts = [self.partitions[at] for at in (a, b, self.join)]
             variables = list(dict.fromkeys(part.variable for part in parts))
@@ -334,7 +334,7 @@ class Partitions:
         return self._left_by_both[a, b]
 
     def records_of(self, where: str) -> int | None:
-        """How many records pass a filter; None where no column was counted."""
+        """Number of records that pass a filter; None if no column was counted."""
         if not self._variables:
             return None
         if self.join < 0:

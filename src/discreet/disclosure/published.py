@@ -74,7 +74,7 @@ class Axis:
         return [self.tree.codes[at] for at in self.cuts[cut].tolist()]
 
     def up(self, cut: int, coarser: int) -> PositionArray:
-        """Where each code of a cut, -1 for the finest, lies in a coarser one."""
+        """Position of each code of a cut (-1: the finest) in a coarser one."""
         cut %= len(self.cuts)
         if (cut, coarser) not in self._ups:
             code = codes_at(self.tree, self.cuts[cut].astype(np.int64), coarser)
@@ -110,7 +110,7 @@ class PublishedLayer:
         return CellIndex(self.sizes)
 
     def at(self, ids: IntArray) -> IntArray:
-        """Where cells stand in it; -1 for those it does not list."""
+        """Positions of cells in it, -1 for unlisted ones."""
         return find_sorted(self.ids, ids)
 
     def figures(self, ids: IntArray) -> tuple[IntArray, BoolArray, BoolArray]:
@@ -191,7 +191,7 @@ class TableLayers:
 
 @dataclass(repr=False, eq=False)
 class PublishedCells:
-    """What tables of one population show: its counts, or one of its sums."""
+    """Published counts, or sums of one column, of one population."""
 
     name: str  # the population, and the sum
     axes: list[Axis] = field(default_factory=list)  # the classifications of its variables
@@ -437,7 +437,7 @@ def _occurring(table: ProtectedTable) -> OccurringCells:
 
 
 def unexamined_names(populations: Mapping[str, Sequence[ProtectedTable]]) -> tuple[Gap, ...]:
-    """What is not examined where cells are known by the names of variables and codes only."""
+    """Gaps if cells are known by the names of variables and codes only."""
     apart: set[tuple[str, str]] = set()
     for tables in populations.values():
         spans = [

@@ -84,7 +84,7 @@ class Relations:
 
     @cached_property
     def by_cell(self) -> tuple[IntArray, IntArray]:
-        """Where the entries of each cell begin, and the entries sorted by cell."""
+        """Starts of the entries of each cell, and the entries sorted by cell."""
         order = np.argsort(self.cell, kind="stable").astype(np.int64)
         return starts(np.bincount(self.cell, minlength=self.cells)), order
 

@@ -67,7 +67,7 @@ def added(*terms: tuple[int, IntArray]) -> IntArray:
 
 
 def hankel_ranks(sums: IntArray, prime: int) -> IntArray:
-    """How many members stand behind each row of sums: exact if fewer than the size.
+    """Number of members behind each row of sums: exact if fewer than the size.
 
     Returns:
         For each row the rank of its Hankel matrix: at most the number of differing members.
@@ -178,7 +178,7 @@ def marks_of(digests: UintArray) -> Marks:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Relation:
-    """How one set lies beside each of many, as far as the marks of both reach."""
+    """Relation of one set to each of many, as far as the marks of both reach."""
 
     shared: IntArray  # marks of both
     own: IntArray  # marks of the one set
@@ -222,11 +222,11 @@ class MarkIndex:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """How many marks each has."""
+        """Number of marks of each."""
         return self.ends - self._starts
 
     def shared(self, marks: Marks, rows: IntArray | None = None) -> IntArray:
-        """How many marks each shares with a set."""
+        """Number of marks that each shares with a set."""
         if rows is not None:
             if len(rows) > _FEW:
                 return self.shared(marks)[rows]
@@ -235,7 +235,7 @@ class MarkIndex:
         return np.bincount(self._rows(marks)[1], minlength=len(self.ends)).astype(np.int64)
 
     def relation(self, marks: Marks) -> Relation:
-        """How a set lies beside each."""
+        """Relation of a set to each."""
         ends = (np.arange(len(self.ends), dtype=np.uint64) << np.uint64(32)) | np.uint64(
             min(_reach(marks), _END - 1)
         )

@@ -84,7 +84,7 @@ class CellSystem:
 
     @property
     def unexamined(self) -> tuple[Gap, ...]:
-        """What was not examined."""
+        """Gaps that were not examined."""
         return tuple(dict.fromkeys(self._unexamined))
 
     @property
@@ -131,12 +131,12 @@ class CellSystem:
         return tied_tables(self.relations, self.cells.offsets)
 
     def records_of(self, table: int) -> Partitions | None:
-        """What the records say of a table; None if that is what names say."""
+        """Partition of the records by a table; None if it agrees with the names."""
         strange = table in self.cells.strange or not self.partitions.several
         return None if strange else self.partitions
 
     def doubt_lines(self) -> list[str]:
-        """What chance could have made, in words."""
+        """Relations that may be due to chance, in words."""
         return self.partitions.doubt_lines()
 
     def __repr__(self) -> str:
@@ -495,7 +495,7 @@ def _are_apart(first: str, second: str, names: Sequence[set[str]]) -> bool:
 
 
 def unexamined_by_name(tables: Sequence[Table]) -> tuple[Gap, ...]:
-    """What is not examined where cells are known by name only, without records."""
+    """Gaps if cells are known by name only, without records."""
     spans = [[{own.name} for own in table.dimensions] for table in tables]
     occurring = (
         (table.dimensions, [part[table.count > 0] for part in table.index]) for table in tables

@@ -58,7 +58,7 @@ class ChangedCells(Confidential):
         return ChangedCells(now=now[kept], before=before[kept], share=self.share[kept])
 
     def notes(self) -> list[str]:
-        """What was found and assumed, in words; no values."""
+        """Findings and assumptions in words, without values."""
         if not len(self):
             return []
         shares = np.unique(self.share[np.isfinite(self.share)]).tolist()
@@ -243,7 +243,7 @@ def with_rows(
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TableCells(Confidential):
-    """Where the cells of tables stand in a problem (confidential).
+    """Positions of the cells of tables in a problem (confidential).
 
     Several cells of tables are one cell of a problem if they are the same cell of
     linked tables, or a total and its only part.
@@ -302,7 +302,7 @@ class TableCells(Confidential):
 def rows_across(
     tables: Sequence[Table], records: Any, others: Collection[int] = (), *, counts: bool = True
 ) -> tuple[CellSystem | UnitSystem | None, tuple[Gap, ...]]:
-    """What ties tables together beyond names, and what of it was not examined.
+    """Relations across tables beyond names, and gaps.
 
     `others` are the numbers of tables whose cells had other records when they were published.
     """

@@ -110,13 +110,13 @@ class LinkedRecords:
         return f"<LinkedRecords (confidential): {len(self.partitions)} kinds of units>"
 
     def doubt_lines(self) -> list[str]:
-        """What chance could have made, in words."""
+        """Relations that may be due to chance, in words."""
         return [line for own in self.partitions.values() for line in own.doubt_lines()]
 
     def system(
         self, tables: Sequence[Table], others: Collection[int] = (), *, counts: bool = True
     ) -> UnitSystem:
-        """What ties tables of these records together; links of units tie counts only."""
+        """The system of tables of these records; links of units relate counts only."""
         return UnitSystem(self, tables, others, counts=counts)
 
     def _link(self, link: UnitLink, units: pl.DataFrame, parts: pl.DataFrame) -> None:
@@ -334,11 +334,11 @@ class UnitSystem:
         return tied_tables(self.relations, self._offsets)
 
     def records_of(self, table: int) -> Partitions | None:
-        """What the records say of a table; None if that is what names say."""
+        """Partition of the records by a table; None if it agrees with the names."""
         return self._known[table]
 
     def doubt_lines(self) -> list[str]:
-        """What chance could have made, in words."""
+        """Relations that may be due to chance, in words."""
         return self._linked.doubt_lines()
 
 

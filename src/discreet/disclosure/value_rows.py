@@ -91,7 +91,7 @@ class ValueRows(Confidential):
         return tuple(value for value in self.columns if value in known)
 
     def notes(self, names: Sequence[str]) -> list[str]:
-        """What users should know of the relations among some values."""
+        """Notes for users on relations among some values."""
         own = [relation for relation in self.relations if set(relation.values) <= set(names)]
         return [
             f"{item.text}{'' if item in self.stated else ' holds in the data and'} "

@@ -50,11 +50,11 @@ class Gap:
         return self._text("", "en")
 
     def size(self, language: str = "en") -> str:
-        """How large it is."""
+        """Size of the gap."""
         return self._text("-size", language)
 
     def remedy(self, language: str = "en") -> str:
-        """What to do about it."""
+        """Remedy for the gap."""
         return self._text("-remedy", language)
 
     def text(self, language: str = "en") -> str:
@@ -68,7 +68,7 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DisclosureVerdict:
-    """What an examination of published figures comes to.
+    """Verdict on published figures.
 
     Open wins over not examined, and not examined over safe.
 
@@ -106,7 +106,7 @@ class DisclosureVerdict:
         )
 
     def and_gaps(self, gaps: Iterable[Gap], accept: Sequence[str] = ()) -> DisclosureVerdict:
-        """The same with more that was not examined."""
+        """A copy with further gaps."""
         more = DisclosureVerdict.of((), gaps, accept)
         return DisclosureVerdict.joined([self, more])
 
@@ -138,7 +138,7 @@ class DisclosureVerdict:
 
     @property
     def notes(self) -> list[str]:
-        """What was accepted, as notes of a report."""
+        """Accepted gaps, as notes of a report."""
         return [f"not examined, and accepted: {gap.text()}" for gap in self.accepted]
 
     def described(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class DisclosureVerdict:
 
 
 class Judged(ABC):
-    """What has a verdict on published figures."""
+    """An object with a verdict on published figures."""
 
     @property
     @abstractmethod

@@ -405,7 +405,7 @@ class MapClasses:
         return cls(tuple(np.unique(cuts[cuts > ordered[0]]).tolist()), decimals)
 
     def texts(self, language: str) -> list[str]:
-        """What stands beside each class in the legend."""
+        """Text of each class in the legend."""
         text = words(language)
         cuts = [
             number_text(
@@ -573,7 +573,7 @@ def pictured_level(table: ProtectedTable, options: WriteOptions) -> MapLevel:
 
 
 def shown_codes(level: MapLevel, column: int, language: str) -> Sequence[str]:
-    """What the figure of a column is of: labels of codes of other variables, but for totals."""
+    """Labels of codes of other variables for the figure of a column, without totals."""
     layout = level.layout
     return [
         labels_at(layout.table, at, language)[code]

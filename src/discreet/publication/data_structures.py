@@ -66,7 +66,7 @@ class StructureDimension:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StructureAttribute:
-    """What is said beside values, and the codes for it; none for free text."""
+    """An attribute of values and its codes; none for free text."""
 
     name: str
     required: bool = False
@@ -198,7 +198,7 @@ class SdmxNames:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataStructure:
-    """What a table of SDMX is spanned by."""
+    """Structure of an SDMX table."""
 
     agency: str  # who maintains it
     name: str
@@ -320,7 +320,7 @@ class DataStructure:
 
 
 def own_reference(table: str) -> str:
-    """What a structure is called that is named after its table.
+    """Reference of a structure named after its table.
 
     >>> own_reference("people.by sex")
     'DISCREET:people_by_sex(1.0)'

@@ -104,7 +104,7 @@ def _level_name(names: Sequence[str], level: int, title: str, language: str) -> 
 
 
 def unlisted_text(table: ProtectedTable, language: str) -> str:
-    """What the cells are that a sparse file does not list."""
+    """Text on cells that a sparse file does not list."""
     text = words(language)
     zeros = [figure for figure in table.figures if figure.summed]
     none = [figure for figure in table.figures if not figure.summed]
@@ -122,7 +122,7 @@ def _titles(figures: Iterable[Figure], language: str) -> str:
 
 
 def non_additivity(table: ProtectedTable) -> Note | None:
-    """What the parts of the grand total add up to, where that is not the grand total.
+    """Note on the sum of the parts, if it differs from the grand total.
 
     For each spanning variable and level, the published values of that level are
     added with all other variables at their total; then the innermost cells. Parts
@@ -272,12 +272,12 @@ _LONGEST = 32_767
 
 
 def universe(table: ProtectedTable, language: str) -> str:
-    """Who is counted, in a language; empty if nothing is said."""
+    """Counted units, in a language; empty if unstated."""
     return table.universe.get(language) or next(iter(table.universe.values()), "")
 
 
 def below_title(table: ProtectedTable, language: str) -> list[str]:
-    """What stands below the title: what the only figure is, and who is counted."""
+    """Text below the title: the only figure, and the counted units."""
     return [line for line in (figure_line(table, language), universe(table, language)) if line]
 
 
@@ -355,7 +355,7 @@ def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str
 
 
 def imprint_texts(table: ProtectedTable, language: str) -> dict[str, str]:
-    """What the imprint of a table states, in a language or the first one that there is."""
+    """Texts of the imprint of a table, in a language or the first available one."""
     if table.imprint is None:
         return {}
     stated = {item.name: getattr(table.imprint, item.name) for item in fields(table.imprint)}

@@ -96,7 +96,7 @@ def with_cells(table: ProtectedTable, cells: pl.DataFrame) -> ProtectedTable:
 
 
 def without_cells(table: ProtectedTable) -> ProtectedTable:
-    """What is left of a table when its cells are taken away."""
+    """A table without its cells."""
     withheld = table.withheld
     reasons, instead = (None, False) if withheld is None else (withheld.reasons, withheld.instead)
     return dataclasses.replace(table, **_no_cells(len(table.dimensions), reasons, instead))

@@ -53,7 +53,7 @@ _HINT = "write csv or parquet instead, or publish fewer codes"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteOptions:
-    """How a table is written."""
+    """Options to write a table."""
 
     language: str = "en"
     complete: bool | None = None  # whether the whole grid is listed; None leaves it to its size
@@ -90,7 +90,7 @@ class CellColumns:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageLimits:
-    """What a format holds that lays tables out."""
+    """Limits of a format with pages or sheets."""
 
     cells: int  # how many cells
     rows: int | None  # how many rows of a sheet, headings included; None for any number
@@ -101,7 +101,7 @@ class PageLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputFormat:
-    """What is known of a format. No field has a default: what is forgotten is an error."""
+    """Facts about a format. No field has a default, so that none is forgotten."""
 
     name: str  # what users call it
     #: What names of files end with; new files get the first. Names as well
@@ -225,7 +225,7 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
 
 
 def suffix_of(format: str) -> str:  # noqa: A002
-    """What the name of a file of a format ends with.
+    """File suffix of a format.
 
     >>> [suffix_of(name) for name in ("csv", "px", "json-stat", "sdmx-csv")]
     ['.csv', '.px', '.jsonstat.json', '.sdmx.csv']
@@ -266,7 +266,7 @@ def check_protected(table: object) -> None:
 
 
 def place_of(path: Any) -> Path:
-    """Where a file is to be written."""
+    """Place of the file to write."""
     if not isinstance(path, str | os.PathLike):
         message = f"expected the name of a file, got a {type(path).__name__}"
         raise PublicationError(message, code="output-file", where="path")

@@ -77,7 +77,7 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
 
 
 def interval_sign(table: ProtectedTable | None, language: str) -> Sign:
-    """What an interval in the place of a cell means."""
+    """Sign of an interval in the place of a cell."""
     if table is not None and any(figure.kind == "quantile" for figure in table.figures):
         return Sign(OPEN, words(language).open_class)
     return Sign(INTERVAL, words(language).interval)

@@ -23,7 +23,7 @@ _LEADING = ("STRUCTURE", "STRUCTURE_ID", "ACTION")
 
 @dataclass(kw_only=True)
 class StructureCheck:
-    """What the observations of a table lack, and what they have besides."""
+    """Missing and superfluous observations of a table."""
 
     structure: DataStructure
     required: int = 0  # number of cells that the structure asks for

@@ -125,7 +125,7 @@ def has_total(table: ProtectedTable, at: int) -> bool:
 
 
 def figure_text(figure: Figure, language: str) -> str:
-    """What stands over a figure: its title and its unit.
+    """Heading of a figure: its title and unit.
 
     >>> figure_text(Figure(name="rent", titles={"en": "Rent"}, unit={"en": "EUR"}), "en")
     'Rent (EUR)'
@@ -135,7 +135,7 @@ def figure_text(figure: Figure, language: str) -> str:
 
 
 def figure_line(table: ProtectedTable, language: str) -> str:
-    """What the only figure of a table is; empty for counts and for several figures."""
+    """Description of the only figure of a table; empty for counts and several figures."""
     return figure_text(table.figures[0], language) if len(table.figures) == 1 else ""
 
 

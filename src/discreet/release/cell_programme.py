@@ -77,7 +77,7 @@ class CellsEntry(ProgrammeEntry):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellProgramme:
-    """What is to be made of a file of cells. SECRET."""
+    """Programme for a file of cells. SECRET."""
 
     path: Path  # the file it stands in
     cells: CellsEntry  # what the columns of the cells are

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenAmount:
-    """How much of a table is hidden (confidential)."""
+    """Hidden cells and values of a table (confidential)."""
 
     cells: int  # cells that are not empty
     sensitive: int  # sensitive cells among them
@@ -49,7 +49,7 @@ class HiddenAmount:
 
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """What one change would save (confidential)."""
+    """Saving of one change (confidential)."""
 
     variable: str  # the variable that is changed
     change: str  # the change in words

@@ -167,7 +167,7 @@ def convert_perturbation_table(
 
 
 class LookupOptions(TypedDict, total=False):
-    """What `discreet.perturb` can be told about the noise and what is published."""
+    """Options of `discreet.perturb` on noise and publication."""
 
     zeros: Literal["keep", "table"]
     suppress_below: float | None

@@ -42,7 +42,7 @@ _CODED = (nw.Categorical, nw.Enum)
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnLook:
-    """What a column looks like."""
+    """Type and codes of a column."""
 
     name: str
     distinct: int  # number of different values
@@ -110,7 +110,7 @@ class Draft:
         return found
 
     def remarks(self, by: Sequence[str]) -> Iterator[str]:
-        """What was guessed, to be corrected."""
+        """Guesses that the user should check."""
         for name, keys in self.variables(by).items():
             if "labels" in keys:
                 continue

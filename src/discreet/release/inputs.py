@@ -68,7 +68,7 @@ def beside_programme(programme: ProgrammeFile, url: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Inputs:
-    """What a release is made from. CONFIDENTIAL."""
+    """Inputs of a release. CONFIDENTIAL."""
 
     programme: Programme
     records: Mapping[str, Any]  # per source, its records, as narwhals wraps them
@@ -124,7 +124,7 @@ class Inputs:
         return (stated or "").strip()
 
     def official_rule(self, table: str) -> str | None:
-        """The same, as it holds for the variables of the table; None for none."""
+        """The official rule for the variables of the table; None without one."""
         rule = official_rule(self.programme, table, self.totals, self.official(table))
         entry = self.programme.tables[table]
         if rule is None or entry.flows is None:
@@ -167,7 +167,7 @@ class Inputs:
         return {name: self.described_variable(name) for name in used}
 
     def maps(self, table: str) -> dict[str, Any]:
-        """What the maps of a table show."""
+        """Figures of the maps of a table."""
         said = self.programme.tables[table].map
         _, boundaries = self._bounded(table)
         return {
@@ -236,7 +236,7 @@ class Inputs:
         return files
 
     def record_identity(self, source: str) -> RecordIdentity | None:
-        """How records are told apart in every release; None without a secret, or far away.
+        """Identity of records across releases; None without a secret or for distant records.
 
         By their identifier or key; where there is none, by all columns that the cells depend on.
         """
@@ -268,7 +268,7 @@ class Inputs:
         return names[0] if names[0] in self.records else None
 
     def identity_before(self, before: EarlierTable) -> RecordIdentity | None:
-        """How records were told apart for an earlier table, if they still can be."""
+        """Identity of records of an earlier table, if it can be repeated."""
         source = self.source_before(before)
         own = None if source is None else self.record_identity(source)
         stated = before.identity

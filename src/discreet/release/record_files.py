@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RecordResult(NamedTuple):
-    """What became of records: words, and plain values for JSON, without values and costs."""
+    """Result for records: text, and plain values for JSON, without values and costs."""
 
     text: str
     described: dict[str, Any]
@@ -44,7 +44,7 @@ def checked_table(
     internal: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> RecordResult:
-    """How many cells the rules find sensitive; no table is written."""
+    """Count sensitive cells without writing a table."""
     cells, found = table.judged()
     named = _by_value(table, [_sensitive(item) for item in found])
     facts: dict[str, Any] = {"table": table.name, "valid": True, "cells": len(cells)}

@@ -112,7 +112,7 @@ class AreaCut:
         return list(found.items())
 
     def label(self, code: str, language: str = "en") -> str:
-        """What an area is called."""
+        """Name of an area."""
         return self._labels[language][self.areas.index[code]]
 
     def table(self, positions: Sequence[int], *, named: bool, top: str) -> ProtectedTable:

@@ -40,7 +40,7 @@ _AGES: tuple[tuple[re.Pattern[str], Callable[..., tuple[int, int | None]]], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class StructureDraft:
-    """What structures ask for."""
+    """Programme draft from structures."""
 
     structures: tuple[DataStructure, ...]  # the structures, each of which becomes a table
     columns: Mapping[str, str]  # dimension → column of the records that holds its codes

@@ -69,7 +69,7 @@ _PROTECTED: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TransmittedTable:
-    """What was written of a table: its files, and how many cells have which status."""
+    """Written files of a table, and numbers of cells by status."""
 
     files: tuple[str, ...]
     status: Mapping[str, int]

@@ -50,7 +50,7 @@ class NumberedColumn:
 
 
 def group_begins(places: IntArray, size: int = GROUPS) -> IntArray:
-    """Where groups of about as many records begin; of few values, each is one.
+    """Starts of groups of about equal numbers of records; few values are a group each.
 
     >>> group_begins(np.array([MISSING, 3, 1, 3, 7])).tolist()
     [3, 7]

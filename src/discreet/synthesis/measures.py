@@ -72,7 +72,7 @@ def utility(
     columns: Sequence[NumberedColumn], rows: IntArray, made: Sequence[IntArray],
     regressions: Sequence[Sequence[str]],
 ) -> list[SynthesisMeasure]:  # fmt: skip
-    """How near tables, propensities and regressions of made-up records are to the original's."""
+    """Closeness of tables, propensities and regressions to those of the original."""
     parts = [
         [classed(one, own, _TABLE) for one, own in zip(columns, places, strict=True)]
         for places in ([one.places[rows] for one in columns], made)
@@ -198,7 +198,7 @@ def risk(
     columns: Sequence[NumberedColumn], rows: IntArray, others: IntArray, made: Sequence[IntArray],
     settings: SynthesisSettings,
 ) -> list[SynthesisMeasure]:  # fmt: skip
-    """How much more often attacks are right for people in the file than for others.
+    """Excess success of attacks on people in the file over others.
 
     Both are attacked alike: what made-up records tell of anyone is no matter of being in the file.
     """

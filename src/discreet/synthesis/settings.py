@@ -15,7 +15,7 @@ from discreet.settings import LINES, Settings, Text, refused
 
 
 class SynthesisSettings(Settings):
-    """How synthetic records are made and examined."""
+    """Settings of synthetic records and their examination."""
 
     #: "trees" learns from records, column by column; "tables" from protected tables alone
     method: Literal["trees", "tables"] = "trees"

@@ -37,7 +37,7 @@ RISKS, _TIMES = ("attribute", "membership", "closest", "repeated"), 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SynthesisReport:
-    """What was measured of synthetic records. Public with them."""
+    """Measured utility and risk of synthetic records. Public with them."""
 
     method: str  # "trees" or "tables"
     records: int  # how many there are
@@ -49,7 +49,7 @@ class SynthesisReport:
 
     @property
     def verdict(self) -> str:
-        """What attacks say: "exceeded", "not_examined", "unclear", or "kept" if all are in limits.
+        """Verdict of the attacks: "exceeded", "not_examined", "unclear", or "kept".
 
         No verdict is a guarantee: other attacks may find more.
         """
@@ -105,7 +105,7 @@ class SyntheticRecords:
 
     @property
     def statement(self) -> Mapping[str, str]:
-        """What was done, by language."""
+        """Description of the method, by language."""
         return self.report.statement
 
     def write(self, path: str | os.PathLike[str], *, language: str = "en") -> Path:

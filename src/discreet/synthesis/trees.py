@@ -38,7 +38,7 @@ _DECIMALS, _ATTEMPTS = 9, 60
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ColumnTree:
-    """What a column is drawn from. CONFIDENTIAL."""
+    """Tree that a column is drawn from. CONFIDENTIAL."""
 
     begins: Sequence[IntArray]  # of each column before: where its groups begin
     ranks: Sequence[IntArray | None]  # of codes: their order by what they say of this column

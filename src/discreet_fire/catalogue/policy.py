@@ -37,7 +37,7 @@ SAFE = "fdz"
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticRow:
-    """What one safe statistic shows."""
+    """Figures that one safe statistic shows."""
 
     statistic: str  # its function in `discreet_fire.statistics`
     #: Who looks at samples that leave few out: "checked" by the runner, the "model" itself, or
@@ -148,7 +148,7 @@ def is_community(name: str) -> bool:
 
 
 def prefix_kind(name: str) -> str | None:
-    """How a prefix stands before its command; None for what is no prefix.
+    """Form of a prefix before its command; None if the word is no prefix.
 
     >>> prefix_kind("quietly"), prefix_kind("bysort"), prefix_kind("if"), prefix_kind("list")
     ('bare', 'colon', 'condition', None)
@@ -372,7 +372,7 @@ class Policy:
         return policy
 
     def verdict(self, name: str, words: Iterable[str] = ()) -> CommandRule:
-        """What becomes of a command.
+        """Verdict on a command.
 
         >>> Policy.default().verdict("duplicates", ["l"]).name
         'duplicates list'
@@ -404,7 +404,7 @@ class Policy:
         return [verdict for _, verdict in self.words.get(name, {}).values()]
 
     def option(self, name: str, word: str) -> CommandRule | None:
-        """What becomes of a command with an option; None if the option does not matter.
+        """Verdict on a command with an option; None if the option does not matter.
 
         >>> Policy.default().option("summarize", "critical").action.value
         'refused'
@@ -624,7 +624,7 @@ class ScriptPolicy:
         return digest_of([self.language, self.rules, self.words, self.limits, self.macros])
 
     def rule(self, name: str) -> CommandRule:
-        """What becomes of a name; the longest rule that fits counts."""
+        """Rule of a name; the longest matching rule counts."""
         rule = self.rules.get(name)
         joint = "." if self.language == "python" else "::"
         parts = name.split(joint)

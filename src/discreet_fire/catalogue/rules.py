@@ -23,7 +23,7 @@ from discreet.errors import OutputCheckError, Problem, nearest, shortened
 
 
 class Action(StrEnum):
-    """What becomes of a command, from the mildest to the strictest.
+    """Action on a command, from the mildest to the strictest.
 
     >>> Action.ALLOWED.rank < Action.REFUSED.rank
     True
@@ -59,7 +59,7 @@ _MOST_PROBLEMS = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartRule:
-    """What a policy says of a subcommand of SPSS, or a statement of a procedure of SAS."""
+    """Rule for a subcommand of SPSS, or a statement of a procedure of SAS."""
 
     action: Action  # what becomes of it: allowed, review or refused
     known: frozenset[str] | None  # words in it that show nothing more; None if no word can
@@ -69,7 +69,7 @@ class PartRule:
     def verdict(
         self, words: Sequence[str], fits: Callable[[str, str], bool] = operator.eq
     ) -> tuple[Action, str]:
-        """What becomes of it with these words, and the word it is for: the strictest counts."""
+        """Strictest verdict on these words, and the word that caused it."""
         if self.action is not Action.ALLOWED or not words:
             return (self.bare if not words and self.action is Action.ALLOWED else self.action), ""
         for word in words:
@@ -84,7 +84,7 @@ class PartRule:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandRule:
-    """What a policy says of a command, a function or a procedure.
+    """Rule for a command, a function or a procedure.
 
     >>> CommandRule(action=Action.WRAPPED, name="regress", safe="fdzregress").replaced("reg")
     'fdzregress'
@@ -111,7 +111,7 @@ class CommandRule:
 
     @property
     def inserted(self) -> str:
-        """What goes before the word where the word itself stays; empty if it is replaced."""
+        """Text before a word that stays; empty if the word is replaced."""
         before, word, _ = self.safe.partition("{word}")
         return before if word else ""
 
@@ -323,7 +323,7 @@ class StoredRules:
     default: Action = Action.REVIEW  # the action for all others
 
     def action(self, name: str) -> Action:
-        """What becomes of a command that shows the result.
+        """Action on a command that shows the result.
 
         >>> StoredRules(refused=("min_*",), allowed=("p#",)).action("min_1").value
         'refused'

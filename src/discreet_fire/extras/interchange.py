@@ -52,7 +52,7 @@ _SHA = "https://www.iana.org/assignments/named-information#sha-512"
 
 @dataclass(frozen=True, kw_only=True)
 class CratePublisher:
-    """Who publishes a crate."""
+    """Publisher of a crate."""
 
     name: str  # of the data centre
     address: str  # its address in the web

@@ -334,7 +334,7 @@ _SAME_NAMES = ("sort", "keep", "drop", "format", "display", "count", "local")
 
 
 def described_originals(following: FigureFlow) -> frozenset[int]:
-    """Where `describe` lists the variables of a file that no program of the submission writes."""
+    """Places where `describe` lists the variables of a file that the submission does not write."""
     saved, found, known = following.taints.saved, set(), False
     for part in following.parts if "*" not in saved else ():
         statement = part.statement
@@ -360,7 +360,7 @@ _COPYING = re.compile(r"\s*(?:m:1|m:m)\b|(?!.*:)", re.S)
 
 
 def copies_of_chosen(following: FigureFlow) -> frozenset[int]:
-    """Where values of chosen records are copied to many: they may be those of one person."""
+    """Places where values of chosen records, perhaps of one person, are copied to many."""
     files, found = following.taints.chosen, set[int]()
     for part in following.parts:
         if part.name not in _JOINING:

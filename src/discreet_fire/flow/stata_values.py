@@ -22,18 +22,18 @@ _Item = TypeVar("_Item")
 
 
 class Held(NamedTuple):
-    """What a piece of a program holds: how bad it is, and what it is."""
+    """Content of a piece of a program, with its severity."""
 
     rank: int
     what: str = ""
 
     @property
     def action(self) -> Action:
-        """What becomes of a command that shows it."""
+        """Action on a command that shows it."""
         return (Action.ALLOWED, Action.REVIEW, Action.REFUSED, Action.REFUSED)[self.rank]
 
     def at_most(self, rank: int) -> Held:
-        """The same, but not worse than `rank`."""
+        """A copy with severity at most `rank`."""
         return self if self.rank <= rank else Held(rank, self.what)
 
 
@@ -134,11 +134,11 @@ class HeldNames:
             note(self.begun, ends, held if any(ends) else held.at_most(DOUBT))
 
     def all(self) -> list[Held]:
-        """What all names hold."""
+        """Content of all names."""
         return [*self.held.values(), *self.begun.values()]
 
     def of(self, name: str) -> Held:
-        """What a name holds."""
+        """Content of a name."""
         best = self.held.get(name, CLEAN)
         for (head, tail), held in self.begun.items():
             if held.rank <= best.rank or not name.startswith(head) or not name.endswith(tail):
@@ -148,7 +148,7 @@ class HeldNames:
         return best
 
     def of_begun(self, head: str) -> Held:
-        """What a name with this beginning may hold; without any beginning it is a doubt."""
+        """Possible content of a name with this beginning; doubtful without a beginning."""
         best = CLEAN
         for name, held in self.held.items():
             if held.rank > best.rank and name.startswith(head):
@@ -166,7 +166,7 @@ def note(table: dict[_Key, Held], key: _Key, held: Held) -> None:
 
 
 def name_ends(name: str) -> tuple[str, str] | None:
-    """What stands before and behind the macros of a name; None if it has none."""
+    """Text before and after the macros of a name; None without macros."""
     head = re.split("[`$]", name, maxsplit=1)[0]
     if head == name:
         return None
@@ -202,11 +202,11 @@ class Taints:
     known_matrices: set[str] = field(default_factory=set)
 
     def beginning(self, local: HeldNames) -> Taints:
-        """What another file of the same run may know."""
+        """Content that another file of the same run may use."""
         return replace(self, local=local, unnamed={})
 
     def size(self) -> int:
-        """How much is noted; it only grows."""
+        """Number of entries; it only grows."""
         names = (self.local, self.globals, self.scalars, self.matrices, self.variables)
         noted = [*self.results.values(), *self.unnamed.values(), *self.columns.values()]
         for name in names:
@@ -215,12 +215,12 @@ class Taints:
         return sum(held.rank for held in noted) + known
 
     def held(self, outside: str, inside: str) -> Held:
-        """What a piece of code holds, and what is expanded in its strings."""
+        """Content of a piece of code, including expansions in its strings."""
         held = self.within(outside)
         return max(held, self.within(inside)) if inside else held
 
     def within(self, code: str, *, words: bool = True) -> Held:
-        """What a piece of code holds."""
+        """Content of a piece of code."""
         best = max([CLEAN, *self._values(code), *self._macros(code), *self._inline(code)])
         if words:
             if self.unnamed and (bare_words(without_macros(code)) or _SCALAR.search(code)):
@@ -252,7 +252,7 @@ class Taints:
             yield self.named(function)
 
     def named(self, function: str) -> Held:
-        """What the macros hold that a macro function names without quotes."""
+        """Content of macros that a macro function names without quotes."""
         if _OF_LABEL.match(function):
             return Held(DOUBT, "a label or note that may be made of a text of the data")
         is_list = function.lstrip().startswith("list")
@@ -364,7 +364,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def expansions(text: str) -> str:
-    r"""What Stata expands inside a string: its macros, with blanks between.
+    r"""Macros that Stata expands inside a string, separated by blanks.
 
     >>> expansions('"up to `max' + "' and $x\"")
     "`max' $x"
@@ -445,7 +445,7 @@ def _with_readings(statement: DoStatement) -> Iterator[DoStatement]:
 
 
 class StatementParts:
-    """What a statement says after its command word."""
+    """Parts of a statement after its command word."""
 
     def __init__(self, statement: DoStatement) -> None:
         command = statement.command
@@ -463,7 +463,7 @@ class StatementParts:
         self.word = word.group(1) if word else ""
 
     def inside_without(self, left_out: re.Pattern[str]) -> str:
-        """What the strings expand, but for those within some parts of the code."""
+        """Expansions in strings outside some parts of the code."""
         gone = [match.span() for match in left_out.finditer(self.outside)]
         source = self.statement.source
         return " ".join(
@@ -542,7 +542,7 @@ def tests_of(part: StatementParts) -> Iterator[tuple[str, str]]:
 
 
 def decided(outside: str, inside: str, taints: Taints) -> Held:
-    """What a condition compares, if nothing must tell of how it turned out.
+    """Values that a condition compares, if its outcome must stay unknown.
 
     In a condition of its own line of a program Stata takes a variable by its first record.
     """

@@ -160,7 +160,7 @@ def opened_cells(system: LinkedSystem, hidden: BoolArray | None = None) -> list[
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MoreWithheld:
-    """What is withheld besides (confidential)."""
+    """Additionally withheld cells (confidential)."""
 
     cells: IntArray  # single cells
     tables: tuple[int, ...]  # whole tables
@@ -176,7 +176,7 @@ class MoreWithheld:
 
 
 def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithheld | None:
-    """What leaves no withheld cell open; None if the time is over before that is known."""
+    """Cells to withhold so that none is open; None if the time ends before they are known."""
     from discreet.protection.suppression import find_pattern
 
     for exact in (False, True):
@@ -301,7 +301,7 @@ def linked_findings(
     earlier: Sequence[ShownTable] = (),
     until: float | None = None,
 ) -> tuple[Finding, ...]:
-    """What tables tell about withheld cells, if they are taken together.
+    """Findings on withheld cells from all tables together.
 
     >>> linked_findings([], limits=SafeLimits())
     ()

@@ -453,7 +453,7 @@ class OutputRecords:
     def sums(
         self, shown: pl.DataFrame, axes: list[str], column: str, variable: str, word: str
     ) -> ShownTable | None:
-        """What a statistic of a variable tells of sums; of weighted ones nothing is known."""
+        """Sums that a statistic of a variable determines; none for weighted statistics."""
         values = self.labels[variable]
         if self.weights is not None or not values.dtype.is_numeric():
             return None

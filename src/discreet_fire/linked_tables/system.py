@@ -48,7 +48,7 @@ class _Division:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellNumbers:
-    """What the cells of a system tell: counts, or sums of one variable (confidential)."""
+    """Figures of the cells of a system: counts, or sums of one variable (confidential)."""
 
     variable: str  # the variable; empty for counts
     cells: FloatArray  # the number of each cell
@@ -93,7 +93,7 @@ class LinkedSystem:
 
     @property
     def entries(self) -> int:
-        """How large it is: atoms of all cells together."""
+        """Size of the system: atoms of all cells together."""
         return sum(map(len, self.members))
 
     @property

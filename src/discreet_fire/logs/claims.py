@@ -255,7 +255,7 @@ class Passages:
                 yield message.name, message.review
 
     def without_messages(self, text: str) -> str:
-        """What is left of a line without the messages whose numbers have rules."""
+        """Rest of a line without the messages whose numbers have rules."""
         for message in self.rules.messages if self._near.search(text) else ():
             if message.may_be_in(text):
                 text = message.find.sub("", text)

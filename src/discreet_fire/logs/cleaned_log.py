@@ -44,7 +44,7 @@ class SourceChange(NamedTuple):
 
 
 def moves_of(changes: Sequence[SourceChange]) -> Callable[[int], int]:
-    """Where a place of a text is after some changes; inside one, where what is put starts.
+    """Position in a text after some changes; inside a change, the start of the new text.
 
     >>> moves_of([SourceChange(2, 6, "#", "rule")])(8)
     5
@@ -155,7 +155,7 @@ class Correction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogFinding(Finding):
-    """What a person must look at, for one cause, with all its places."""
+    """A finding for an officer: one cause with all its places."""
 
     lines: tuple[int, ...]  # its lines in the cleaned log
 
@@ -374,7 +374,7 @@ _CONFIDENTIAL = "CONFIDENTIAL: what was removed from a log; not to leave the res
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedFile:
-    """What was written, and what a person must look at."""
+    """A written file, and findings for an officer."""
 
     source: Path  # the log, which is as it was
     out: Path | None  # the cleaned log; None if `source` is one already

@@ -84,7 +84,7 @@ _PAGE_NUMBER = re.compile(r"\s{3,}\d{1,5}\s*$")
 
 
 class ListingKind(StrEnum):
-    """What a listing comes from."""
+    """Origin of a listing."""
 
     SPSS = "spss"
     SAS = "sas"
@@ -92,7 +92,7 @@ class ListingKind(StrEnum):
 
 
 def listing_kind(text: str, suffix: str = "") -> ListingKind | None:
-    r"""What a text is a listing of; None if it is none, such as a log of Stata.
+    r"""Origin of a listing; None if the text is none, such as a log of Stata.
 
     >>> listing_kind("  The FREQ Procedure\n"), listing_kind(". count\n  74\n")
     (<ListingKind.SAS: 'sas'>, None)

@@ -195,7 +195,7 @@ _OF_COMMANDS: dict[str, Reader] = {
 
 @dataclass(slots=True)
 class BlockJudgement:
-    """What becomes of one block."""
+    """Judgement of one block."""
 
     #: Stretches that go; their lines are places in the whole log
     cuts: list[LogCut] = field(default_factory=list)

@@ -83,7 +83,7 @@ class Message(Settings):
 
 
 class Notice(Settings):
-    """What some commands say that tells nothing about the data."""
+    """Message of commands without information on the data."""
 
     #: The commands; other ones can print the same and mean something else
     commands: Annotated[list[str], Field(min_length=1)]
@@ -126,7 +126,7 @@ class Replacement:
 
 @dataclass(frozen=True, kw_only=True)
 class CleaningRules:
-    """What is withheld from a log.
+    """Rules for withholding from a log.
 
     >>> CleaningRules.default().minimum
     3

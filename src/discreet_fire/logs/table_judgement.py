@@ -41,7 +41,7 @@ UNKNOWN = "unknown_table"
 
 
 class FigureRole(NamedTuple):
-    """What figures below a heading are, and the share of a percentile."""
+    """Role of the figures below a heading, and the share of a percentile."""
 
     kind: str
     name: str
@@ -71,7 +71,7 @@ def role_of_parts(parts: Sequence[str]) -> FigureRole | None:
 
 @dataclass(slots=True)
 class ProcedureScope:
-    """What one procedure has shown so far."""
+    """Output of one procedure so far."""
 
     line: int = 0  # where it starts
     cases: float | None = None  # the fewest cases that it says it uses
@@ -111,7 +111,7 @@ class ProcedureScope:
         self.held += withheld(figures, "few-cases")
 
     def ended(self, rules: CleaningRules) -> tuple[list[LogCut], list[tuple[int, str]]]:
-        """What goes of tests and models, and what a person must look at."""
+        """Figures to withhold from tests and models, and findings for an officer."""
         if self.models is None:
             return [], []
         left = None if self.cases is None else self.cases - self.terms
@@ -125,7 +125,7 @@ class ProcedureScope:
 
 @dataclass(slots=True)
 class TableJudgement:
-    """What becomes of a table."""
+    """Judgement of a table."""
 
     cuts: list[LogCut] = field(default_factory=list)  # what goes
     review: str = ""  # what a person must look at
@@ -481,7 +481,7 @@ def counts_by_two(
     scope: ProcedureScope,
     rules: CleaningRules,
 ) -> TableJudgement:
-    """What goes of counts by two variables, and of their shares."""
+    """Figures to withhold from counts by two variables and their shares."""
     total_column = bool(FORM.total.fullmatch(last_head))
     cells = [one for row in rows for one in row.figures]
     few = any(rules.few(one.value) or one.hidden for one in cells)

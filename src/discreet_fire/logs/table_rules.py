@@ -83,7 +83,7 @@ def hidden_counts(
 def part_cuts(
     counts: Sequence[LogFigure], total: LogFigure | None, rules: CleaningRules
 ) -> list[LogCut]:
-    """Those of some counts that go."""
+    """The counts among these to withhold."""
     hidden = hidden_counts(counts, total, rules)
     return [cut for at, why in hidden.items() for cut in withheld([counts[at]], why)]
 
@@ -91,7 +91,7 @@ def part_cuts(
 def counts_cuts(
     rows: Sequence[FigureRow], cumulated: Sequence[LogFigure], rules: CleaningRules
 ) -> list[LogCut]:
-    """What goes of a list of counts with shares: small ones, and what gives them back."""
+    """Figures to withhold from counts with shares: small ones, and those that reveal them."""
     if not any(rules.few(row.count.value) or row.count.hidden for row in rows):
         return []
     totals = [row for row in rows if row.stub == TOTAL]
@@ -115,7 +115,7 @@ def crosstab_cuts(
     *,
     total_column: bool,
 ) -> list[LogCut]:
-    """What goes of a two-way table: with a small count all counts inside and all shares."""
+    """Figures to withhold from a two-way table: all inner counts and shares if one is small."""
 
     def inside(row: FigureRow) -> list[LogFigure]:
         return row.figures[:-1] if total_column else row.figures
@@ -136,7 +136,7 @@ def crosstab_cuts(
 
 
 def subtotal_cuts(rows: Sequence[FigureRow], rules: CleaningRules) -> Iterator[LogCut]:
-    """What goes of counts of valid and missing values with subtotals; the last row is the total."""
+    """Figures to withhold from counts with subtotals; the last row is the total."""
     totals = [at for at, row in enumerate(rows) if row.stub.split()[-1:] == ["Total"]]
     values = [at for at in range(len(rows)) if at not in totals]
     whole = rows[-1].count
@@ -193,7 +193,7 @@ class StatisticsRecord:
 
 
 def statistics_claim(count: int, records: list[StatisticsRecord], rules: CleaningRules) -> Claim:
-    """What goes of the statistics of groups or variables, which some lines hold."""
+    """Figures to withhold from statistics of groups or variables in some lines."""
     reasons = [_closing_reason(record, rules) for record in records]
     closed = [bool(reason) for reason in reasons]
     cuts: list[LogCut] = []
@@ -261,7 +261,7 @@ def _closing_reason(record: StatisticsRecord, rules: CleaningRules) -> str:
 
 
 def open_cuts(record: StatisticsRecord, rules: CleaningRules) -> list[LogCut]:
-    """What must go of a record with enough cases."""
+    """Figures to withhold from a record with enough cases."""
     cuts = withheld(record.figures("extreme", "distinct"), "extremes")
     # A star marks limits of an interval that are the smallest or the largest value.
     cuts += withheld((one for one in record.figures() if one.text.endswith("*")), "extremes")

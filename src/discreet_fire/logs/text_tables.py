@@ -92,7 +92,7 @@ def is_figure(cell: LogFigure) -> bool:
 
 
 def stretches(text: str, line: int, *, commas: bool) -> list[LogFigure]:
-    """What stands between gaps of two blanks or more.
+    """Texts between gaps of two or more blanks.
 
     >>> [one.text for one in stretches("sex    Row  Pct    7", 0, commas=False)]
     ['sex', 'Row', 'Pct', '7']

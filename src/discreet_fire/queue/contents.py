@@ -51,7 +51,7 @@ _PLACES = 8
 
 @dataclass(kw_only=True, repr=False)
 class SubmissionTables:
-    """What the outputs of a run show over groups, and whom its records are about (confidential)."""
+    """Tables in the outputs of a run, and the entities of its records (confidential)."""
 
     tables: list[ShownTable] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
@@ -158,7 +158,7 @@ def findings_against(
     limits: SafeLimits,
     seconds: float | None,
 ) -> list[Finding]:
-    """What the tables of a submission tell together with those of others.
+    """Findings on the tables of a submission together with those of others.
 
     What they tell alone was found when it ran.
     """
@@ -242,7 +242,7 @@ def content_digest(connection: sqlite3.Connection, number: int) -> str:
 
 
 def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
-    """What of a submission is not what was handed in."""
+    """Files of a submission that differ from the submitted ones."""
     if not own or own[0].kind != "submitted":
         return ["the log lacks the submission"]
     problems = []
@@ -336,7 +336,7 @@ _SECONDS = 10.0
 
 
 def conflict_sentences(queue: Queue, number: int) -> list[str]:
-    """What of a submission that is shown conflicts with all that is released at this moment."""
+    """Conflicts of the shown outputs of a submission with all released ones."""
     out = released_numbers(queue) - {number}
     named = queue.connection.execute(_NAMED, (number,)).fetchall()
     later = [(other, what) for other, what in named if other in out]
@@ -403,7 +403,7 @@ def released_numbers(queue: Queue) -> frozenset[int]:
 
 
 def tables_of_others(queue: Queue) -> dict[int, tuple[list[ShownTable], list[str]]]:
-    """What all submissions show that are released or may still be, without what is held back.
+    """Tables of all submissions that are or may be released, without withheld outputs.
 
     One that stopped is no witness until it is released.
     """
@@ -420,7 +420,7 @@ def tables_of_others(queue: Queue) -> dict[int, tuple[list[ShownTable], list[str
 
 
 def shown_tables(queue: Queue, number: int) -> tuple[list[ShownTable], list[str]] | None:
-    """What a submission shows, without what is held back; None if nobody knows."""
+    """Tables of a submission without withheld outputs; None if unknown."""
     path = queue.store(queue.told(number, "token")) / TABLES
     if not path.is_file():
         return None

@@ -58,7 +58,7 @@ def check_links(queue: Queue, number: int, found: Standing) -> None:
 
 
 def links_of(queue: Queue, number: int, found: Standing) -> list[str]:
-    """What gives away outputs that are held back, as sentences."""
+    """Outputs that would reveal withheld ones, as sentences."""
     if not found.held:
         return []
     shown = _SubmissionShown.of(queue, number, found)
@@ -387,7 +387,7 @@ def _end(queue: Queue, number: int, kind: str, person: str, reason: str, version
 
 
 def standing_of(queue: Queue, number: int) -> Standing:
-    """Where a submission stands."""
+    """State of a submission."""
     known = 0 < number < 1 << 63  # what the database takes for a number
     history = list(events(queue.connection, number)) if known else []
     if not history:

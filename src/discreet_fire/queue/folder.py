@@ -129,7 +129,7 @@ class State(StrEnum):
 
 
 class PartVerdict(StrEnum):
-    """What is decided on one output."""
+    """Decision on one output."""
 
     accept = "accept"
     #: It is not released.
@@ -140,7 +140,7 @@ class PartVerdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class OutputDecision:
-    """What somebody decided on one output, and why."""
+    """Decision of an officer on one output, with the reason."""
 
     verdict: PartVerdict  # what is decided
     comment: str = ""  # why; needed unless it is simply accepted. The researcher reads it
@@ -149,7 +149,7 @@ class OutputDecision:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Where a submission stands."""
+    """State of a submission."""
 
     state: State
     version: int  # number of the last entry about it: what a decision must refer to
@@ -183,7 +183,7 @@ class Standing:
         return tuple(one for one in self.parts if self.verdict(one) is not PartVerdict.hold)
 
     def verdict(self, part: OutputPart) -> PartVerdict:
-        """What becomes of an output; without decisions on single ones all are accepted alike."""
+        """Decision on an output; without single decisions all are accepted alike."""
         decision = self.decisions.get(part.number)
         return PartVerdict.accept if decision is None else decision.verdict
 
@@ -200,7 +200,7 @@ def decided_digest(parts: Iterable[OutputPart], decisions: Mapping[int, OutputDe
 
 
 def standing(events: Iterable[Event]) -> Standing:
-    """Where a submission stands after these entries."""
+    """State of a submission after these entries."""
     state, version, needed, drawn, record, releaser = State.waiting, 0, 1, False, "", ""
     approvals: dict[str, tuple[str, ...]] = {}
     intent: dict[str, Any] = {}
@@ -394,7 +394,7 @@ def sole_lock(path: Path) -> Iterator[bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class QueueSettings:
-    """What a queue goes by.
+    """Settings of a queue.
 
     >>> QueueSettings(persons=("Anna", "Ben"), approvals=2, clean_approvals=1).rate
     0.1
@@ -528,7 +528,7 @@ class Queue:
 
     @property
     def settings(self) -> QueueSettings:
-        """How the queue works now."""
+        """Present settings of the queue."""
         with translated(str(self.folder)):
             last = last_settings(self.connection)
         if last is not None and seal(self.record_key, last) == last.digest:

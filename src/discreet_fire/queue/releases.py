@@ -164,7 +164,7 @@ def _check_conflicts(queue: Queue, number: int, current: Standing) -> None:
 
 
 def pending_folder(target: Path) -> Path:
-    """Where a release is made before it appears."""
+    """Temporary folder of a release before it appears."""
     return target.with_name(f".{target.name}{TEMPORARY_SUFFIX}")
 
 
@@ -239,7 +239,7 @@ def _withdraw(queue: Queue, number: int, target: Path) -> None:
 
 
 def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
-    """What is wrong with a released folder; empty if nothing is."""
+    """Problem of a released folder; empty if there is none."""
     try:
         manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
         lines = (target / SUMS).read_text(encoding="utf-8").splitlines()

@@ -189,7 +189,7 @@ def _refused(problems: list[Problem]) -> OutputCheckError:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What a researcher hands in, and how it is to be processed."""
+    """Submission of a researcher, and how to process it."""
 
     program: Path  # a do-file, or a folder with one
     researcher: str  # who hands it in
@@ -648,5 +648,5 @@ SACRO_STAGES: tuple[Stage, ...] = (take_sacro, note_universes)
 
 
 def stages_for(program: Path) -> tuple[Stage, ...]:
-    """What a submission goes through, by what was handed in."""
+    """Stages of a submission, by its content."""
     return {MANIFEST: SESSION_STAGES, RESULTS: SACRO_STAGES}.get(manifest_of(program) or "", STAGES)

@@ -37,7 +37,7 @@ About = Literal["cells", "each", "together", "model"]
 
 @dataclass(frozen=True, kw_only=True)
 class SessionCall:
-    """What was asked for: a method of a session and its arguments, all of them plain."""
+    """A call of a session: its method and plain arguments."""
 
     method: str
     arguments: Mapping[str, Any]
@@ -77,7 +77,7 @@ class LinkedNumbers:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CallResult:
-    """What a call gave (confidential but for what is shown)."""
+    """Result of a call (confidential but for the shown part)."""
 
     result: SafeResult  # of the safe statistic, with its evidence
     variables: tuple[str, ...]  # all that it is about, also those of conditions
@@ -102,7 +102,7 @@ class CallResult:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CallSetting:
-    """What a call works on (confidential): records, rules, title, and models of before."""
+    """Context of a call (confidential): records, rules, title and earlier models."""
 
     data: SessionData
     limits: SafeLimits

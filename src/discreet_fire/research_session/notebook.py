@@ -105,7 +105,7 @@ class ResearchSession:
         rounding: int | None = None,
         **pandas: Any,
     ) -> SessionOutput:
-        """How often values occur, or statistics of variables, by one to three variables.
+        """Counts of values, or statistics of variables, by one to three variables.
 
         Variables are names or columns of the data, such as ``df.age``. With `rounding`, counts are
         multiples of it and none is hidden. The arguments of pandas are known, too.
@@ -210,7 +210,7 @@ class ResearchSession:
         return self._asked("hist", variable=of, edges=edges, start=start, width=width, where=where)
 
     def pie(self, variable: Any, column: str | None = None, **options: Any) -> SessionOutput:
-        """How often the values of a variable occur, as the parts of a pie."""
+        """Counts of the values of a variable, as a pie chart."""
         call = {"rows": self._plain(variable if column is None else column), **options}
         of = SessionCall(method="crosstab", arguments=call).to_dict()
         return self._asked("figure", of=of, style="pie")
@@ -455,7 +455,7 @@ def shown_output(
     limits: SafeLimits,
     hidden: frozenset[int] = frozenset(),
 ) -> SessionOutput:
-    """What is shown of the result of a call."""
+    """The shown part of the result of a call."""
     table, checks = found.table, found.checks or tuple(found.result.checks)
     if table is not None and hidden:
         table = table.without(hidden)

@@ -115,7 +115,7 @@ class SessionTable:
         return pl.DataFrame(columns, schema_overrides=dict.fromkeys(self.measures, pl.Float64))
 
     def csv(self) -> str:
-        """The same as CSV; a hidden number is an empty field."""
+        """As CSV; a hidden number is an empty field."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         frame = self.frame()

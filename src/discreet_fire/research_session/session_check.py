@@ -99,7 +99,7 @@ def linked_notes(
 def held_against(
     results: Mapping[int, CallResult], limits: SafeLimits, hidden: Hidden | None = None
 ) -> tuple[str, ...]:
-    """What the tables give away, taken together, in sentences."""
+    """Disclosure by all tables together, in sentences."""
     return tuple(
         f"{one.what} ({one.hint})" if one.hint else one.what
         for one in linked_notes(results, limits, hidden)
@@ -152,7 +152,7 @@ def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputSupport:
-    """What stands behind one output. CONFIDENTIAL: for the researcher and the officer."""
+    """Evidence behind one output. CONFIDENTIAL: for the researcher and the officer."""
 
     number: int  # the output
     name: str  # what it is called
@@ -186,7 +186,7 @@ class SessionCheck:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What is left to do before handing in."""
+        """Remaining steps before submission."""
         todo = [
             f"[{one.number}] say why it may leave: s.comment({one.number}, …), or "
             f"s.request_exception({one.number}, …)"

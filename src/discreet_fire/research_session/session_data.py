@@ -70,7 +70,7 @@ class SessionData:
                 raise OutputCheckError("variable not found", code="columns", where=name)
 
     def with_made(self, made: Mapping[str, str]) -> SessionData:
-        """The same records with variables that are expressions of others."""
+        """The records with variables that are expressions of others."""
         columns: list[pl.Expr] = []
         for name, text in made.items():
             numbers, names = expression(text)

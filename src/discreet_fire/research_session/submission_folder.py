@@ -77,7 +77,7 @@ class SacroFile(_Loose):
 
 
 class SacroOutput(_Loose):
-    """What is said of one output."""
+    """Entry of one output."""
 
     uid: _SacroText
     status: _SacroText
@@ -106,7 +106,7 @@ class SacroFolder:
 
 
 def read_sacro(folder: Path) -> SacroFolder:
-    """What a folder of SACRO holds, if its files are what their checksums say."""
+    """Read a SACRO folder whose files agree with their checksums."""
     try:
         results = _Results.model_validate_json((folder / RESULTS).read_bytes())
     except (OSError, ValidationError, ValueError, RecursionError):
@@ -212,7 +212,7 @@ def sacro_document(results: Mapping[str, Any], *, indent: int = 4) -> str:
 
 
 def sacro_entry(uid: str, files: Sequence[str], **parts: Any) -> dict[str, Any]:
-    """What `results.json` says of an output: all that acro says, with some parts."""
+    """Entry of an output in `results.json`, as acro writes it."""
     return {
         "uid": uid,
         "status": "",
@@ -309,14 +309,14 @@ class _Strict(BaseModel):
 
 
 class HandedCall(_Strict):
-    """What was asked for."""
+    """A submitted call."""
 
     method: str
     arguments: dict[str, Any]
 
     @property
     def call(self) -> SessionCall:
-        """The same, to be repeated."""
+        """The call, to be repeated."""
         return SessionCall(method=self.method, arguments=self.arguments)
 
 
@@ -374,7 +374,7 @@ class HandedOutput(_Strict):
 
 
 class HandedSession(_Strict):
-    """What a session hands in."""
+    """Submission of a session."""
 
     format: str = _FORMAT
     made_by: _Text = f"discreet {__version__}"
@@ -394,7 +394,7 @@ def files_of(output: SessionOutput) -> dict[str, str]:
 
 
 def manifest_of(folder: Path) -> str | None:
-    """What says what a folder holds that was handed in without a program; None if nothing does."""
+    """Manifest of a folder submitted without a program; None without one."""
     if folder.is_dir() and (folder / MANIFEST).is_file() and (folder / SUMS).is_file():
         return MANIFEST
     sacro = (folder / RESULTS).is_file() and (folder / _CHECKSUMS).is_dir()
@@ -415,7 +415,7 @@ def write_folder(
 
 
 def read_folder(folder: Path) -> HandedSession:
-    """What a folder holds, if its files are what their checksums say."""
+    """Read a folder whose files agree with their checksums."""
     sums = _sums(folder)
     known = {*sums, SUMS}
     there = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
@@ -439,7 +439,7 @@ def read_folder(folder: Path) -> HandedSession:
 
 
 def read_manifest(folder: Path) -> HandedSession:
-    """What was asked for, without a look at the other files."""
+    """Read the calls of the manifest without the other files."""
     try:
         handed = HandedSession.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError, ValueError, RecursionError):

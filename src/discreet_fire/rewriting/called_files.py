@@ -122,7 +122,7 @@ _USING = re.compile(r"[^\"]*?(?<!\w)us(?:ing?)?(?!\w)")
 def written_place(
     statement: DoStatement, dofile: DoFile, word: str = "using"
 ) -> tuple[Action, str]:
-    """What becomes of a file that a statement writes by its place, and why."""
+    """Action on a file that a statement writes, by its place, with the reason."""
     before = _USING if word == "using" else re.compile(rf"\s*{word}\b")
     using = before.match(dofile.text, statement.body, statement.end)
     match = _PATH.match(dofile.text, using.end(), statement.end) if using else None

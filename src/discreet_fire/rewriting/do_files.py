@@ -233,7 +233,7 @@ class Decider:
         self.programs = programs
 
     def decide(self, statement: DoStatement) -> Iterator[Decision]:
-        """What becomes of a statement, and of the commands in its other readings."""
+        """Decide on a statement, and on the commands in its other readings."""
         if statement.kind is Kind.COMMAND and statement.command is not None:
             yield self._command(statement)
         elif statement.kind is Kind.OTHER or names_no_command(statement):
@@ -462,7 +462,7 @@ def commented(
     opens: bool = False,
     joins: int | None = None,
 ) -> str:
-    r"""What stands in place of a statement that may not run.
+    r"""Comment in place of a statement that may not run.
 
     >>> commented("if x list y", 5, 11, wording="*FDZ: no", newline="\n", body=True)
     '{\n*FDZ: no: list y\n}'

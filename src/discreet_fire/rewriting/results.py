@@ -179,7 +179,7 @@ class RewrittenFile:
         return sum(finding.severity is severity for finding in self.findings)
 
     def reviews(self) -> list[FindingCause]:
-        """What an officer must look at, one item for each cause."""
+        """Reviews for an officer, one for each cause."""
         return causes(finding for finding in self.findings if finding.severity is Severity.REVIEW)
 
     def described(self) -> dict[str, Any]:
@@ -200,7 +200,7 @@ class RewrittenFile:
 
 @dataclass(frozen=True)
 class ResultPlace:
-    """Where the result of a program and its manifest stand.
+    """Places of the result of a program and of its manifest.
 
     >>> ResultPlace(Path("a.DO")).output.name, ResultPlace(Path("a.py")).document.name
     ('a_FiRe.do', 'a_FiRe.py.json')
@@ -363,7 +363,7 @@ def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> s
 def submission_causes(
     outcomes: Sequence[RewrittenFile], severities: Iterable[Severity] = (Severity.REVIEW,)
 ) -> list[FindingCause]:
-    """What an officer looks at in files that are handed in together, the gravest first."""
+    """Reviews of files submitted together, the gravest first."""
     wanted = set(severities)
     folders = [outcome.source.resolve().parent for outcome in outcomes]
     folder = os.path.commonpath(folders) if folders else "."

@@ -50,17 +50,17 @@ class Clause(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where it stands in the text."""
+        """Span in the text."""
         return self.tokens[0].start, self.statement.end
 
     @property
     def listed(self) -> Sequence[PackageToken]:
-        """What stands behind its first word, before a slash."""
+        """Text after its first word, before a slash."""
         return split_at(self.tokens[1:], "/")[0]
 
     @property
     def options(self) -> Sequence[PackageToken]:
-        """What stands behind a slash."""
+        """Text after a slash."""
         return self.tokens[len(self.listed) + 2 :]
 
 

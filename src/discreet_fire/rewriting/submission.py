@@ -155,7 +155,7 @@ def rewrite_r(
 
 
 def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -> Rewriting:
-    """What became of the code of a notebook, as changes of its file; what it showed is gone."""
+    """Changes of the file of a notebook for its rewritten code; outputs are removed."""
     notes = ProgramNotes(text=source.text)
     for one in rewriting.findings:
         span = found.span(one.start, one.end) or found.span(one.start, one.start) or (0, 0)
@@ -533,7 +533,7 @@ _WORD = re.compile(r"[^\s,:]+")
 
 
 def policy_report(policy: Policy, name: str | None) -> tuple[str, dict[str, Any]]:
-    """What the policy says of one command, with its second words, or of how many commands.
+    """Policy on one command with its second words, or the number of commands.
 
     A command may be abbreviated, or have its second word; None is for an overview.
     """

@@ -69,7 +69,7 @@ class DataRecords:
 
     @property
     def first(self) -> int:
-        """How many records the first file has."""
+        """Number of records of the first file."""
         return self._files[0].height if self._files else 0
 
     def traced(self, frame: pl.DataFrame, places: IntArray | None) -> TracedRecords | None:
@@ -239,7 +239,7 @@ class BrokenRequestError(OutputCheckError):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class StatisticRequest:
-    """What a program asks for (confidential): a statistic of some columns of some records."""
+    """Requested statistic of some columns of some records (confidential)."""
 
     line: int
     command: str
@@ -287,7 +287,7 @@ class AskedStatistic:
         )
 
     def withheld(self, reason: str) -> AskedStatistic:
-        """The same without its figures, and without names, which may hold values, too."""
+        """A copy without its figures, and without names, which may hold values."""
         check = Check(rule="few-sources", verdict=CheckVerdict.fail, reason=reason)
         checks = [replace(one, where="") for one in self.result.checks]
         command = "" if self.request is None else self.request.command

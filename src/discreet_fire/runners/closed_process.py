@@ -94,7 +94,7 @@ def control_group(
 
 
 def control_folder(stated: Path | None = None) -> Path | None:
-    """Where groups are made: the folder of the settings, or this process's own or the one above.
+    """Folder for control groups: of the settings, of this process, or the one above.
 
     None if it is not this account's, or limits neither memory nor processes.
     """
@@ -151,7 +151,7 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessLimits:
-    """What a program may use."""
+    """Limits of a program."""
 
     seconds: float = 3600.0  # how long it may run
     #: Address space of each of its processes, and memory of all of them together
@@ -166,7 +166,7 @@ class ProcessLimits:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ProcessEnd:
-    """How a process ended (confidential)."""
+    """End of a process (confidential)."""
 
     code: int | None  # its exit code; None if its time or its output was over
     over: str  # what was over: "time", "output", "memory", or empty
@@ -176,7 +176,7 @@ class ProcessEnd:
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessPlan:
-    """What is to be run."""
+    """Process to run."""
 
     command: Sequence[str]  # the program with its words; the program by its whole path
     folder: Path  # a folder with its files; it runs in `confinement.PROGRAM`, on a copy of them
@@ -187,7 +187,7 @@ class ProcessPlan:
     back: Sequence[str] = ()  # how the names of files begin that it leaves in `folder`
 
     def words(self, status: int, channel: Mapping[str, int], group: ControlGroup | None) -> str:
-        """What `confinement` gets."""
+        """Arguments of `confinement`."""
         mega, limits = 1 << 20, self.limits
         environment = {**self.environment, **{key: str(fd) for key, fd in channel.items()}}
         return json.dumps(

@@ -125,7 +125,7 @@ class InternalError(RedactedError):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """What a run gave; all of it may be shown once the checks are looked at."""
+    """Result of a run; it may be shown once the checks were reviewed."""
 
     name: str  # name of the program
     log: str
@@ -164,7 +164,7 @@ class RunResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What an officer should look at."""
+        """Findings for an officer."""
         findings = [] if self.checked else [_of_check("log", 0, _UNCHECKED)]
         for one in self.outputs:
             broken = (check for check in _checks(one) if check.verdict is not CheckVerdict.passed)

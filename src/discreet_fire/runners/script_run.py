@@ -239,7 +239,7 @@ class ScriptRun:
 
     @property
     def folder(self) -> Path:
-        """Where its files are; it runs on a copy of them."""
+        """Folder of its files; it runs on a copy."""
         return self.copy.parent
 
     @property

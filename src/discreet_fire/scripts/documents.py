@@ -166,7 +166,7 @@ class NotebookCode:
     shown: tuple[tuple[int, int, str], ...]
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where a passage of the code stands in the file; None if it is not in one cell."""
+        """Span of a passage of the code in the file; None if it is not in one cell."""
         inside = self.places[start:end]
         if inside:
             first, last = inside[0], inside[-1]

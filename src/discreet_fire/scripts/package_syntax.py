@@ -44,7 +44,7 @@ class PackageToken:
 def split_at(
     tokens: Sequence[PackageToken], word: str, opening: str = "(", closing: str = ")"
 ) -> list[list[PackageToken]]:
-    """What stands between words or signs of one kind, outside of parentheses."""
+    """Texts between words or signs of one kind, outside parentheses."""
     parts: list[list[PackageToken]] = [[]]
     depth = 0
     for token in tokens:
@@ -57,7 +57,7 @@ def split_at(
 
 
 def parenthesis(tokens: Sequence[PackageToken], start: int) -> Sequence[PackageToken]:
-    """What stands in the parentheses that open at a place, with them; nothing if none open."""
+    """Text in the parentheses that open at a place, with them; empty if none open."""
     if len(tokens) <= start or tokens[start].text != "(":
         return ()
     depth = 0
@@ -69,7 +69,7 @@ def parenthesis(tokens: Sequence[PackageToken], start: int) -> Sequence[PackageT
 
 
 def crossings(tokens: Sequence[PackageToken], cross: str, stack: str) -> list[list[str]] | None:
-    """What a table crosses, one list for each alternative: ``a*(b c)`` has a with b, and a with c.
+    """Crossed variables, one list for each alternative: ``a*(b c)`` has a with b, and a with c.
 
     A sign crosses variables, and another one, or nothing, stands between alternatives. None if it
     cannot be read. Of variables with ``[S]`` behind them sums are shown, so they cross nothing.

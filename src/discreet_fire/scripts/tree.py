@@ -48,7 +48,7 @@ class Node:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where it starts and ends in the text."""
+        """Span in the text."""
         return self.start, self.end
 
     @property
@@ -91,7 +91,7 @@ class Node:
 
     @property
     def base(self) -> Node:
-        """What stands at the beginning of ``object.part[0].part``."""
+        """Beginning of ``object.part[0].part``."""
         node = self
         while node.kind == "index" or node.is_part or (node.kind, node.value) == ("unary", "*"):
             node = node.parts[0]

@@ -620,7 +620,7 @@ def block_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
 def find_block_end(
     text: str, start: int, limit: int, block: str, *, braces: bool, semicolons: bool
 ) -> tuple[int, int | None]:
-    """Where a block ends and where its ``end`` or brace does; None for that if there is none."""
+    """End of a block, and of its ``end`` or brace; None for the latter without one."""
     if braces:
         depth = 1
         for match in _outside_comments(_IN_BRACES, text, start, limit):

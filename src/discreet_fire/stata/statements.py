@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 
 class Kind(StrEnum):
-    """What a statement is."""
+    """Kind of a statement."""
 
     COMMAND = "command"
     COMMENT = "comment"
@@ -127,7 +127,7 @@ class DoStatement(NamedTuple):
 
     @property
     def body(self) -> int:
-        """Where the part after prefixes and command word starts."""
+        """Start of the part after prefixes and command word."""
         if self.command is not None:
             return self.command.end
         return self.start

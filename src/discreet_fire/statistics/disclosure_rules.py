@@ -99,7 +99,7 @@ def broken(facts: Facts, limits: SafeLimits) -> frozenset[str]:
 
 
 def free_statistics(cases: int, limits: SafeLimits) -> int:
-    """How many independent statistics of so many cases may be shown.
+    """Largest number of independent statistics for a number of cases.
 
     Each is an equation for the values. Even who knows one of the values must be left with
     more unknowns than equations.
@@ -172,7 +172,7 @@ class BorderlineFact:
 
 
 def borderline_facts(result: SafeResult, limits: SafeLimits) -> tuple[BorderlineFact, ...]:
-    """What breaks which rule in a result, in figures.
+    """Violations of rules in a result, in figures.
 
     >>> from discreet_fire.statistics import summarize
     >>> import polars as pl

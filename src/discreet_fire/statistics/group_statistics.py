@@ -105,7 +105,7 @@ def canonical_statistics(names: str | Sequence[str]) -> list[str]:
 
 
 def spreads(names: Sequence[str]) -> int:
-    """How many of the statistics tell how far cases lie from their mean; deviations are one.
+    """Number of statistics on the spread of cases; deviations count as one.
 
     >>> spreads(["n", "sd", "variance", "kurtosis"]), spreads(["mean", "p50"])
     (2, 0)

@@ -25,7 +25,7 @@ from discreet_fire.statistics.limits import SafeLimits
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HiddenGroups:
-    """What of one variable is withheld (confidential until applied).
+    """Withheld figures of one variable (confidential until applied).
 
     The rules that each group and the whole break; the groups of which the count is withheld, and
     those of which the value is: sums, means and deviations; the same of the total.

@@ -116,7 +116,7 @@ class EntityNumbers:
         return column[self.order]
 
     def cases(self, codes: IntArray, groups: int) -> IntArray:
-        """How many entities there are per group; codes are -1 for no group, and as `gathered`."""
+        """Number of entities per group; code -1 is no group, codes as in `gathered`."""
         order, begins = _pairs(codes, self.start)
         return np.bincount(codes[order][begins] + 1, minlength=groups + 1)[1:].astype(np.int64)
 
@@ -141,7 +141,7 @@ def _pairs(codes: IntArray, start: IntArray) -> tuple[IntArray, BoolArray]:
 
 
 class CaseContributions(NamedTuple):
-    """What cases contribute to each group (confidential).
+    """Contributions of cases to each group (confidential).
 
     How many there are, the sum of their sizes, the largest, the second largest; and how many
     differ from the commonest value.

@@ -125,7 +125,7 @@ class MicrodataRecords:
         return EntityNumbers.of(self._who)
 
     def cases(self, codes: IntArray, groups: int) -> IntArray:
-        """How many cases there are per group, with the group of each record or -1."""
+        """Number of cases per group; the group of a record may be -1."""
         if self.entity is None:
             return count_of(codes, groups, self.times)
         return self.numbering.cases(self.numbering.gathered(codes), groups)
@@ -206,7 +206,7 @@ OTHER = "(other)"
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class RecordGroups:
-    """What group each record is in, along one variable (confidential).
+    """Group of each record by one variable (confidential).
 
     Labels are its values as texts, in order, "." for a missing value; the code is -1 for records
     left out.
@@ -333,7 +333,7 @@ def crossed(
 
 
 def count_of(codes: IntArray, groups: int, times: IntArray | None = None) -> IntArray:
-    """How many records there are per group; those of group -1 are left out.
+    """Number of records per group, without group -1.
 
     `times` is how many records each one stands for.
 

@@ -20,7 +20,7 @@ import polars as pl
 
 
 class CheckVerdict(StrEnum):
-    """What a check found, from the best to the worst."""
+    """Verdict of a check, from the best to the worst."""
 
     #: The rule holds for all that was asked for.
     passed = "pass"

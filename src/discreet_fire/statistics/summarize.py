@@ -348,7 +348,7 @@ def description_checks(
 
 
 def description_evidence(found: Sequence[Description]) -> OutputEvidence:
-    """What descriptions rest on; it stays inside."""
+    """Evidence behind descriptions; internal."""
     return OutputEvidence(found=[rule for one in found for rule in one.found])
 
 

@@ -69,7 +69,7 @@ def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Coun
 
 
 def lines_of(shape: Sequence[int]) -> list[list[tuple[int, int]]]:
-    """What adds up to what: for each line the total with -1 and its parts with 1.
+    """Additive lines: the total with -1 and its parts with 1.
 
     >>> lines_of([3])
     [[(2, -1), (0, 1), (1, 1)]]
@@ -180,7 +180,7 @@ def margins_of(shape: Sequence[int]) -> BoolArray:
 
 
 def count_levels(n: IntArray, low: IntArray, minimum: int) -> tuple[IntArray, IntArray]:
-    """How much smaller and larger counts must possibly be: from the smallest to a safe one.
+    """Required room below and above counts: from the smallest to a safe one.
 
     >>> [one.tolist() for one in count_levels(np.array([2, 20]), np.array([1, 1]), 3)]
     [[1, 6], [1, 6]]

@@ -28,7 +28,7 @@ _ROW = Statement(sa.insert(QUERY_LOG), [one.name for one in QUERY_LOG.c if one.n
 
 
 class LogMode(StrEnum):
-    """What kind of request a row is about."""
+    """Kind of the request in a row."""
 
     cells = "cells"
     query = "query"
@@ -38,7 +38,7 @@ class LogMode(StrEnum):
 
 
 class LogVerdict(StrEnum):
-    """What became of a request."""
+    """Outcome of a request."""
 
     answered = "answered"
     deferred = "deferred"
@@ -124,7 +124,7 @@ class QueryLog:
                                since=since, until=until, cursor=cursor, size=size)  # fmt: skip
 
     def pseudonym(self, name: str) -> str:
-        """What stands for a name after some time: always the same, and without the key no name."""
+        """Pseudonym that replaces a name after some time: stable, and secret without the key."""
         return "~" + hmac.digest(self._key, name.encode(), "sha256").hex()[:24]
 
     def pseudonymise(self, before: int, trail: AuditTrail, person: str) -> int:

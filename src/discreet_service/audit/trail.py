@@ -38,7 +38,7 @@ _LONGEST_FILE = 10_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SignedHead:
-    """How far the trail went.
+    """Signed head of the trail.
 
     >>> key = Ed25519PrivateKey.from_private_bytes(bytes(32))
     >>> head = SignedHead.sign(key, seq=3, digest="ab", at=0)
@@ -141,7 +141,7 @@ class TrailVerdict:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is shown and written down of it."""
+        """Facts for pages and files."""
         return {"entries": self.entries, "whole": self.whole, "heads": self.heads}
 
 

@@ -22,7 +22,7 @@ from discreet_service.problems import ServiceError
 
 
 class BodyKind(StrEnum):
-    """How cells are handed in."""
+    """Format of a body with cells."""
 
     json = "json"
     csv = "csv"
@@ -50,7 +50,7 @@ _LONGEST_TEXT, _MOST_TEXT = 1_000, 10**9
 
 @dataclass(frozen=True, repr=False, eq=False)
 class HandedIn:
-    """What a body holds. CONFIDENTIAL."""
+    """Content of a body. CONFIDENTIAL."""
 
     frame: pl.DataFrame  # the cells, in the order of the caller
     members: Mapping[str, Any] = field(default_factory=dict)  # what else a JSON body says
@@ -75,7 +75,7 @@ def body_kind(content_type: str) -> BodyKind:
 
 @dataclass(frozen=True, slots=True)
 class RowLimit:
-    """How many rows may be handed in."""
+    """Limit on the number of rows."""
 
     most: int  # so many
     rows: str = "cells"  # what they are; JSON calls them so
@@ -101,7 +101,7 @@ def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedI
 
 
 def checked(frame: pl.DataFrame, limit: RowLimit) -> pl.DataFrame:
-    """The same rows, after their number, their columns and their texts were looked at."""
+    """These rows, after a check of their number, columns and texts."""
     check_number(frame.height, limit)
     _check_width(frame.width)
     # Long texts can be small in a file and fill the memory when they are repeated.

@@ -131,7 +131,7 @@ def refuse_cells(problems: Iterable[Problem]) -> None:
 
 
 def conflicting_keys(count: IntArray, key: IntArray, grid: KeyGrid) -> int:
-    """How many keys come with different numbers of records; 0 if that can be by chance.
+    """Number of keys with different numbers of records; 0 if chance explains it.
 
     Sums of different records hit the same place of a grid now and then, of a small one often.
 

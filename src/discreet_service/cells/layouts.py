@@ -51,7 +51,7 @@ _KEY = "\0key"
 
 
 class Layout(Settings):
-    """What is handed in, and how the result is written."""
+    """Layout of the input, and format of the result."""
 
     rows: ClassVar[str]  # what a row is called: "cells" or "records"
     permission: ClassVar[Permission]  # what who hands them in must be allowed to do
@@ -67,16 +67,16 @@ class Layout(Settings):
     __str__ = __repr__
 
     def size(self, frame: pl.DataFrame) -> int:
-        """How many rows are handed in."""
+        """Number of rows."""
         return frame.height
 
     @abstractmethod
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> Source:
-        """What goes in. CONFIDENTIAL."""
+        """Input of the operation. CONFIDENTIAL."""
 
 
 class CellLayout(Layout):
-    """What the columns of a table are, and how the result is written."""
+    """Columns of a table of cells, and format of the result."""
 
     rows: ClassVar[str] = "cells"
     permission: ClassVar[Permission] = Permission.tables_protect
@@ -94,7 +94,7 @@ class CellLayout(Layout):
         return {str(language): each for language, each in self.title.items()}
 
     def interior(self, frame: pl.DataFrame) -> int:
-        """How many interior cells some records fall into."""
+        """Number of interior cells with records."""
         return frame.select(self.by).n_unique() if {*self.by} <= {*frame.columns} else frame.height
 
     def codes(self, columns: HandedColumns) -> dict[str, pl.Series]:
@@ -135,7 +135,7 @@ class CountedLayout(CellLayout):
     count: _Name = "n"  # column of the number of records or contributors; of cells only
 
     def size(self, frame: pl.DataFrame) -> int:
-        """How many cells are handed in; of records, how many interior cells they fall into."""
+        """Number of cells; for records, of the interior cells that contain them."""
         return self.interior(frame) if self.records else frame.height
 
 
@@ -328,7 +328,7 @@ class UnitLayout(CellLayout):
     decimals: Annotated[int, Field(ge=0, le=9)] = 0  # digits that are published
 
     def size(self, frame: pl.DataFrame) -> int:
-        """How many interior cells the records fall into."""
+        """Number of interior cells with records."""
         return self.interior(frame)
 
     @without_values
@@ -353,7 +353,7 @@ class UnitLayout(CellLayout):
 
 
 class CellMark(Settings):
-    """What somebody decided about a cell, or about all cells with some codes. CONFIDENTIAL."""
+    """Decision about a cell, or about all cells with some codes. CONFIDENTIAL."""
 
     #: Code per variable; a variable that is left out stands for all its codes
     cells: Annotated[dict[_Name, _Text], Field(max_length=20)]
@@ -472,7 +472,7 @@ class SensitiveLayout(CountedLayout):
 
 
 class HiddenLayout(SensitiveLayout):
-    """The same, of which some cells are hidden."""
+    """Layout of a table with hidden cells."""
 
     hidden: _Name  # column that says which cells are hidden
 

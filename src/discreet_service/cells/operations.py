@@ -36,7 +36,7 @@ _MOST_PROBLEMS, _LENGTH = 20, 8
 
 @cache
 def request_model(operation: Operation) -> type[Layout]:
-    """What a call says: what the columns are, and the settings.
+    """Model of a request: columns and settings.
 
     >>> request_model(OPERATIONS["rounding"])(by=["sex"]).rounding.base
     5
@@ -55,7 +55,7 @@ def request_model(operation: Operation) -> type[Layout]:
 
 
 def read_request(kind: type[Asked], stated: Mapping[str, Any]) -> Asked:
-    """What a call says; one error for all that is wrong with it, without what was sent.
+    """Read a request; one error lists all problems, without sent values.
 
     >>> from discreet.protection.rounding.settings import RoundingSettings
     >>> read_request(RoundingSettings, {"base": 3}).base
@@ -86,7 +86,7 @@ def packed(frame: pl.DataFrame, request: BaseModel) -> bytes:
 
 
 def unpacked(content: bytes, kind: type[Asked]) -> tuple[pl.DataFrame, Asked]:
-    """The same again. CONFIDENTIAL."""
+    """Restore from the stored form. CONFIDENTIAL."""
     end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
     request = read_request(kind, json.loads(content[_LENGTH:end]))
     return pl.read_ipc(io.BytesIO(content[end:])), request
@@ -128,7 +128,7 @@ class CellsCall:
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return int(self.request.size(self.frame))
 
     @property
@@ -138,7 +138,7 @@ class CellsCall:
         return self.operation.draws(self.settings, keys)
 
     def secret(self) -> Secret | None:
-        """What figures of this table are drawn from, if they are drawn. SECRET.
+        """Source of random draws for this table. SECRET.
 
         The same person and name of a table have the same secret: a table that is protected again
         has the same figures, and one corrected count changes no other. Nobody else can try out
@@ -151,12 +151,12 @@ class CellsCall:
         return Secret(hmac.new(self.key, content, hashlib.sha256).digest())
 
     def source(self) -> Source:
-        """What goes in; an error for all that is wrong with it. CONFIDENTIAL."""
+        """Input of the operation; one error lists all problems. CONFIDENTIAL."""
         request: Layout = self.request
         return request.source(self.frame, self.operation, self.settings)
 
     def hurried(self) -> CellsCall:
-        """The same for somebody who waits."""
+        """A copy with a time limit for callers who wait."""
         if not self.operation.section:
             return self
         update = {self.operation.section: self.operation.hurried(self.settings)}
@@ -164,7 +164,7 @@ class CellsCall:
         return replace(self, request=request)
 
     def studied(self) -> Any:
-        """What becomes of the cells, and what that still tells. CONFIDENTIAL."""
+        """Protected cells beside the truth, with disclosure risk. CONFIDENTIAL."""
         assert self.operation.study is not None
         return self.operation.study(self.source(), self.settings, self.secret())
 

@@ -51,7 +51,7 @@ class TreeLayout(Settings):
 
 
 class ParameterRequest(Settings):
-    """What a call says beside its cells where a parameter set says how they are protected."""
+    """Request besides the cells, if a parameter set defines the protection."""
 
     parameter_set: _Name  # the statistic of the parameters
     version: _Text | None = None  # their version; None for the one in use

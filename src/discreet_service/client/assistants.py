@@ -33,7 +33,7 @@ _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 class AssistantTools:
-    """What assistants can ask a service for."""
+    """Tools of language assistants."""
 
     def __init__(self, client: AsyncClient, language: str = "en") -> None:
         self._client, self._language = client, language

@@ -78,7 +78,7 @@ class ClientFunction(Generic[Given, Answer]):
 
 
 class ServiceFunctions:
-    """What can be asked of a service; both clients have it."""
+    """Calls of both clients."""
 
     _kind: type[Any]  # Who makes requests
 
@@ -163,7 +163,7 @@ class Client(ServiceFunctions):
 
 
 class AsyncClient(ServiceFunctions):
-    """The same, to be awaited.
+    """The client for asyncio.
 
     >>> AsyncClient("https://protect.example.org", key="dsc_secret")
     <AsyncClient https://protect.example.org>

@@ -221,7 +221,7 @@ class ServiceDatabase:
     def remembered(
         self, name: Hashable, read: Callable[[sa.Connection], _Fact], number: int | None = None
     ) -> _Fact:
-        """What is read of watched tables, now or before: it is read again once they have changed.
+        """Cached content of watched tables; read again after they change.
 
         Whoever knows the number of changes states it, or notes it for the whole call. What is read
         is never None if it is to be remembered.
@@ -275,7 +275,7 @@ class ServiceDatabase:
         return self._batches.submit(work).result()
 
     def submit(self, work: Callable[[WriteBatch], _Fact]) -> Future[_Fact]:
-        """The same without waiting."""
+        """Write without waiting."""
         return self._batches.submit(work)
 
     def serialise(self, connection: sa.Connection) -> None:

@@ -337,7 +337,7 @@ def triggers(dialect: str) -> Mapping[str, str]:
 
 
 def grants_sql(role: str) -> tuple[str, ...]:
-    """What gives a role of PostgreSQL the rights that the service needs to run, and no more.
+    """SQL that grants a PostgreSQL role only the rights that the service needs.
 
     The tables belong to another role, which lays them out. The running service can add to the
     trail and never change it, even with its triggers gone.

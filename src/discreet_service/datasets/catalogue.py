@@ -41,7 +41,7 @@ VersionState = Literal["draft", "published", "retired"]
 
 @dataclass(frozen=True, kw_only=True)
 class VersionRecord:
-    """What is known of a version without opening it. Public."""
+    """Facts about a version without opening it. Public."""
 
     dataset: str  # The data set
     version: str
@@ -232,7 +232,7 @@ class DatasetCatalogue:
 
 
 def public_facts(version: DataVersion) -> dict[str, Any]:
-    """What everybody may know of a version: nothing of it comes from records."""
+    """Public facts about a version; none comes from records."""
     entry = version.description.dataset
     return {
         "title": dict(entry.title),

@@ -61,7 +61,7 @@ class SourceColumns:
         return collected(self.records.lazy().select(column).unique())[column]
 
     def filter_problems(self, text: str, where: str) -> list[Problem]:
-        """What is wrong with a filter on its records."""
+        """Problems of a filter on its records."""
         if not text.strip():
             return []
         try:

@@ -95,7 +95,7 @@ class CatalogueVariable:
         return at in self._members[number]
 
     def on_level(self, number: int, finest: PositionArray | IntArray) -> PositionArray:
-        """Where finest codes, by their numbers, lie among the codes of a level; -1 stays so."""
+        """Positions of finest codes among the codes of a level; -1 stays -1."""
         return np.append(self.axis.up(-1, number), np.int32(-1))[finest]
 
     def coarsest_with(self, positions: Iterable[int]) -> int:

@@ -295,7 +295,7 @@ class DataVersion:
         return table if asked else self._entries.setdefault(unit, table)
 
     def asking(self, entry: TableEntry) -> Inputs:
-        """The same inputs for a programme that has the table of a query, too.
+        """Inputs for a programme that also has the table of a query.
 
         The others stay, since rules for official figures name variables of theirs.
         """

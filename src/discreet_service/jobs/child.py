@@ -49,7 +49,7 @@ class Assignment:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What a worker is told of a job."""
+    """Message to a worker about a job."""
 
     progress: int = 0  # How much is done, in percent
     step: str = ""  # What is being done
@@ -131,7 +131,7 @@ def _done(
 
 
 def problem_of(error: Exception, number: str) -> dict[str, Any]:
-    """What the owner of a job is told of its failure, without contents and places.
+    """Reason of a failed job for its owner, without contents and places.
 
     >>> problem_of(KeyError("a secret"), "1f")["title"]
     'Internal error'

@@ -28,7 +28,7 @@ _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+(; ?[a-z]+=[A-Za-z0-9.\"-]+)*")
 
 @dataclass(frozen=True, kw_only=True)
 class JobOutput:
-    """What the function of a job gives back: released as soon as it does.
+    """Result of the function of a job.
 
     >>> JobOutput(file_name="table.csv", media_type="text/csv", content=b"a,b").path is None
     True
@@ -77,7 +77,7 @@ class FinishedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class JobContext:
-    """What the function of a job gets."""
+    """Input of the function of a job."""
 
     service: Any  # The service, built in the process of the job
     job: Job  # The job; `job.asked()` is its request.

@@ -163,7 +163,7 @@ class JobQueue:
         return JobPage(jobs=jobs, cursor=more)
 
     def events(self, number: str, after: int = 0) -> Sequence[sa.Row[Any]]:
-        """What happened to a job, in order: states, "progress" and "retried"."""
+        """Events of a job in order: states, "progress" and "retried"."""
         columns = JOB_EVENTS.c
         asked = sa.select(JOB_EVENTS).where(columns.job == number, columns.seq > after)
         with self._database.reading() as connection:
@@ -201,7 +201,7 @@ class JobQueue:
         return self._without_input(self.job(number, owner))
 
     def counts(self) -> dict[str, int]:
-        """How many jobs there are in each state."""
+        """Numbers of jobs by state."""
         with self._database.reading() as connection:
             groups = sa.select(JOBS.c.state, sa.func.count()).group_by(JOBS.c.state)
             found = {str(state): int(count) for state, count in connection.execute(groups)}

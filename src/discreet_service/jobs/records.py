@@ -15,7 +15,7 @@ from discreet_service.audit import utc
 
 
 class JobState(StrEnum):
-    """Where a job stands."""
+    """State of a job."""
 
     queued = "queued"
     running = "running"
@@ -71,7 +71,7 @@ class Job:
         return f"<Job {self.kind}: {self.state.value}>"
 
     def asked(self) -> dict[str, Any]:
-        """What was asked for."""
+        """The request."""
         document: dict[str, Any] = json.loads(self.request)
         return document
 
@@ -101,7 +101,7 @@ class Job:
 
 
 def shown_event(row: sa.Row[Any]) -> dict[str, Any]:
-    """What the owner of a job is told of something that happened to it."""
+    """Event of a job for its owner."""
     return {"seq": row.seq, "at": utc(row.at), "event": row.kind, **json.loads(row.facts)}
 
 

@@ -88,7 +88,7 @@ _TABLE = PARAMETER_SETS.c
 
 
 class SetState(StrEnum):
-    """How far a parameter set is."""
+    """State of a parameter set."""
 
     proposed = "proposed"
     active = "active"
@@ -97,7 +97,7 @@ class SetState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParameterSet:
-    """What everybody may know of a parameter set."""
+    """Public facts about a parameter set."""
 
     name: str  # The statistic that it is for
     version: str
@@ -112,7 +112,7 @@ class ParameterSet:
 
     @property
     def subject(self) -> str:
-        """How proposals and the audit trail name it."""
+        """Name in proposals and the audit trail."""
         return f"{self.name}@{self.version}"
 
     @classmethod
@@ -123,7 +123,7 @@ class ParameterSet:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgreedChange:
-    """What two persons agreed on about a set."""
+    """Approved change of a parameter set."""
 
     name: str  # The statistic
     version: str

@@ -46,7 +46,7 @@ _KEYS = sa.select(API_KEYS, USERS.c.name.label("owner"), USERS.c.disabled).join(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiKey:
-    """What may be shown of a key."""
+    """Public facts about an API key."""
 
     id: str  # Its visible part
     name: str

@@ -37,7 +37,7 @@ _PAGE = 200
 
 
 class ProposalState(StrEnum):
-    """How far a proposal is."""
+    """State of a proposal."""
 
     open = "open"
     approved = "approved"
@@ -59,7 +59,7 @@ class ProposalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KindOfProposal:
-    """What holds for proposals of a kind; nothing of it has a default."""
+    """Rules for proposals of a kind; no field has a default."""
 
     en: str  # Its name in English
     de: str  # Its name in German
@@ -99,7 +99,7 @@ KINDS: Mapping[ProposalKind, KindOfProposal] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
-    """What somebody wants to be done."""
+    """A proposed change."""
 
     id: str  # Its number
     kind: ProposalKind  # What is to be done

@@ -101,7 +101,7 @@ class OidcLogin:
 
     @without_values
     def finish(self, attempt: LoginAttempt, answer: Mapping[str, str]) -> OidcIdentity:
-        """Who came back from the provider."""
+        """Identify the user who returns from the provider."""
         if not hmac.compare_digest(answer.get("state", "").encode(), attempt.state.encode()):
             raise _refused("the answer belongs to no login of this service")
         described = self._description()

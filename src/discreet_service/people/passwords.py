@@ -28,7 +28,7 @@ _CLEAR = "abcdefghjkmnpqrstuvwxyz23456789"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PasswordCost:
-    """How hard it is to try one password with scrypt."""
+    """Cost parameters of scrypt."""
 
     log_n: int = 16  # Binary logarithm of the blocks in memory; 16 are 64 MiB
     r: int = 8  # Size of a block

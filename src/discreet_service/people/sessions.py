@@ -91,7 +91,7 @@ class Sessions:
 
     @without_values
     def principal(self, cookie: str) -> Principal | None:
-        """Who a cookie stands for; None if nobody.
+        """User of a session cookie; None without one.
 
         Whoever must change their password first may do nothing yet.
         """
@@ -127,7 +127,7 @@ class Sessions:
 
     @without_values
     def csrf_token(self, cookie: str) -> str:
-        """What forms must carry, so that no other page can send them."""
+        """Token that forms must contain, so that no other page can send them."""
         return hmac.new(self._key, b"csrf\0" + cookie.encode(), hashlib.sha256).hexdigest()
 
     @without_values

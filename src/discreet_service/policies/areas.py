@@ -76,7 +76,7 @@ class AreaDifference:
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class AreaReport:
-    """What systems of areas tell of few. CONFIDENTIAL: for the custodian."""
+    """Small differences between systems of areas. CONFIDENTIAL: for the custodian."""
 
     least: int  # Areas differ by so many records at least
     atoms: int  # How many finest intersections there are

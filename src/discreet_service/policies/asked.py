@@ -84,7 +84,7 @@ class AskedTable:
 
     @property
     def spanned(self) -> int:
-        """How many cells the variables span."""
+        """Number of cells that the variables span."""
         return math.prod(item.shown for item in self.by)
 
     @property
@@ -94,7 +94,7 @@ class AskedTable:
 
     @property
     def geographies(self) -> frozenset[str]:
-        """Those that tell where."""
+        """The geographic variables."""
         by = {one.name for one in self.by if one.geography}
         return frozenset(by | {one.variable for one in self.where if one.geography})
 

@@ -44,7 +44,7 @@ class Counters:
         self.tried.clear()
 
     def amount(self, connection: sa.Connection, subject: str, measure: str, start: int) -> int:
-        """How much was counted."""
+        """The counted amount."""
         counter = (subject, measure, start)
         if counter not in self._amounts:
             found = _READ.rows(connection, subject=subject, measure=measure, window_start=start)

@@ -197,7 +197,7 @@ class PatternPolicy(_Section):
 
 
 class PolicyDocument(_Section):
-    """What may be asked of one data version. No limit has a default.
+    """Policy of one data version. No limit has a default.
 
     >>> PolicyDocument.of_text('dataset = "census"')
     Traceback (most recent call last):
@@ -293,7 +293,7 @@ class PolicyDocument(_Section):
         return "\n".join(lines) + "\n"
 
     def public(self) -> dict[str, Any]:
-        """What callers may know: limits that depend on classifications and time only."""
+        """Public limits: those that depend on classifications and time only."""
         groups = [group.model_dump(mode="json") for group in self.custom_groups.groups]
         return {
             "dataset": self.dataset,

@@ -34,7 +34,7 @@ class LayerFigures(NamedTuple):
 
 
 class Evidence(Protocol):
-    """What records tell of an asked table. Each is worked out only when a rule asks for it."""
+    """Evidence of records on a requested table, computed when a rule needs it."""
 
     def universe_count(self) -> int:
         """The perturbed count of the records that the filters let through."""

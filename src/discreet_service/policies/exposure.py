@@ -35,7 +35,7 @@ class LayerAxis(NamedTuple):
 
     @property
     def shown(self) -> int:
-        """How many codes are shown."""
+        """Number of shown codes."""
         return self.size if self.codes is None else len(self.codes)
 
 
@@ -45,7 +45,7 @@ Shape = tuple[tuple[LayerAxis | None, ...], ...]
 
 
 def shape_of(asked: AskedTable) -> Shape:
-    """What a table shows of each variable."""
+    """Shown levels of each variable of a table."""
     fixed = {
         one.variable: LayerAxis(one.variable, one.level, one.size, one.codes, one.geography)
         for one in asked.where
@@ -103,7 +103,7 @@ class MostExposed:
 
     @property
     def share(self) -> float:
-        """How much of the limit it is."""
+        """Share of the limit."""
         return self.exposure / self.limit
 
 
@@ -225,7 +225,7 @@ class ReleasedLayers:
         return ""
 
     def new_cells(self, asked: AskedTable) -> int:
-        """How many cells of a table nobody was given before."""
+        """Number of cells of a table that nobody received before."""
         return sum(
             _uncovered(box, self._by_pattern.get(_pattern(box), _AlikeBoxes()).near(box))
             for box in boxes_of(shape_of(asked))

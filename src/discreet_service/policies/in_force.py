@@ -47,7 +47,7 @@ _DAY = 86_400_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HeldPolicy:
-    """What holds for a data version."""
+    """Policy in force for a data version."""
 
     document: PolicyDocument
     first: bool  # Whether no other policy was ever in force: what it hides was never shown
@@ -79,7 +79,7 @@ class PoliciesInForce:
         return self.signed(connection, dataset, version).document
 
     def signed(self, connection: sa.Connection, dataset: str, version: str) -> SignedPolicy:
-        """The same with its text and signature."""
+        """A copy with its text and signature."""
         row = row_of(connection, POLICIES, dataset=dataset, version=version, state=_ACTIVE)
         if row is None:
             raise _none()

@@ -144,7 +144,7 @@ class UniverseLedger:
             self._known.add(definition.digest)
 
     def as_it_is(self) -> UniverseLedger:
-        """The same, to compare with while others add to this one."""
+        """A snapshot to compare with while others add to this one."""
         return UniverseLedger(key=self.key, _definitions=[*self._definitions],
                               _sketches=[*self._sketches], _known={*self._known},
                               _shelves={**self._shelves})  # fmt: skip

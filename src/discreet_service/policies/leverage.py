@@ -46,7 +46,7 @@ _CLOSE = 1 + 1e-6
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuredExposure:
-    """What a table exposes beside all that had been released until then."""
+    """Exposure of a table beside all earlier releases."""
 
     worst: MostExposed | None  # The most exposed counts; None if they were not examined
 

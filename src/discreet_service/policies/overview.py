@@ -52,7 +52,7 @@ class RefusedTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleasedSum:
-    """What was released of a unit."""
+    """Released figures of a unit."""
 
     unit: str
     tables: int  # How many tables
@@ -74,7 +74,7 @@ class NearLimit:
 
     @property
     def share(self) -> float:
-        """How much of the limit it is."""
+        """Share of the limit."""
         return self.number / self.limit
 
 
@@ -117,7 +117,7 @@ def refusals_by_rule(connection: sa.Connection, dataset: str, version: str) -> d
 
 
 def released_sums(connection: sa.Connection, dataset: str, version: str) -> list[ReleasedSum]:
-    """What was released of each unit."""
+    """Released figures of each unit."""
     tables, universes = RELEASED_TABLES.c, RELEASED_UNIVERSES.c
     about = equal_to(RELEASED_UNIVERSES, dataset=dataset, version=version)
     counted = sa.select(universes.unit, sa.func.count()).where(*about).group_by(universes.unit)
@@ -142,7 +142,7 @@ def released_sums(connection: sa.Connection, dataset: str, version: str) -> list
 def near_limits(
     connection: sa.Connection, policy: PolicyDocument, now: int, *, share: float = 0.5
 ) -> list[NearLimit]:
-    """Who and what came near a limit of cells, rates or patterns, the nearest first."""
+    """Callers and tables near a limit of cells, rates or patterns, nearest first."""
     # New cells of today, of each principal and of all together.
     counters, prefix = RATE_COUNTERS.c, f"{policy.dataset}: "
     cells_today = connection.execute(

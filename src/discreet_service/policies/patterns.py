@@ -61,7 +61,7 @@ class AskedPattern:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyAlert:
-    """What staff is told."""
+    """Alert for staff."""
 
     at: int  # When, in milliseconds
     principal: str  # Whose pattern it is; empty for all together
@@ -71,7 +71,7 @@ class PolicyAlert:
 
 
 def patterns_of(asked: AskedTable) -> Iterator[AskedPattern]:
-    """What a query is one more of, before anything is counted."""
+    """Patterns that a query continues, before anything is counted."""
     universe = UniverseDefinition.of(asked)
     for one in asked.where:
         if 1 < len(one.codes) < one.size:
@@ -143,7 +143,7 @@ def pattern_rule(case: RuleCase) -> RuleVerdict:
 def alerts(
     connection: sa.Connection, dataset: str, version: str, most: int = 200
 ) -> list[PolicyAlert]:
-    """What staff was told of a data version, the latest first."""
+    """Alerts of a data version, latest first."""
     rows = connection.execute(
         sa.select(POLICY_ALERTS)
         .where(*equal_to(POLICY_ALERTS, dataset=dataset, version=version))

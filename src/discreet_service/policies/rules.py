@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SparsityShares:
-    """How sparse a perturbed table is."""
+    """Sparsity of a perturbed table."""
 
     cells: int  # Cells that are not empty
     small: float  # The share of small ones among them
@@ -40,7 +40,7 @@ class SparsityShares:
 
     @classmethod
     def of(cls, counts: IntArray, small: int, judged: Sequence[bool]) -> SparsityShares:
-        """How sparse a table is.
+        """Sparsity of a table.
 
         >>> import numpy as np
         >>> SparsityShares.of(np.array([[9, 0], [3, 8]]), 3, [False, True])
@@ -107,7 +107,7 @@ TIME_CLASS = 50
 
 
 class Outcome(StrEnum):
-    """What a rule says."""
+    """Outcome of a rule."""
 
     passed = "passed"
     alerted = "alerted"
@@ -123,7 +123,7 @@ REFUSING = (Outcome.refused, Outcome.failed)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleVerdict:
-    """What one rule says of a table."""
+    """Verdict of one rule on a table."""
 
     rule: str  # Its name, P1 to P9
     outcome: Outcome  # What it says
@@ -140,7 +140,7 @@ class RuleVerdict:
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class UniverseFacts:
-    """What records tell of a table, worked out once. CONFIDENTIAL."""
+    """Facts from records about a table, computed once. CONFIDENTIAL."""
 
     count: int  # Perturbed count of the universe
     sketch: UniverseSketch | None  # Its sketch; None if the ledger has it, or it is everybody
@@ -154,7 +154,7 @@ class UniverseFacts:
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class RuleCase:
-    """What rules decide on."""
+    """Input of the rules."""
 
     asked: AskedTable  # The table
     principal: str  # Who asks, by name; of the public, from where

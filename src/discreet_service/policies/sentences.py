@@ -25,7 +25,7 @@ Direction = Literal["looser", "stricter", ""]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicySentence:
-    """What one limit means."""
+    """Meaning of one limit in words."""
 
     place: str  # Its key in the document: "variables.depth.state"
     rule: str  # The rule that it belongs to, P1 to P9
@@ -51,7 +51,7 @@ class PolicyDifference:
 
 
 def policy_sentences(document: PolicyDocument, language: Language) -> list[PolicySentence]:
-    """What the limits of a policy mean, in the order of the document.
+    """Meaning of the limits of a policy, in the order of the document.
 
     >>> from importlib.resources import files
     >>> text = files("discreet_service").joinpath("demo_policy.toml").read_text("utf-8")
@@ -79,7 +79,7 @@ def policy_sentences(document: PolicyDocument, language: Language) -> list[Polic
 def policy_differences(
     before: PolicyDocument, after: PolicyDocument, language: Language
 ) -> list[PolicyDifference]:
-    """What changes from one policy to another, limit by limit."""
+    """Differences between two policies, limit by limit."""
     old, new = (
         {one.place: one for one in policy_sentences(document, language)}
         for document in (before, after)

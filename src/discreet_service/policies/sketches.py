@@ -22,7 +22,7 @@ _MANY = 5_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class UniverseSketch:
-    """What is kept of the units of a universe. CONFIDENTIAL."""
+    """Stored sketch of the units of a universe. CONFIDENTIAL."""
 
     count: int  # How many there are
     size: int  # Differences of fewer units are exact

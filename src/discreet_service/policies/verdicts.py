@@ -282,7 +282,7 @@ class Verdict:
             raise error
 
     def error(self, language: Language = "en") -> PolicyRefusalError | None:
-        """What callers are told; the same for P4, P5 and P7. None if it is allowed."""
+        """Error for callers; equal for P4, P5 and P7. None if the query is allowed."""
         if not self.refusing:
             return None
         # What does not depend on people comes first: it can be told apart anyway.
@@ -353,7 +353,7 @@ class _Released:
 
 
 class Policies:
-    """What may be asked, of all data versions."""
+    """Policies of all data versions."""
 
     def __init__(
         self,
@@ -374,7 +374,7 @@ class Policies:
         self._averaging: dict[tuple[str, str, int], bool] = {}
 
     def check(self, asked: AskedTable, principal: Principal) -> Verdict:
-        """What rules say before anything is counted; nothing is charged or noted."""
+        """Verdicts of rules before anything is counted; nothing is charged or logged."""
         self.in_force.ensure(asked.dataset, asked.version)
         with self._database.reading() as connection:
             self._read(asked, connection)
@@ -388,7 +388,7 @@ class Policies:
         return verdict
 
     def decide(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
-        """The same without raising: whoever calls it answers only what is allowed."""
+        """Decide without raising; callers must answer allowed queries only."""
         self.in_force.ensure(asked.dataset, asked.version)
         verdict = self._database.batched(partial(self.look, asked, principal))
         if not verdict.allowed or verdict.repeat:
@@ -401,7 +401,7 @@ class Policies:
                 return self._database.batched(partial(self._settled, asked, principal, facts))
 
     def look(self, asked: AskedTable, principal: Principal, batch: WriteBatch) -> Verdict:
-        """What rules say before anything is counted, of a query that is noted now.
+        """Verdicts of rules on a query that is logged now, before anything is counted.
 
         Nothing else is needed for what was released before.
         """
@@ -676,7 +676,7 @@ class Policies:
 
 
 def judged(name: str, case: RuleCase) -> RuleVerdict:
-    """What a rule says; one that is not known, or ends in an error, refuses."""
+    """Verdict of a rule; an unknown or failing rule refuses."""
     rule = RULES_BY_NAME.get(name)
     if rule is None:
         return failed(name, "unknown rule")

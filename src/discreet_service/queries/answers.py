@@ -55,7 +55,7 @@ PlanClass = Literal["instant", "job", "refused"]
 
 @dataclass(frozen=True, kw_only=True)
 class QueryPlan:
-    """What a query comes to."""
+    """Size and class of a query."""
 
     query: CanonicalQuery
     cells: int  # Cells of the answer, totals and figures counted
@@ -77,7 +77,7 @@ class QueryPlan:
             raise ServiceError(message, "too-many-cells", "by", hint, limit=most, actual=self.cells)
 
     def described(self) -> dict[str, Any]:
-        """The same as JSON takes it."""
+        """As plain values, for JSON."""
         return {
             "cells": self.cells,
             "exposure": round(self.exposure, 6),
@@ -97,7 +97,7 @@ def plan_of(
     key: bytes,
     spelling: str = "",
 ) -> QueryPlan:
-    """What a query comes to."""
+    """Size and class of a query."""
     unit = version.units[query.unit]
     by = tuple(_asked_variable(one, unit) for one in query.by)
     where = []
@@ -179,7 +179,7 @@ class PreparedQuery:
 
     @property
     def query(self) -> CanonicalQuery:
-        """What it means."""
+        """The canonical query."""
         return self.plan.query
 
 
@@ -233,11 +233,11 @@ class Answers:
         return PreparedQuery(version=version, plan=self.plan(query, version), order=order)
 
     def plan(self, query: CanonicalQuery, version: DataVersion, spelling: str = "") -> QueryPlan:
-        """What a query comes to under the limits of this service."""
+        """Size and class of a query under the limits of this service."""
         return plan_of(query, version, self.limits, key=self._key, spelling=spelling)
 
     def verdict(self, prepared: PreparedQuery, principal: Principal) -> Verdict:
-        """What the policies say before anything is counted; nothing is charged or noted."""
+        """Verdict of the policies before anything is counted; nothing is charged or logged."""
         return self.policies.check(prepared.plan.asked, principal)
 
     def admit(self, prepared: PreparedQuery, principal: Principal, language: Language) -> Verdict:
@@ -321,7 +321,7 @@ class Answers:
             raise ServiceError(message, "too-many-cells", "by", hint, limit=most)
 
     def evidence(self, prepared: PreparedQuery) -> QueryEvidence:
-        """What records tell of a query; worked out when a policy asks for it."""
+        """Evidence of records on a query, computed when a policy needs it."""
         return QueryEvidence(query=prepared.query, version=prepared.version,
                              table_of=partial(self._table, prepared.version), key=self._key,
                              kept=self._sketches,
@@ -400,7 +400,7 @@ class Answers:
         )
 
     def sparse_tables(self, version: DataVersion) -> tuple[int, int]:
-        """How many tables judged answers of a version in this process, and hide parts of them."""
+        """Number of tables that judge answers of a version in this process and hide parts."""
         return self._sparse.judged(version)
 
     def etag(self, prepared: PreparedQuery, shown: str) -> str:

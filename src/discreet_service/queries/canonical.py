@@ -53,7 +53,7 @@ class FilterCodes:
 
 @dataclass(frozen=True, kw_only=True)
 class CanonicalQuery:
-    """What a query means; equal for all ways of asking for the same."""
+    """Canonical form of a query; equal for all spellings."""
 
     dataset: str  # The data set
     version: str
@@ -76,7 +76,7 @@ class CanonicalQuery:
         return (ends[0], ends[1]) if first == second else None
 
     def document(self) -> dict[str, Any]:
-        """The same as JSON takes it: for logs, jobs and digests."""
+        """As plain values, for logs, jobs and digests."""
         return asdict(self)
 
     @classmethod
@@ -101,7 +101,7 @@ def _adapter() -> TypeAdapter[CanonicalQuery]:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedOrder:
-    """How somebody wants to see a canonical table: nothing that changes a figure."""
+    """Requested arrangement of a canonical table; it changes no figure."""
 
     by: tuple[str, ...]  # The variables in the order asked
     measures: tuple[Measure, ...]  # The figures in the order asked
@@ -123,7 +123,7 @@ def unit_of(query: TableQuery, version: DataVersion) -> CatalogueUnit:
 
 
 def canonical_query(query: TableQuery, version: DataVersion) -> tuple[CanonicalQuery, AskedOrder]:
-    """What a query means, and in which order it is to be shown."""
+    """The canonical form of a query, and its requested arrangement."""
     reader = _Reader(unit_of(query, version))
     measures = read_measures(query.measures, reader.unit, reader.problems)
     asked, classed = measures, quantile_variable(measures)

@@ -43,7 +43,7 @@ class AffectedTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyEffect:
-    """What a policy would have done with the latest questions."""
+    """Effect of a policy on the latest queries."""
 
     questions: int  # How many were looked at
     tables: int  # How many different ones
@@ -58,7 +58,7 @@ class PolicyEffect:
 def policy_effect(
     answers: Answers, log: QueryLog, database: ServiceDatabase, proposed: PolicyDocument
 ) -> PolicyEffect:
-    """What a policy would have done with the latest questions about its data version."""
+    """Compute the effect of a policy on the latest queries of its data version."""
     dataset, version = proposed.dataset, proposed.version
     opened = answers.datasets.version(dataset, version)
     now = answers.policies.policy(dataset, version)

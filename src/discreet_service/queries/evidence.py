@@ -181,7 +181,7 @@ _MOST_CELLS = 100_000
 
 @dataclass(frozen=True, repr=False)
 class QueryEvidence:
-    """What records tell of a query; the same for all who ask it."""
+    """Evidence of records on a query; equal for all callers."""
 
     query: CanonicalQuery
     version: DataVersion

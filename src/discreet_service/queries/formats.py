@@ -50,7 +50,7 @@ class AnswerFormat:
 
     @property
     def suffix(self) -> str:
-        """What names of its files end with."""
+        """File suffix."""
         return suffix_of(self.writer)
 
 

@@ -39,7 +39,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """What it is called in the table."""
+        """Name in the table."""
         return self.of if self.kind == "figure" else "_".join([self.kind, self.of, *self.over])
 
     @property

@@ -31,7 +31,7 @@ class NearTable:
     title: Mapping[str, str]  # Its heading by language
 
     def document(self, language: str) -> dict[str, Any]:
-        """The same as JSON takes it."""
+        """As plain values, for JSON."""
         query = self.query.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         return {"title": self.title[language], "cells": self.cells, "query": query}
 

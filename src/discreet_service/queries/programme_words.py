@@ -49,7 +49,7 @@ def programme_sentences(
 
 
 def table_sentence(entry: Mapping[str, Any], version: DataVersion, language: Language) -> str:
-    """What one table of a programme shows."""
+    """Sentence on the content of one table of a programme."""
     words, units = _WORDS[language], version.units.values()
     sources, source = version.inputs.programme.sources, entry.get("from")
     fits = [one for one in units

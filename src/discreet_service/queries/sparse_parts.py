@@ -227,12 +227,12 @@ class SparseParts:
             raise ServiceError(message, "too-many-cells", "where", hint, limit=most, actual=size)
 
     def mark(self, query: CanonicalQuery, version: DataVersion) -> str:
-        """What determines which parts are hidden, for tags of answers; empty if none are."""
+        """Determinants of the hidden parts, for tags of answers; empty if none are hidden."""
         limits = self._limits(query, version)
         return "" if limits is None else _said(limits)
 
     def judged(self, version: DataVersion) -> tuple[int, int]:
-        """How many tables judged answers of a version in this process, and hide parts of them."""
+        """Number of tables that judge answers of a version in this process and hide parts."""
         with self._lock:
             found = [
                 bool(hidden.any())

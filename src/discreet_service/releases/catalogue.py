@@ -90,7 +90,7 @@ class ReleaseCatalogue:
         return self._tables
 
     def listed(self, table: str) -> ListedTable:
-        """What is said of one table."""
+        """Entry of one table."""
         found = self.tables().get(table)
         if found is None:
             raise ServiceError("table not found", "not-found", "table")
@@ -108,7 +108,7 @@ class ReleaseCatalogue:
         return found
 
     def identity(self, table: str) -> str:
-        """What changes whenever a table may have changed: the short name of its release's seal."""
+        """Short name of the release's seal; it changes whenever a table may have changed."""
         return self.release(self.listed(table).release).identity
 
     def derived(self, make: Callable[[Mapping[str, ListedTable]], _Derived]) -> _Derived:

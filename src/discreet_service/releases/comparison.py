@@ -47,7 +47,7 @@ def compared(
 
 
 def changed_cells(new: ProtectedTable, old: ProtectedTable) -> dict[str, Any]:
-    """What a reader of one table would see changed."""
+    """Changes that a reader of one table would see."""
     names = [dimension.name for dimension in new.dimensions]
     if names != [dimension.name for dimension in old.dimensions]:
         before = [dimension.name for dimension in old.dimensions]

@@ -96,7 +96,7 @@ def run_programme(context: JobContext) -> JobOutput:
 
 
 def found_by_attacks(folder: Path, version: DataVersion) -> dict[str, Any] | None:
-    """What attacks find in a draft, told so that nothing of the noise follows from it.
+    """Results of attacks on a draft, without information on the noise.
 
     The attacker is taken to know the perturbation table. None where nothing carries noise.
     """

@@ -194,7 +194,7 @@ def checked(text: bytes) -> dict[str, Any]:
 
 
 def programme_completion(version: DataVersion | None, datasets: Sequence[str]) -> dict[str, Any]:
-    """What may stand in a programme: its keys as they are declared, and values of some; a star
+    """Completion for a programme: its keys as they are declared, and values of some; a star
     stands for any name.
     """
     units = [] if version is None else [*version.units.values()]
@@ -397,7 +397,7 @@ def _without_places(error: DiscreetError, *places: Path) -> list[Problem]:
 
 
 def told_problems(verdict: dict[str, Any], lines: list[str]) -> list[dict[str, Any]]:
-    """What is wrong, with the number of the line and what stands there."""
+    """Problems with their line number and line."""
     found = []
     for item in verdict["problems"]:
         place = _LINE.fullmatch(item["where"])

@@ -68,7 +68,7 @@ class Publications:
         approvals.register(ProposalKind.release_publication, self._agreed)
 
     def origin(self, release: str, seal: str) -> Mapping[str, Any]:
-        """What a release was made of; empty if it was not published here."""
+        """Origin of a release; empty if it was not published here."""
         with self._database.reading() as connection:
             row = row_of(connection, PUBLICATIONS, release=release, seal=seal)
         origin: Mapping[str, Any] = {} if row is None else json.loads(row.origin)
@@ -303,7 +303,7 @@ def switch(beside: Path, place: Path) -> None:
 
 
 def aside(beside: Path) -> Path:
-    """Where the old folder is in between, where the system cannot exchange two at once."""
+    """Temporary place of the old folder, if the system cannot exchange two folders at once."""
     return beside.with_name(f"{beside.name}.old")
 
 

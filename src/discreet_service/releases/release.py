@@ -79,7 +79,7 @@ def _unserved(what: str, hint: str = "") -> UnservedFolderError:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedTable:
-    """What the list of tables says of one."""
+    """Entry of a table in the list."""
 
     id: str  # Its name among all tables of the service
     release: str  # The release that it is part of
@@ -196,7 +196,7 @@ class ServedRelease:
 
     @property
     def public_from(self) -> float:
-        """The same in milliseconds since 1970; 0 for at once."""
+        """Time of publication in milliseconds since 1970; 0 for at once."""
         return datetime.fromisoformat(self.embargo).timestamp() * 1000 if self.embargo else 0.0
 
     @property
@@ -215,7 +215,7 @@ class ServedRelease:
         return dict(self.seal.files)
 
     def listed(self, name: str) -> ListedTable:
-        """What is said of a table."""
+        """Entry of a table."""
         if name not in self.tables:
             raise ServiceError("table not found", "not-found", "table")
         return self.tables[name]

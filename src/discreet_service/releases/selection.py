@@ -120,7 +120,7 @@ class Selection:
         return tuple(table.figures[at] for at in self.positions[-1].tolist())
 
     def as_table(self) -> ProtectedTable:
-        """The same as a table that every writer takes; the table itself if all is wanted."""
+        """The selection as a table for writers; the table itself if everything is selected."""
         if self.whole:
             return self.table
         table = self.table

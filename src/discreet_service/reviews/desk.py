@@ -112,7 +112,7 @@ _OVER = frozenset((State.released, State.rejected, State.change, State.subject))
 
 @dataclass(frozen=True, kw_only=True)
 class OwnSubmission:
-    """What a researcher may know of a submission."""
+    """A submission as its researcher may see it."""
 
     number: int
     program: str  # The do-file
@@ -172,7 +172,7 @@ class ReviewDesk:
 
     @property
     def settings(self) -> ReviewSettings:
-        """What the office says of it; an error if it says nothing."""
+        """Settings of the office for it; an error without any."""
         if self._settings is None:
             raise ServiceError("no review queue here", "not-found")
         return self._settings

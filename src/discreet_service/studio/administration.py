@@ -56,7 +56,7 @@ _PLACES = (
 
 @router.get("")
 def show_administration(visit: KnownVisit) -> Response:
-    """How the service is doing, and the data versions, as far as somebody may see them."""
+    """State of the service and data versions, as far as the user may see them."""
     if not any(map(visit.principal.may, _ANY)):
         check_allowed(visit.principal, Permission.status_read)
     may, spoken = visit.principal.may, words("administration", visit.language)

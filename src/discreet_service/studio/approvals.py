@@ -59,7 +59,7 @@ _NOTHING_DRAWN: Mapping[str, Any] = {
 
 @dataclass
 class ProposedContent:
-    """What a proposal is about, as its page shows it."""
+    """Content of a proposal on its page."""
 
     parts: list[Any] = field(default_factory=list)  # Parts of the page, the effect first
     further: list[Any] = field(default_factory=list)  # Parts below what the template draws
@@ -95,7 +95,7 @@ NAVIGATION = NavigationEntry(
 
 
 def proposal_title(visit: Visit, proposal: Proposal) -> str:
-    """What is proposed, in words."""
+    """Title of a proposal."""
     kind: str = getattr(KINDS[proposal.kind], visit.language)
     place, _, rest = proposal.subject.partition(":")
     name, _, version = place.partition("@")

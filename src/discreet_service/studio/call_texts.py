@@ -17,7 +17,7 @@ def file_call_texts(
     *,
     suffix: str = "csv",
 ) -> dict[str, str]:
-    """How a file is sent with what is asked of it."""
+    """Example calls that send a file with a request."""
     python, r = functions
     said = quote(json.dumps(asked, ensure_ascii=False, separators=(",", ":")), safe=":,")
     name = str(asked.get("name", "table"))

@@ -23,7 +23,7 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudioView:
-    """How a table is shown."""
+    """View of a table."""
 
     down: tuple[str, ...] | None = None  # Variables that go down, in order; None for the usual ones
     across: tuple[str, ...] | None = None  # Variables that go across
@@ -35,7 +35,7 @@ class StudioView:
 
     @classmethod
     def of(cls, pairs: Pairs) -> StudioView:
-        """What an address says of it; what makes no sense is as if it had not been said.
+        """Read from an address; meaningless parameters are ignored.
 
         >>> StudioView.of([("across", "sex"), ("sort", "x"), ("page", "2")]).page
         2
@@ -52,11 +52,11 @@ class StudioView:
         )
 
     def at(self, page: int, *, whole: bool = False) -> StudioView:
-        """The same on another page."""
+        """A copy on another page."""
         return replace(self, page=page, whole=self.whole or whole)
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The same as parameters."""
+        """As parameters of an address."""
         found = []
         for name, names in (("down", self.down), ("across", self.across)):
             if names is not None:
@@ -72,7 +72,7 @@ class StudioView:
 
 @dataclass(frozen=True, kw_only=True)
 class TableChoices:
-    """What somebody has chosen."""
+    """Choices for a table."""
 
     unit: CatalogueUnit
     level_titles: Mapping[str, Mapping[str, str]]  # What levels are called, by language
@@ -90,7 +90,7 @@ class TableChoices:
 
     @classmethod
     def of(cls, version: DataVersion, pairs: Pairs, *, strict: bool = False) -> TableChoices:
-        """What an address or form says."""
+        """Read from an address or form."""
         pairs = pairs[:_MOST]
         said = {name: value for name, value in pairs if value}
         unit = version.units.get(said.get("unit", "")) or next(iter(version.units.values()))

@@ -51,7 +51,7 @@ class ChartAxis:
     logarithmic: bool = False  # Whether equal steps are equal factors
 
     def share(self, value: float) -> float:
-        """Where a value lies between the ends: 0 to 1, and nowhere beyond.
+        """Relative position of a value between the ends, cut to 0 to 1.
 
         >>> ChartAxis(title="", low=1, high=100, ticks=(), logarithmic=True).share(10)
         0.5
@@ -219,7 +219,7 @@ def noise_of(design: AssessedDesign, row: int | None) -> list[tuple[float, float
 def noise_chart(
     designs: Sequence[AssessedDesign], row: int | None, words: Words, language: str
 ) -> Drawing:
-    """How likely each noise is."""
+    """Chart of the probabilities of noise."""
     bars = [noise_of(design, row) for design in designs]
     reach = max(design.table.max_noise for design in designs)
     across = ChartAxis(title=words["noise"], low=-reach - 0.6, high=reach + 0.6,
@@ -355,7 +355,7 @@ def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str
 
 
 def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
-    """How likely a sum and its parts determine a part, by its count."""
+    """Chart of the probability that a sum and its parts determine a part, by count."""
     lines = [design.found() for design in designs]
     values = [value for line in lines for _, value in line] or [0.1, 1.0]
     first = math.floor(math.log10(min(values)))
@@ -401,7 +401,7 @@ def once(share: float, words: Words, language: str) -> str:
 
 
 def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
-    """How likely a published value was a 1 or a 2."""
+    """Chart of the probability that a published value was a 1 or a 2."""
     lines = [design.origins() for design in designs]
     end = max((int(at) for line in lines for at, _ in line), default=1)
     top, ticks = _percents(max((value for line in lines for _, value in line), default=10))
@@ -414,7 +414,7 @@ def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
 
 
 def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
-    """How likely averaging finds a count, by its exposure."""
+    """Chart of the success of averaging, by exposure."""
     lines = [design.averaged(_EXPOSURES) for design in designs]
     across = ChartAxis(
         title=words["exposure"], low=1, high=_EXPOSURES[-1], logarithmic=True,

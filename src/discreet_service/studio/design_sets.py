@@ -218,7 +218,7 @@ def export_design(visit: Visit, wish: DesignWish, name: str, version: str) -> by
 
 
 def offline_commands(name: str, version: str) -> Sequence[str]:
-    """How a table is packed and signed where the key of the office is.
+    """Commands that pack and sign a table at the place of the office's key.
 
     >>> print(offline_commands("census", "3")[0][:45])
     discreet params pack parameters.toml --out ce

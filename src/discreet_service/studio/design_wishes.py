@@ -59,22 +59,22 @@ class AssessedDesign:
 
     @cached_property
     def quality(self) -> Quality:
-        """What it does to counts from 1 to 100, each equally often."""
+        """Effect on counts from 1 to 100, each equally often."""
         return expected_quality(self.table, COUNTS)
 
     @cached_property
     def curve(self) -> Quality:
-        """The same at the places of a curve."""
+        """Values at the places of a curve."""
         return expected_quality(self.table, CURVE_COUNTS)
 
     @cached_property
     def risk(self) -> DisclosureRisk:
-        """What a sum with its two parts tells who knows the largest noise."""
+        """Risk from a sum with its two parts for someone who knows the largest noise."""
         return disclosure_risk(self.table)
 
     @cached_property
     def odds(self) -> NoiseOdds:
-        """How likely attacks by averaging succeed."""
+        """Success of attacks by averaging."""
         return NoiseOdds.of(self.table)
 
     @cached_property
@@ -83,7 +83,7 @@ class AssessedDesign:
         return evaluate(self.table).to_dicts()
 
     def averaged(self, exposures: Sequence[float]) -> list[tuple[float, float]]:
-        """How likely averaging finds a count, in per cent, by exposure."""
+        """Success of averaging in per cent, by exposure."""
         return [(exposure, 100 * self.odds.averaged(exposure)) for exposure in exposures]
 
     def origins(self) -> list[tuple[float, float]]:
@@ -178,7 +178,7 @@ Order = Literal["plain", "permuted", "split"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class DesignWish:
-    """What a perturbation table is to be like. SECRET.
+    """Requested properties of a perturbation table. SECRET.
 
     >>> DesignWish(max_noise=5, variance=Decimal(3), forbidden=(1, 2)).table().n_max
     8
@@ -199,7 +199,7 @@ class DesignWish:
         return permuted(made, seed, _WIDTH if self.order == "split" else None)
 
     def command(self) -> str:
-        """The same at the command line.
+        """The equal command.
 
         >>> DesignWish(max_noise=2, variance=Decimal(1)).command()
         'discreet ptable design ptable.json --max-noise 2 --variance 1'

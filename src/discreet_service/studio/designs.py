@@ -61,7 +61,7 @@ SHOWN_CELLS = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class DesignEffect:
-    """What designs do to a table. CONFIDENTIAL."""
+    """Effect of designs on a table. CONFIDENTIAL."""
 
     title: str  # The table
     true: bool  # Whether true counts are behind it
@@ -95,7 +95,7 @@ def may_see_true(principal: Principal, dataset: str = "") -> bool:
 def released_effect(
     visit: Visit, table: str, designs: Sequence[AssessedDesign], language: str
 ) -> DesignEffect:
-    """What is to be expected of a released table."""
+    """Expected effect on a released table."""
     check_allowed(visit.principal, Permission.releases_read)
     listed = visit.service.releases.listed(table)
     return _expected(listed.title(language), visit.service.releases.table(table), designs)
@@ -115,7 +115,7 @@ def _expected(title: str, table: ProtectedTable, designs: Sequence[AssessedDesig
 def dataset_effect(
     visit: Visit, place: str, designs: Sequence[AssessedDesign], language: Language, *, true: bool
 ) -> DesignEffect:
-    """What is to be expected of a table of a data set; or what is done to its true counts."""
+    """Expected effect on a table of a data set, or the effect on its true counts."""
     address = urlsplit(place.strip())
     parts = address.path.strip("/").split("/")
     if len(parts) not in (2, 3) or parts[0] != "tables" or parts[2:] not in ([], ["result"]):

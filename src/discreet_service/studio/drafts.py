@@ -62,7 +62,7 @@ _CHANGES = {
 
 @router.get("/{draft}")
 def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = None) -> Response:
-    """How far a run is; or what came of it, and what would change."""
+    """Progress of a run, or its result and the changes."""
     _, record = programme_of(visit, programme, Permission.programmes_run)
     job = job_of(visit.service, record, draft)
     # A page that followed the run gets the part that it asked for, with where to go on.
@@ -201,7 +201,7 @@ def _usual_release(
 
 
 def tally(changes: list[dict[str, Any]]) -> dict[str, int]:
-    """How many tables are new, changed, the same or gone, and how many cells differ.
+    """Numbers of new, changed, unchanged and removed tables, and of changed cells.
 
     >>> tally([{"table": "a", "change": "new"}, {"table": "b", "change": "same"}])["new"]
     1
@@ -216,7 +216,7 @@ def tally(changes: list[dict[str, Any]]) -> dict[str, int]:
 def shown_changes(
     changes: list[dict[str, Any]], draft: ReleaseDraft, language: str
 ) -> list[dict[str, Any]]:
-    """What the interface says of changes, with headings, labels, and the first cells that differ.
+    """Changes with headings, labels and the first changed cells.
 
     `differing` is how many cells differ, by kind; empty where cells are not compared.
     """

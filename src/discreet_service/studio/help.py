@@ -13,7 +13,7 @@ router = APIRouter(tags=["studio"], include_in_schema=False)
 
 @router.get("/help")
 def show_help(visit: OpenVisit) -> Response:
-    """What can be done here, and what the words mean."""
+    """Help: tasks and glossary."""
     language = visit.language
     titles, texts = words("glossary_titles", language), words("glossary", language)
     return page(

@@ -138,7 +138,7 @@ def _layout_fields(operation: Operation) -> tuple[SettingField, ...]:
 
 
 def role_fields(operation: Operation) -> tuple[SettingField, ...]:
-    """What columns can be: fields of the layout and of the method that hold names of columns.
+    """Roles of columns: fields of the layout and of the method that hold column names.
 
     >>> [field.name for field in role_fields(OPERATIONS["unit-noise"])]
     ['by', 'value', 'unit', 'balance']
@@ -233,7 +233,7 @@ class OperationForm:
                    waived=waived, priced=priced, prices=prices)  # fmt: skip
 
     def read(self, service: Service) -> OperationForm:
-        """The same with its rows, of the file or as they were pasted; columns have roles."""
+        """A copy with rows of the file or the pasted text; columns have roles."""
         rows, text = LAYOUTS[self.operation.takes].rows, self.texts[self.rows]
         limit = RowLimit(getattr(service.settings.limits, f"{rows}_protect"), rows)
         if self.upload is None and not text.strip():

@@ -95,7 +95,7 @@ class DraftPolicy:
 
     @classmethod
     def of(cls, sent: Mapping[str, str], now: PolicyDocument) -> DraftPolicy:
-        """What a form says; the next revision of the policy in force if it changes a limit."""
+        """Read a form; a changed limit makes the next revision of the policy in force."""
         # Forms end lines as old teleprinters did; the signature is of the file as it was written.
         text, known = (sent.get(name, "").replace("\r\n", "\n") for name in ("policy", "known"))
         fields = {name: value for name, value in sent.items() if "." in name}
@@ -193,7 +193,7 @@ def change_draft(
     visit: _PoliciesProposeForm,
     sent: Annotated[dict[str, str], Depends(_sent_texts)],
 ) -> Response:
-    """What a changed policy would do, its file, or its proposal; nothing else is kept."""
+    """Show the effect of a changed policy, return its file, or propose it."""
     now = _in_force(visit.service, dataset, version).held(dataset, version).document
     draft, act = DraftPolicy.of(sent, now), sent.get("act", "check")
     if act == "file" and draft.document is not None:

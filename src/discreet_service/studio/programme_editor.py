@@ -88,7 +88,7 @@ def table_entry(
 
 
 def chosen_in(form: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What a form says of the variables, codes and figures of a table."""
+    """Variables, codes and figures of a table in a form."""
     names = ("unit", "by", "measures", "open")
     return [one for one in form if one[0] in names or one[0].startswith(("pick.", "find."))]
 
@@ -270,7 +270,7 @@ class ProgrammeDraft:
     def of(
         cls, form: Sequence[tuple[str, str]], text: str, version_of: Any, act: str
     ) -> ProgrammeDraft:
-        """What a form says, after what it asks for was done with its tables."""
+        """Read a form and apply its action to its tables."""
         sent = dict(form)
         draft = cls(text=text, opened=sent.get("table", ""))
         try:

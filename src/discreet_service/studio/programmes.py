@@ -76,7 +76,7 @@ _LONGEST = 50_000
 
 @dataclass(frozen=True, kw_only=True)
 class ProgrammeForm:
-    """What was written or uploaded, and the form of the open table."""
+    """Written or uploaded text, and the form of the open table."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     content: bytes = b""  # The text, as the interface would get it

@@ -135,7 +135,7 @@ def _is_whose(row: QueueRow, whose: str, name: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewForm:
-    """What somebody filled in."""
+    """Content of the review form."""
 
     version: int = 0  # The version that they saw
     verdicts: Mapping[int, str] = field(default_factory=dict)  # Per output, what was chosen
@@ -147,7 +147,7 @@ class ReviewForm:
     start: int = 1  # Where the page begins
 
     def decisions(self, report: SubmissionReport) -> dict[int, OutputDecision]:
-        """What is decided anew: only where it is not so already."""
+        """New decisions that differ from the present ones."""
         standing = report.view.row.standing
         found: dict[int, OutputDecision] = {}
         for number, chosen in self.verdicts.items():

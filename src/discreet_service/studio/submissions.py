@@ -53,7 +53,7 @@ _FAILURES = {"duplicate": "duplicate", "submission": "not_taken"}
 
 
 class SubmissionForm(BaseModel, hide_input_in_errors=True):
-    """What a researcher filled in (confidential)."""
+    """Content of the submission form (confidential)."""
 
     # A program, an archive, or the files of a folder
     files: Annotated[list[UploadFile], Field(repr=False)] = []
@@ -66,7 +66,7 @@ class SubmissionForm(BaseModel, hide_input_in_errors=True):
     replaces: Annotated[int, BeforeValidator(lambda text: text or 0), Field(ge=0, lt=2**31)] = 0
 
     def upload(self, settings: ReviewSettings) -> dict[str, Any]:
-        """What is handed in: one content, its name, and which of its files are what."""
+        """Upload: content, name, and the role of each file."""
         files = [(str(one.filename), one.file.read()) for one in (*self.files, *self.folder)]
         if not files:
             raise _wrong("program is missing", "file", "choose a do-file, or a folder with one")

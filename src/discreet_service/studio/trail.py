@@ -98,7 +98,7 @@ class _LogFields(_SearchFields):
 
 
 def subject_words(about: str) -> str:
-    """What an entry is about, without numbers that only machines read.
+    """Subject of an entry, without numbers for machines.
 
     >>> subject_words("census@2"), subject_words("people:" + "0f" * 16 + "/" + "ab" * 16)
     ('census 2', 'people')
@@ -107,7 +107,7 @@ def subject_words(about: str) -> str:
 
 
 def act_words(entry: Mapping[str, Any], language: str) -> str:
-    """What somebody did, as a phrase without its subject.
+    """Action of an entry, as a phrase without its subject.
 
     >>> act_words({"kind": "role_granted", "about": "anna",
     ...            "facts": {"role": "reader", "dataset": "*"}}, "en")

@@ -33,7 +33,7 @@ class ReportNumber:
 
     @property
     def label(self) -> str:
-        """What it measures."""
+        """Name of the measure."""
         return words("verdicts", self.language)[self.name]
 
     @property
@@ -43,7 +43,7 @@ class ReportNumber:
 
     @property
     def otherwise(self) -> str:
-        """What follows if it is not."""
+        """Consequence if it does not hold."""
         return words("verdicts", self.language)[f"{self.name}_bad"]
 
 
@@ -82,7 +82,7 @@ class ReportVerdict:
 
     @property
     def question(self) -> str:
-        """What it answers."""
+        """Question that the verdict answers."""
         return words("verdicts", self.language)[f"ask_{self.asks}"]
 
     @property
@@ -92,7 +92,7 @@ class ReportVerdict:
 
     @property
     def reasons(self) -> list[str]:
-        """What speaks against it, or what should be looked at; or that nothing does."""
+        """Reasons against it, or points to check; or a sentence that there are none."""
         spoken = words("verdicts", self.language)
         reasons = [f"{one.label}: {one.value}. {one.otherwise}"
                  for grade in ("bad", "unknown", "care")

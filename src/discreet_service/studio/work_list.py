@@ -48,13 +48,13 @@ class WorkItem:
 
 
 def work_items(visit: Visit) -> list[WorkItem]:
-    """What concerns somebody: first what waits for them, by its end; then what is under way."""
+    """Work list of a user: first what waits, by its end; then what is under way."""
     items = [item for room in _ROOMS for item in room(visit)]
     return sorted(items, key=lambda one: (not one.waits, one.due is None, one.due or 0))
 
 
 def last_acts(visit: Visit) -> list[tuple[int, str]]:
-    """What somebody did last, in words, with its time."""
+    """Latest actions of a user, in words, with time."""
     entries = [shown_entry(one)
                for one in visit.service.trail.search(person=visit.principal.name, size=50).rows
                if one.kind not in _NO_WORK]  # fmt: skip

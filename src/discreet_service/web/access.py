@@ -48,7 +48,7 @@ class Visit(Request):
 
     @property
     def principal(self) -> Principal:
-        """Who asks: by key, by session, or nobody in particular.
+        """Caller by API key, by session, or anonymous.
 
         A key that is not known is an error, not nobody: callers should hear of it.
         """

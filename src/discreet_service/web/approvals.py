@@ -20,7 +20,7 @@ _DIGEST = "^[0-9a-f]{64}$"
 
 
 class ApprovalBody(BaseModel, extra="forbid"):
-    """What somebody agrees to."""
+    """Body of an approval."""
 
     # SHA-256 of the content that they saw, as the proposal names it
     digest: Annotated[str, Field(pattern=_DIGEST)]

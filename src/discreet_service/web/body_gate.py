@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 
 
 class HeldBytes:
-    """How many bytes of bodies are held, and who may go on: those who came first.
+    """Limit on bytes of held bodies; first come, first served.
 
     Were all refused that go on while there is too much, nobody might be served. Those who came
     later hold what they have sent until then, so all together hold up to twice as much.
@@ -59,7 +59,7 @@ class HeldBytes:
 
     @property
     def total(self) -> int:
-        """How many bytes are held."""
+        """Number of held bytes."""
         return sum(self._sizes.values())
 
 
@@ -120,7 +120,7 @@ def _busy() -> ServiceError:
 
 
 def raw_body(media: str = "application/octet-stream", form: str = "binary") -> dict[str, Any]:
-    """How an endpoint is described that takes a body as it is."""
+    """OpenAPI description of an endpoint with a raw body."""
     schema = {"type": "string"} | ({"format": form} if form else {})
     return {"requestBody": {"required": True, "content": {media: {"schema": schema}}}}
 

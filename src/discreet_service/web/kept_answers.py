@@ -40,7 +40,7 @@ _Call = tuple[bytes, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeptAnswer:
-    """What a caller was given, as long as nothing changes."""
+    """Stored answer to a caller, valid until something changes."""
 
     number: int  # The number of changes then
     principal: Principal
@@ -53,7 +53,7 @@ class KeptAnswer:
     media: str  # The media type of the content
 
     def response(self, content: bytes | None) -> Response:
-        """What is sent: the content, or None for those who have it."""
+        """Response: the content, or None for callers who have it."""
         if content is None:
             return Response(status_code=304, headers={**self.headers})
         headers = {**self.headers, **self.place}
@@ -61,7 +61,7 @@ class KeptAnswer:
 
 
 class KeptAnswers:
-    """What was given before: contents by their tags, and by caller and address what they got."""
+    """Stored answers: contents by tag, and tags by caller and address."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._lock = service, threading.Lock()
@@ -100,7 +100,7 @@ class KeptAnswers:
                 self._calls_size -= _held(self._calls.popitem(last=False)[1])
 
     def found(self, scope: Scope) -> KeptAnswer | None:
-        """What a caller was given who asks the same in the same way."""
+        """Stored answer for the same caller and request."""
         call = _call(scope)
         with self._lock:
             answer = None if call is None else self._calls.get(call)
@@ -115,7 +115,7 @@ class KeptAnswers:
     def noted(
         self, answer: KeptAnswer, row: Mapping[str, Any], batch: WriteBatch
     ) -> Verdict | None:
-        """What the policies say now; None if something has changed since it was given."""
+        """Present verdict of the policies; None if something has changed."""
         if batch.number != answer.number:
             return None
         verdict = self._service.policies.look(answer.asked, answer.principal, batch)

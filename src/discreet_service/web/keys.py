@@ -26,7 +26,7 @@ class GrantBody(BaseModel, extra="forbid"):
     dataset: Annotated[str, Field(max_length=100, examples=["census"])] = ALL
 
     def grant(self) -> Grant:
-        """The same as a grant."""
+        """As a grant."""
         return Grant(self.role, self.dataset)
 
 
@@ -41,7 +41,7 @@ class NewKeyBody(BaseModel, extra="forbid"):
 
 
 class RotationBody(BaseModel, extra="forbid"):
-    """How a key is replaced."""
+    """Body of a rotation."""
 
     # For how long the old one is good as well
     overlap_hours: Annotated[int, Field(ge=0, le=168)] = 24
@@ -85,7 +85,7 @@ def revoke_key(key: KeyId, visit: KnownVisit) -> None:
 
 
 def shown_key(key: ApiKey) -> dict[str, Any]:
-    """What is shown of a key."""
+    """Public facts about a key."""
     times = ("created", "expires", "last_used", "revoked")
     return {
         **{name: getattr(key, name) for name in ("id", "name", "owner")},

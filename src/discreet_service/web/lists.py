@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What is one click away: a word, and the lines behind it."""
+    """Folded details: a word, and the lines behind it."""
 
     word: str
     lines: Sequence[str]

@@ -181,7 +181,7 @@ def _all_words() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
 
 
 def told(visit: Visit, error: ServiceError) -> str:
-    """What a page says of an error: its kind in the reader's language, and what is wrong."""
+    """Error on a page: its kind in the reader's language, and the problem."""
     kind: str = getattr(error.kind, visit.language)
     return f"{kind}: {error.what}" if error.what != kind else kind
 
@@ -222,7 +222,7 @@ FormVisit = Annotated[Visit, Depends(check_form)]
 
 
 def form_visit_with(permission: Permission) -> Callable[[Visit], Visit]:
-    """The same for those who may do this, with the data set that the path names."""
+    """Dependency for users with a permission on the data set of the path."""
 
     @needs(permission)
     def needed(visit: FormVisit) -> Visit:
@@ -238,7 +238,7 @@ def back_to(path: str) -> RedirectResponse:
 
 
 def own_place(path: str) -> str:
-    """Where somebody goes on to: a place of our own, or the first page.
+    """Next page of a user: a page of the studio, or the first page.
 
     >>> own_place("/tables/census?unit=person"), own_place("//elsewhere.example/"), own_place("x:/")
     ('/tables/census?unit=person', '/', '/')
@@ -287,7 +287,7 @@ def number(context: Context, value: float, decimals: int = 0) -> str:
 
 
 def explained(term: str, language: str) -> str:
-    """What a word of the trade means, from the glossary.
+    """Meaning of a term, from the glossary.
 
     >>> explained("release", "de").startswith("Tabellen")
     True

@@ -141,7 +141,7 @@ def report_areas(dataset: str, version: str, unit: str, visit: _Approver) -> JSO
 
 
 def area_report(visit: Visit, dataset: str, version: str, unit: str) -> AreaReport:
-    """The same as a report; that somebody asked is written down. CONFIDENTIAL."""
+    """Report on areas; the request is logged. CONFIDENTIAL."""
     _ensure(visit.service, dataset, version)
     opened = visit.service.datasets.version(dataset, version)
     if unit not in opened.units:

@@ -50,7 +50,7 @@ _TOML = raw_body("application/toml", "")
 
 
 class PublicationRequest(BaseModel, extra="forbid"):
-    """What is to be published, under which name, and the word of the first step."""
+    """Body of a publication: draft, name, and the word of the first step."""
 
     draft: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
     release: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
@@ -158,7 +158,7 @@ async def validate_text(visit: Producer) -> dict[str, Any]:
 
 
 def check_text(visit: Visit, text: bytes) -> dict[str, Any]:
-    """What is wrong with the text of a programme; nothing is kept."""
+    """Problems of the text of a programme; nothing is stored."""
     problems: Sequence[Problem] = ()
     asked: dict[str, Any] = {}
     try:

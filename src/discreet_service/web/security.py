@@ -68,7 +68,7 @@ class TokenBuckets:
 
 
 def address_key(address: str) -> str:
-    """What stands for an address: of IPv6 the network, since one customer has a whole one.
+    """Key of an address: for IPv6 the network, since one customer has a whole one.
 
     >>> address_key("2001:db8::1:2"), address_key("192.0.2.7"), address_key("::ffff:192.0.2.7")
     ('2001:db8::/64', '192.0.2.7', '192.0.2.7')
@@ -155,7 +155,7 @@ def check_same_origin(request: Request) -> None:
 
 
 def caller_address(request: Request) -> str:
-    """Where a request comes from; behind trusted proxies what they say."""
+    """Address of the caller; behind trusted proxies the one they report."""
     return request.client.host if request.client is not None else ""
 
 

@@ -28,7 +28,7 @@ _Text = Annotated[str, StringConstraints(max_length=2_000)]
 
 
 class OutputVerdict(BaseModel, extra="forbid"):
-    """What is decided on one output."""
+    """Decision on one output."""
 
     output: Annotated[int, Field(ge=1, le=10_000)]
     verdict: Literal["accept", "hold", "exception"]
@@ -36,7 +36,7 @@ class OutputVerdict(BaseModel, extra="forbid"):
 
 
 class OutputVerdicts(BaseModel, extra="forbid"):
-    """What is decided on some outputs of a submission, as it was seen."""
+    """Decisions on some outputs of a submission, as it was seen."""
 
     version: Annotated[int, Field(ge=1)]
     reason: _Text
@@ -44,7 +44,7 @@ class OutputVerdicts(BaseModel, extra="forbid"):
 
 
 class ReviewAct(BaseModel, extra="forbid"):
-    """What is done with a submission, as it was seen."""
+    """Action on a submission, as it was seen."""
 
     act: Literal["approve", "reject", "change", "subject", "release", "ask", "say"]
     version: Annotated[int, Field(ge=1)]

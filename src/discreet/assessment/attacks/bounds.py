@@ -86,7 +86,7 @@ class NoiseRange(SecretValues):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CountBounds:
-    """What every cell can be."""
+    """Bounds of every cell."""
 
     low: dict[LayerKey, IntArray]  # per layer, the smallest count of each cell
     high: dict[LayerKey, IntArray]  # the largest
@@ -142,7 +142,7 @@ def _narrowed(
 
 
 def resolved(system: PublishedCells, found: CountBounds, known: NoiseRange) -> CountBounds:
-    """The same bounds, narrowed for doubtful cells by linear programs: all sums at once.
+    """These bounds, narrowed for doubtful cells by linear programs over all sums.
 
     The programs hold the layers with fewest cells, and fractions: no bound is too narrow.
     """

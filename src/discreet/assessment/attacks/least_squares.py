@@ -27,7 +27,7 @@ _USUAL = 2.0
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EstimatedCells:
-    """What least squares find out about the cells of a layer."""
+    """Least-squares estimates of the cells of a layer."""
 
     layer: PublishedLayer
     noisy: BoolArray  # which cells show a figure with noise
@@ -114,7 +114,7 @@ def estimated(
 
 
 def filled(system: PublishedCells) -> PublishedCells | None:
-    """The same with all cells that are not listed; None if these are too many."""
+    """A copy with all unlisted cells; None if there are too many."""
     if sum(layer.grid.size for layer in system.layers.values()) > _MOST:
         return None
     layers = {}

@@ -69,7 +69,7 @@ class NoiseOdds(SecretValues):
 
 
 def averaging_success(variance: float, exposure: float) -> float:
-    """How likely the estimate from so many independent figures, rounded, is the true count."""
+    """Probability that the rounded mean of independent figures is the true count."""
     spread = math.sqrt(variance / exposure)
     return 1.0 if not spread else math.erf(0.5 / (math.sqrt(2) * spread))
 

@@ -33,7 +33,7 @@ PACKAGE = "discreet.assessment.attacks"
 
 @dataclass(frozen=True, kw_only=True)
 class AttackOutcome:
-    """What one attack found.
+    """Result of one attack.
 
     >>> AttackOutcome(attack="twins", reader="acquaintance", rate=2).line()
     'Sets that differ by few persons (readers who know a respondent): 2 – open'
@@ -60,7 +60,7 @@ class AttackOutcome:
         return texts[self.attack], texts[self.reader], verdict
 
     def line(self) -> str:
-        """The same as a line of a report."""
+        """As a line of a report."""
         attack, reader, verdict = self.words()
         figures = "" if self.rate is None else self._number(self.rate)
         if figures and self.limit is not None:
@@ -94,7 +94,7 @@ class AttackOutcome:
 def outcomes_of(
     rates: Mapping[str, float | int | None], limits: Mapping[str, float]
 ) -> list[AttackOutcome]:
-    """What each attack found.
+    """Results of all attacks.
 
     The exposure of cells is no attack, but what averaging rests on: it counts if it has a limit.
     """

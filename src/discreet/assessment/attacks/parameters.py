@@ -33,7 +33,7 @@ _MANY = 5_000
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FoundParameters(SecretValues):
-    """What sums tell of the noise. SECRET."""
+    """Noise parameters derived from sums. SECRET."""
 
     sums: int  # number of sums of large figures that were used
     variance: float  # the variance of the noise, as estimated; NaN if there are too few sums
@@ -88,7 +88,7 @@ def _by_sum(system: PublishedCells) -> dict[tuple[object, ...], tuple[int, int]]
 
 
 def found_parameters(system: PublishedCells) -> FoundParameters:
-    """What the sums of a universe tell of its noise."""
+    """Derive noise parameters from the sums of a universe."""
     # Per sum of large figures: sum minus parts, and the number of parts.
     kept, numbers, official = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
     for step in system.steps():

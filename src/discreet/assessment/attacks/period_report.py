@@ -51,7 +51,7 @@ class ComparedPeriods:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PeriodReport(SecretValues):
-    """What the periods give away together. SECRET."""
+    """Report on attacks over several periods. SECRET."""
 
     pairs: list[ComparedPeriods]  # each period and the next
     #: Per universe, how often a count that does not change is expected to be found from all

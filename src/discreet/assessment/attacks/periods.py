@@ -51,7 +51,7 @@ _TOGETHER = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeRates:
-    """How often units come and go, and get another key where they stay, per unit and period."""
+    """Rates of units that come, leave or get another key, per unit and period."""
 
     moving: float
     rekeying: float = 0.0
@@ -71,13 +71,13 @@ class PairedLayer:
 
     @property
     def before(self) -> IntArray:
-        """What the cells showed in the first of the two periods."""
+        """Figures of the cells in the first period."""
         figures: IntArray = self.figures[self.place]
         return figures
 
     @property
     def after(self) -> IntArray:
-        """What they show in the second."""
+        """Figures of the cells in the second period."""
         figures: IntArray = self.figures[self.place + 1]
         return figures
 
@@ -155,7 +155,7 @@ class PeriodPair:
 
     @property
     def fit(self) -> float:
-        """How well its option explains all figures, as a log."""
+        """Log-likelihood of all figures under this option."""
         return sum(layer.fit for layer in self.layers.values())
 
     def proven(self, key: LayerKey, *, touched: bool = False) -> BoolArray:
@@ -182,9 +182,7 @@ class PeriodPair:
     def odds(
         self, key: LayerKey, cells: IntArray, steps: Sequence[int], *, quiet: bool
     ) -> tuple[FloatArray, FloatArray]:
-        """How much likelier figures are if a unit came or left, as logs; and how many others
-        did.
-        """
+        """Log odds that a unit came or left, and the number of others that did."""
         layer = self.layers[key]
         rows = np.flatnonzero(cells >= 0)
         every, back = np.unique(cells[rows], return_inverse=True)
@@ -211,7 +209,7 @@ class PeriodPair:
 
 
 def count_prior(figures: Sequence[IntArray], cells: int, chances: NoiseChances) -> FloatArray:
-    """How likely counts from 0 to 30 are in a layer, as its figures tell; 30 stands for more."""
+    """Estimated probabilities of the counts 0 to 30 in a layer; 30 includes larger ones."""
     largest = int(np.abs(chances.noise).max())
     shown = np.concatenate(figures)
     seen = np.bincount(shown[shown <= _SMALL], minlength=_SMALL + 1).astype(np.float64)
@@ -287,7 +285,7 @@ def series_chances(
     kept: bool,
     other: bool = False,
 ) -> FloatArray:
-    """How likely the figures of cells in a row of periods are."""
+    """Probabilities of the figures of cells in consecutive periods."""
     likelihood = np.zeros(figures.shape[1])
     for begin in range(0, len(likelihood), _AT_ONCE):
         some = figures[:, begin : begin + _AT_ONCE]
@@ -341,7 +339,7 @@ def _forward(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class GuessedUnits:
-    """What an attacker thinks of the unknown attributes of units. SECRET."""
+    """Guesses of an attacker on unknown attributes of units. SECRET."""
 
     values: pl.DataFrame  # the combinations of codes that are possible
     prior: FloatArray  # per unit and combination, how likely it is by one period alone
@@ -355,7 +353,7 @@ class GuessedUnits:
 
     @property
     def sureness(self) -> FloatArray:
-        """How sure the attacker is of it."""
+        """Probability that the attacker gives to the guess."""
         highest: FloatArray = self.posterior.max(axis=1)
         return highest
 
@@ -364,7 +362,7 @@ class GuessedUnits:
 
 
 class Codes:
-    """Where units stand in the layers of a system, by their codes."""
+    """Positions of units in the layers of a system, by their codes."""
 
     def __init__(self, system: PublishedCells) -> None:
         self.system = system

@@ -25,7 +25,7 @@ _MOST = 5_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Reconstruction:
-    """What is found out about the records of an area. CONFIDENTIAL if they are real."""
+    """Reconstructed records of an area. CONFIDENTIAL if they are real."""
 
     variables: tuple[str, ...]  # the variables of the combinations
     codes: tuple[tuple[str, ...], ...]  # per variable, the codes of its finest cut

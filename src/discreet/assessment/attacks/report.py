@@ -70,7 +70,7 @@ _NONE = "–"
 
 @dataclass(frozen=True, kw_only=True)
 class AveragedLayer:
-    """What averaging does to the cells of a layer."""
+    """Result of averaging for the cells of a layer."""
 
     layer: str  # its variables and levels
     variables: tuple[str, ...]
@@ -89,7 +89,7 @@ class AveragedLayer:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedCells:
-    """What bounds leave open."""
+    """Cells that bounds narrow down."""
 
     cells: int  # number of cells
     determined: int  # number of those that can be one count only
@@ -496,7 +496,7 @@ class AttackListing:
 
 
 def words_of_listings(language: str) -> dict[str, str]:
-    """What attacks, readers, verdicts and columns are called."""
+    """Names of attacks, readers, verdicts and columns."""
     return {**texts_of(PACKAGE, "outcomes", language), **texts_of(PACKAGE, "listings", language)}
 
 

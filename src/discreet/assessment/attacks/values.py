@@ -26,7 +26,7 @@ _SUMS, _BEYOND, _OFTEN, _NEARLY = 50, 6.0, 0.6, 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class AttackedValues:
-    """What is found out of the sums of a column."""
+    """Result of attacks on the sums of a column."""
 
     figure: str  # universe and figure
     cells: int  # number of cells that show a sum
@@ -58,7 +58,7 @@ class AlikeNoise:
 
 
 def attacked_values(published: PublishedFigures) -> list[AttackedValues]:
-    """What is found out of each column of sums."""
+    """Results of attacks on each column of sums."""
     return [_attacked(system) for system in published.values.values() if system.layers]
 
 

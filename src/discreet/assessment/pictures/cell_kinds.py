@@ -124,7 +124,7 @@ def label_width(labels: Sequence[str], levels: Sequence[int] | None = None) -> i
 
 
 class KindStyle(NamedTuple):
-    """How a kind of cell looks; no sign where its value is printed."""
+    """Style of a kind of cell; without a sign if its value is printed."""
 
     fill: str
     sign: str
@@ -148,7 +148,7 @@ _SAMPLES: Mapping[str, str] = {"shown": "123", "bracketed": "(123)"}
 
 
 def legend_beside(kinds: Iterable[str], language: str) -> dict[str, Any]:
-    """What the colours and signs mean, one below the other."""
+    """Legend of colours and signs, one below the other."""
     text = hidden_words(language)
     drawn = {"shown" if kind == "official" else kind for kind in kinds}
     listed = [kind for kind in KIND_STYLES if kind in drawn]
@@ -358,7 +358,7 @@ class CellKinds:
         return [*notes, *(side.chosen.note(side.title, language) for side in (rows, columns))]
 
     def figure_note(self, language: str) -> str:
-        """What the figure looked at is, with its unit; nothing for counts."""
+        """Title and unit of the figure; empty for counts."""
         figures = self.table.figures
         if not figures:
             return ""

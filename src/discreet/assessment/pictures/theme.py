@@ -110,7 +110,7 @@ def share_class(share: float) -> int:
 
 
 def luminance(colour: str) -> float:
-    """How light a colour is, from 0 (black) to 1 (white).
+    """Luminance of a colour, from 0 (black) to 1 (white).
 
     >>> luminance("#ffffff")
     1.0
@@ -184,7 +184,7 @@ def mark(type_: str, **more: Any) -> dict[str, Any]:
 
 
 def tooltip(shown: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
-    """What the pointer shows: fields with their titles."""
+    """Tooltip: fields with their titles."""
     return [{"field": field, "title": title} for field, title in shown]
 
 

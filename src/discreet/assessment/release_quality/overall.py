@@ -82,7 +82,7 @@ class Overall:
         return {**numbers, "zeros_changed": zeros}
 
     def alarms(self) -> list[str]:
-        """What noise with proper record keys would not do: "constant", "count-alone"."""
+        """Signs of wrong record keys: "constant", "count-alone"."""
         large = Counter[int]()
         for size_class in self.size_classes[_LARGE:]:
             large.update(self.noise(size_class=size_class).cells)
@@ -134,7 +134,7 @@ class Overall:
         return {state: counts[state] for state in states}
 
     def shown_by_level(self) -> dict[tuple[str, str], dict[Shown, int]]:
-        """The same by variable and its finest level in the table. Public."""
+        """Numbers of shown tables by variable and its finest level. Public."""
         counts: dict[tuple[str, str], dict[Shown, int]] = {}
         for table in self.tables.values():
             for variable, level in table.variables.items():

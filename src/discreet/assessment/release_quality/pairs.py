@@ -225,7 +225,7 @@ def places_in(
     theirs: Sequence[Dimension],
     where: str,
 ) -> tuple[npt.NDArray[np.bool_] | None, tuple[PositionArray, ...]]:
-    """Where our cells stand in their variables, and which do; None if all do."""
+    """Positions of cells in the variables of the other table, and a mask; None if all match."""
     same = len(ours) == len(theirs) and all(
         a.name == b.name and not set(b.index) - set(a.index)
         for a, b in zip(ours, theirs, strict=True)
@@ -295,7 +295,7 @@ def published_or_zero(
     length: int,
     listed: npt.NDArray[np.bool_] | None,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
-    """The same; a code that the table has left out has nothing but zeros."""
+    """Published figures; codes that the table leaves out are zero."""
     value, status = published_at(table, places, length)
     if listed is not None:
         value = np.where(listed, value, 0)

@@ -316,7 +316,7 @@ def notes_html(
 
 
 def provenance_html(tables: Sequence[tuple[str, _Pairs]], language: str) -> str:
-    """Where several tables come from: what they share once, the rest to be unfolded."""
+    """Provenance of several tables: common facts once, the rest to be unfolded."""
     text = words(language)
     every = [lines for _, lines in tables]
     shared = [line for line in (every[0] if every else []) if all(line in own for own in every)]

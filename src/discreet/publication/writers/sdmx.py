@@ -36,7 +36,7 @@ _UNDATED = "1970-01-01"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StatedAttribute:
-    """What is said beside values: its title, and code → labels where it has a code list."""
+    """An attribute of values: its title, and code → labels if it has a code list."""
 
     titles: Mapping[str, str]
     codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

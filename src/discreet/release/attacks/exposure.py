@@ -35,7 +35,7 @@ _Layer = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedExposure:
-    """What averaging can find out by a table, and by all before it. SECRET."""
+    """Averaging risk of a table, alone and with all before it. SECRET."""
 
     table: str  # name of the table
     alone: float  # exposure of its most exposed counts by this table
@@ -54,7 +54,7 @@ def planned_exposure(
     *,
     average: float | None = None,
 ) -> list[PlannedExposure]:
-    """How much each table of counts exposes, before anything is counted."""
+    """Averaging risk of each table of counts, before anything is counted."""
     from discreet.assessment import NoiseOdds
 
     if average is not None and not 0 < average < 1:
@@ -101,7 +101,7 @@ def planned_exposure(
 
 
 def cells_of_record(programme: str | os.PathLike[str]) -> int:
-    """How many different cells with noise of a programme count the same record.
+    """Number of different cells with noise that count the same record.
 
     Each filter, of a table or of one of its figures, makes cells of its own.
     """

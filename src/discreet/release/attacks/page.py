@@ -39,7 +39,7 @@ _OF_NOISE = ("exposure", "shared", "official", "regular", "alike")
 def attack_page(
     report: AttackReport, title: str = "", *, language: str = "en", internal: bool = False
 ) -> str:
-    """What attacks find out, as a page.
+    """Page with results of attacks.
 
     >>> from discreet.publication.examples import census_example
     >>> import discreet as dc
@@ -71,7 +71,7 @@ def _page(
 
 
 def planned_page(found: Sequence[PlannedExposure], title: str = "", *, language: str = "en") -> str:
-    """How much a perturbation table withstands as the tables of a programme are added. SECRET."""
+    """Page with the averaging risk as the tables of a programme are added. SECRET."""
     sections = Sections(_WORDS[language], language)
     text = sections.text
     rows: list[list[Any]] = []
@@ -95,7 +95,7 @@ def planned_page(found: Sequence[PlannedExposure], title: str = "", *, language:
 
 
 def attack_rates(report: AttackReport, language: str) -> list[tuple[str, str]]:
-    """What each rate of a report is called, and what it is."""
+    """Name and meaning of each rate of a report."""
     rates = []
     for name, rate in report.rates().items():
         if rate is None:

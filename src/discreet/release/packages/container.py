@@ -82,7 +82,7 @@ class _HeaderForm(BaseModel):
 
 
 class Scrypt(_HeaderForm):
-    """How a passphrase is stretched; bounded, since it is used before it is trusted."""
+    """Bounded parameters of the key derivation from a passphrase; they are not yet verified."""
 
     salt: Hex16
     n: Literal[16384, 32768, 65536, 131072, 262144, 524288, 1048576]
@@ -91,7 +91,7 @@ class Scrypt(_HeaderForm):
 
 
 class Encryption(_HeaderForm):
-    """How the content is encrypted."""
+    """Encryption of the content."""
 
     cipher: Literal["AES-256-GCM"] = "AES-256-GCM"
     key: Literal["key-file", "passphrase"]
@@ -106,7 +106,7 @@ class Encryption(_HeaderForm):
 
 
 class Header(_HeaderForm):
-    """What everyone may know of a package."""
+    """Public header of a package."""
 
     statistic: Word
     version: Word  # the version of its parameters
@@ -236,7 +236,7 @@ def seal(
 
 
 def new_encryption(key: PackageKey) -> Encryption:
-    """How something new is encrypted for whoever has a key."""
+    """Encryption of new content for the owner of a key."""
     n, r, p = _COST
     salt = secrets.token_hex(_SALT_BYTES)
     stretched = key.kind == "passphrase"

@@ -45,7 +45,7 @@ AnyKey = PackageKey | bytes | AnyPath
 
 @dataclass(frozen=True, kw_only=True)
 class PackageDescription:
-    """What everyone may know of a package."""
+    """Public description of a package."""
 
     path: Path  # the file
     header: Header  # what stands in it openly
@@ -54,7 +54,7 @@ class PackageDescription:
 
     @property
     def signature(self) -> str:
-        """What is said of the signature; one that is not valid is an error before."""
+        """Text on the signature; an invalid one is an error before."""
         return "none" if self.header.signer is None else "valid"
 
     def described(self) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class Magnitude(Unpicklable):
 
     @property
     def p_percent(self) -> float:
-        """How near a figure may not come to a contribution: as stated, or as the rules have it."""
+        """Required distance of a figure from a contribution, stated or from the rules."""
         from discreet.protection.noise import P_PERCENT
 
         if self.entry.p_percent is not None:
@@ -124,7 +124,7 @@ class Magnitude(Unpicklable):
         return P_PERCENT if rule is None else float(rule)
 
     def treatment(self, table: Table, column: str) -> dict[str, Any]:
-        """What `perturb_magnitudes` is to do with a table's column. CONFIDENTIAL."""
+        """Treatment of a column of a table by `perturb_magnitudes`. CONFIDENTIAL."""
         from discreet.protection.noise import CHANCE
 
         sensitive = self.sensitive(table, column)
@@ -505,7 +505,7 @@ def _refuse(code: str, what: str, hint: str) -> NoReturn:
 
 
 def package_line(package: Mapping[str, str] | None, language: str) -> list[tuple[str, str]]:
-    """What pages say of the package: a name and a text; nothing if there is none.
+    """Name and text of the package on pages; empty without one.
 
     >>> package_line({"statistic": "census", "version": "3", "signer": ""}, "en")
     [('Package of parameters', 'census, version 3, not signed')]

@@ -69,7 +69,7 @@ def check_programme(programme: Programme) -> list[Problem]:
 
 
 def check_sections(programme: ProgrammeFile, value: Any, path: KeyPath = ()) -> Found:
-    """What is wrong with sections by themselves: one, or those in a list or by their names."""
+    """Problems of single sections, of lists and of named sections."""
     inner: dict[Any, Any] = value if isinstance(value, dict) else {}
     if isinstance(value, list):
         inner = dict(enumerate(value))
@@ -345,7 +345,7 @@ def _areas(programme: Programme) -> Found:
 
 
 def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> Found:
-    """What the rules for table parts find wrong with their thresholds, table by table."""
+    """Problems of thresholds for table parts, table by table."""
     for name in programme.tables:
         thresholds = programme.thresholds(name, shared)
         if thresholds is None:

@@ -83,7 +83,7 @@ class RecordSource:
 
     @property
     def called(self) -> str:
-        """What messages call its records."""
+        """Name of its records in messages."""
         return "the data have" if self.main else f"the records of {self.name!r} have"
 
 
@@ -150,7 +150,7 @@ Form = TypeVar("Form", bound=ProgrammeEntry)
 
 @dataclass(frozen=True, kw_only=True)
 class ProgrammeFile:
-    """Where the keys of a programme stand, and the files it names."""
+    """Places of the keys of a programme, and the files it names."""
 
     path: Path  # where it was read from; files it names are relative to its folder
     index: LineIndex = field(default_factory=LineIndex)  # the line of each key
@@ -236,7 +236,7 @@ class Programme(ProgrammeFile):
         return name or self.main.name
 
     def with_data(self, data: Mapping[str, str | os.PathLike[str]]) -> Programme:
-        """The same with other files of records for some sources."""
+        """A copy with other files of records for some sources."""
         document = self.document
         for name, place in data.items():
             self.known_source(name)
@@ -269,7 +269,7 @@ class Programme(ProgrammeFile):
         return {name: entry for each in (*merged, stated) for name, entry in each.items()}
 
     def place_of(self, source: str) -> str:
-        """Where the records of a source are: two sources can be the same records."""
+        """Name of the records of a source; two sources can have the same records."""
         records = self.sources[source].records
         name = records.address or ""
         place = shown_url(name) if is_url(name) else str(self.file(name).resolve())
@@ -277,7 +277,7 @@ class Programme(ProgrammeFile):
 
     @cached_property
     def places(self) -> Mapping[str, str]:
-        """Where the records of each table are, as words that differ where records do."""
+        """Names of the records of each table; different records have different names."""
         places = {name: self.place_of(name) for name in self.sources}
         return {name: places[self.source_of(name).name] for name in self.tables}
 
@@ -320,7 +320,7 @@ class Programme(ProgrammeFile):
         return tuple(relations)
 
     def relations_of(self, table: str) -> list[ValueRelation]:
-        """What adds up in the cells of a table: as stated, or as found among its records."""
+        """Additive relations among the cells of a table, stated or found in its records."""
         place, where = self.places[table], self.tables[table].where or ""
         found = [self.found_relations.get((place, part), ()) for part in dict.fromkeys(("", where))]
         return list(dict.fromkeys([*self.stated_relations, *chain.from_iterable(found)]))
@@ -360,7 +360,7 @@ class Programme(ProgrammeFile):
         }
 
     def with_table(self, name: str, entry: TableEntry) -> Programme:
-        """The same with one table more, or with another one of this name."""
+        """A copy with one more table, or with another one of this name."""
         tables = {**self.document.tables, name: entry}
         found = replace(self, document=self.document.model_copy(update={"tables": tables}))
         # What is the same for both is not worked out again.
@@ -370,7 +370,7 @@ class Programme(ProgrammeFile):
         return found
 
     def method(self, table: str) -> Protection:
-        """How a table is protected."""
+        """Protection method of a table."""
         return protection(self.tables[table].protect or DEFAULT)
 
     @cached_property
@@ -418,7 +418,7 @@ class Programme(ProgrammeFile):
         return [tuple(name for name in self.tables if name in group) for group in groups]
 
     def tells(self, table: str) -> tuple[str, ...]:
-        """What a table tells of its cells, hidden figures included: value columns, or `COUNT`."""
+        """Figures of a table, including hidden ones: value columns, or `COUNT`."""
         return tuple(self.method(table).tells(self, table))
 
     def understood(self, method: Protection) -> bool:
@@ -519,7 +519,7 @@ class Programme(ProgrammeFile):
         return not stated or stated[0] == "all"
 
     def setting(self, table: str, key: str) -> KeyPath:
-        """Where a setting of a table stands: in its own entry, its source, or the defaults."""
+        """Place of a setting of a table: its own entry, its source, or the defaults."""
         own, source = ("tables", table, key), self.source_of(table)
         if own in self.index.lines:
             return own
@@ -541,7 +541,7 @@ def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
 
 
 def from_document(document: Mapping[str, Any], path: Path) -> tuple[Programme, list[Problem]]:
-    """The same of a document in memory; files it names are relative to the folder of `path`."""
+    """Read a document in memory; file names are relative to the folder of `path`."""
     raw, index = copy.deepcopy(dict(document)), LineIndex.of_document(document)
     entries, file, problems = _validated(raw, path, index, Document)
     return Programme(document=entries, **vars(file)), problems

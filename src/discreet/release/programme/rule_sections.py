@@ -51,7 +51,7 @@ class CodesEntry(RulesEntry):
 
 
 class WaiverEntry(ProgrammeEntry):
-    """Who has consented to be shown."""
+    """Contributors who have consented to publication."""
 
     where: str = ""
 

@@ -88,7 +88,7 @@ class ParametersEntry(ProgrammeEntry):
     totals: dict[str, Text] | None = None
 
     def mistakes(self) -> Iterator[Mistake]:
-        """It is opened in one way, and whoever must have signed it has."""
+        """Check that there is one way to open it, and that required signatures exist."""
         keys = ("key_file", "passphrase_file", "passphrase_env")
         ways = self.filled(*keys)
         if len(ways) != 1:
@@ -107,7 +107,7 @@ _STRENGTHS: Mapping[str, tuple[str, ...]] = {
 
 
 class StrengthEntry(ProgrammeEntry):
-    """How strong the noise of magnitudes is."""
+    """Strength of the noise of magnitudes."""
 
     kind: Annotated[Literal["flex", "simple"] | None, Key(needed="known: flex, simple")] = None
     point: Number | None = None
@@ -179,7 +179,7 @@ class PublicationEntry(ProgrammeEntry):
 
     @property
     def imprint(self) -> Imprint | None:
-        """What is stated; None for nothing."""
+        """The stated imprint; None without one."""
         stated = {name: texts for name, texts in self if isinstance(texts, dict) and texts}
         return Imprint(**stated) if stated else None
 
@@ -280,7 +280,7 @@ class FigureEntry(ProgrammeEntry):
                 yield Mistake(key, what, f"known: {', '.join(known)}")
 
     def key_figure(self, name: str, bracket_above: float | None) -> KeyFigure:
-        """What `derive` takes: the figure of a name, with the limit of its brackets."""
+        """The key figure for `derive`, with the limit of its brackets."""
         from discreet.derived import KeyFigure
 
         assert self.kind is not None
@@ -437,7 +437,7 @@ class MarkEntry(ProgrammeEntry):
 
     @property
     def decisions(self) -> dict[str, Any]:
-        """What is decided about the cells."""
+        """Decisions about the cells."""
         return self.model_dump(exclude={"file", "separator", "cells"}, exclude_none=True)
 
 
@@ -647,7 +647,7 @@ class TableEntry(ReleaseSettings):
         return [name for name, figure in self.figures.items() if not figure.hidden]
 
     def mistakes(self) -> Iterator[Mistake]:
-        """What it names, spans it or is one of its figures."""
+        """Check that named variables and figures belong to the table."""
         by = self.by or []
         if self.figures and not self.shown:
             yield Mistake("figures", "all figures are hidden", "publish at least one figure")

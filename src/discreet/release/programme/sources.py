@@ -29,7 +29,7 @@ from discreet.settings import NameList, Text
 
 
 class RecordsEntry(ProgrammeEntry):
-    """Where records are, and how they are read: the keys of `ReadingOptions`."""
+    """Place of records and read options: the keys of `ReadingOptions`."""
 
     source: Annotated[Text | None, Key(folder=True, pattern=True)] = None
     database: Annotated[Text | None, Key(file=True, pattern=True)] = None
@@ -74,7 +74,7 @@ class RecordsEntry(ProgrammeEntry):
         return [key for key in keys if getattr(self, key)]
 
     def mistakes(self) -> Iterator[Mistake]:
-        """It is clear where the records are, and how they are read."""
+        """Check that place and read options of the records are unambiguous."""
         if len(self.places) != 1:
             hint = 'add source = "persons.parquet", or database = "x.duckdb" with table = …'
             ways = " and ".join(self.places)
@@ -108,7 +108,7 @@ class RecordsEntry(ProgrammeEntry):
         return next(filter(None, named), None)
 
     def content(self) -> dict[str, Any]:
-        """What determines the records, besides what their file holds."""
+        """Facts that determine the records besides their file."""
         said = self.model_dump(exclude=_PLACES)
         return {key: value for key, value in said.items() if value is not None or key in _ALWAYS}
 
@@ -170,7 +170,7 @@ class PeriodEntry(ProgrammeEntry):
     few: Annotated[int | None, Key(beside="first"), Field(ge=0)] = None
 
     def mistakes(self) -> Iterator[Mistake]:
-        """What is revised was published."""
+        """Check that a revised period was published."""
         if self.first is not None and not self.revision:
             what = "first is about a revision"
             yield Mistake("first", what, "add revision = true, or remove first")
@@ -195,7 +195,7 @@ class SourceKeysEntry(ProgrammeEntry):
 
     @property
     def ways(self) -> list[str]:
-        """How the records get their keys; one way is needed."""
+        """Ways of the records to get their keys; one is needed."""
         return self.filled("column", "id", "inherit")
 
     def mistakes(self) -> Iterator[Mistake]:

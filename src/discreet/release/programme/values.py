@@ -37,7 +37,7 @@ LANGUAGES: tuple[str, ...] = get_args(Language)
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """What is checked of a key once its section has its form."""
+    """Check of a key once its section is well-formed."""
 
     needed: str | None = None  # it cannot be left out; the hint
     beside: str = ""  # it goes with this key of its section only
@@ -50,7 +50,7 @@ class Key:
 
 
 class Mistake(NamedTuple):
-    """What is wrong with a section by itself."""
+    """Problem of a single section."""
 
     key: str | tuple[str | int, ...]  # its key, as seen from the section
     what: str
@@ -145,7 +145,7 @@ def _is_breaks(value: Any) -> bool:
 
 
 def reading_option(key: str) -> BeforeValidator:
-    """What `ReadingOptions` takes for a key."""
+    """Value of a key for `ReadingOptions`."""
 
     def formed(value: Any) -> Any:
         if hint := form_of(key, value):
@@ -220,11 +220,11 @@ class ProgrammeEntry(Settings):
         return [field.alias or name for name, field in cls.model_fields.items()]
 
     def mistakes(self) -> Iterable[Mistake]:
-        """What is wrong with it by itself, besides what `Key` says of single keys."""
+        """Problems of the section besides those of single keys."""
         return ()
 
     def filled(self, *keys: str) -> list[str]:
-        """Those of some keys that have a value."""
+        """The keys among these that have a value."""
         return [key for key in keys if getattr(self, key) is not None]
 
 

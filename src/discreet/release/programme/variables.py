@@ -99,7 +99,7 @@ def official_rule(
 def fixed_classifications(
     programme: Programme,
 ) -> tuple[dict[str, Classification], list[Problem]]:
-    """Those classifications that need no data, and what is wrong with the others."""
+    """Classifications that need no data, and problems of the others."""
     trees: dict[str, Classification] = {}
     problems: list[Problem] = []
     for name, entry in programme.variables.items():

@@ -61,7 +61,7 @@ def deviation_labels() -> list[str]:
 
 
 def public_figures(log: QualityLog, title: dict[str, str]) -> dict[str, Any]:
-    """What may be said about the quality of a release.
+    """Public figures on the quality of a release.
 
     Numbers of tables and cells, and which tables are shown completely, can be seen in the
     release itself; everything else is a bound.
@@ -153,7 +153,7 @@ def _table(log: QualityLog, name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class QualityReport:
-    """What can be said about the quality of a release, in two versions."""
+    """Quality report of a release, public and internal."""
 
     log: QualityLog  # what is known of its tables (confidential)
     title: Mapping[str, str]  # language → name of the release
@@ -167,7 +167,7 @@ class QualityReport:
 
     @cached_property
     def public(self) -> Document:
-        """What anyone may know."""
+        """The public version."""
         areas = {name: list(each) for name, each in self.areas.items() if each}
         known = {**public_figures(self.log, dict(self.title)), "attacked": self.attacked}
         margins = [table.margin for table in self.tables if table.margin is not None]

@@ -254,7 +254,7 @@ class QualitySections(Sections):
         return self.charted("shown", self.text["shown"], names, rows, bars, 1)
 
     def areas(self, areas: Mapping[str, Sequence[Document]]) -> str:
-        """How many areas are shown completely, per level and within each area of the coarsest."""
+        """Numbers of areas shown completely, per level and within each area of the coarsest."""
         sections = ""
         for name, shares in areas.items():
             rows = [

@@ -45,7 +45,7 @@ class ReleasedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSummary:
-    """What a release consists of, and what this run did.
+    """Contents of a release, and actions of this run.
 
     >>> place = Path("release")
     >>> print(ReleaseSummary(out=place, tables=(), report=place / "index.html",

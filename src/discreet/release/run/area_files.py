@@ -77,7 +77,7 @@ class AreaFiles:
 
     @property
     def entry(self) -> AreasEntry:
-        """What the programme says of them."""
+        """Their entry in the programme."""
         entry = self.programme.tables[self.table.name].areas
         assert entry is not None
         return entry
@@ -96,7 +96,7 @@ class AreaFiles:
 
     @cached_property
     def files(self) -> dict[str, list[OutputFile]]:
-        """The same code → its files."""
+        """Files of each area: code → files."""
         from discreet.publication import MAPS
         from discreet.release.single_areas import area_words
 
@@ -232,7 +232,7 @@ def check_area_files(inputs: Inputs, shelf: ReleaseState) -> list[str]:
 
 
 def described_areas(shelf: ReleaseState, name: str) -> list[dict[str, Any]]:
-    """How many areas are shown completely, per level; none where areas are not decided on."""
+    """Numbers of areas shown completely, per level; empty without decisions on areas."""
     from discreet.protection.parts import PartDecisions, area_shares
 
     log = shelf.extras(name).get("decisions")

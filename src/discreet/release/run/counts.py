@@ -220,7 +220,7 @@ def _counted(
 
 
 def cube_queries(inputs: Inputs, source: str) -> list[Any]:
-    """What is counted for all tables of a source, in cubes that add up with those of others.
+    """Cubes for all tables of a source, additive with those of other sources.
 
     Which codes there are is not known before all cubes are joined: where the data decide,
     columns are counted as they are, and on their own.

@@ -383,7 +383,7 @@ def _counts(inputs: Inputs, source: str, where: str, areas: dict[str, str]) -> A
 
 @dataclass(frozen=True, kw_only=True)
 class RevisionCheck:
-    """What a revision of a release would tell by its differences."""
+    """Check of a revision: disclosure by its differences."""
 
     tables: list[RevisedCells]  # per table of the source
     left_out: list[str]  # tables of other sources, which were not looked at

@@ -78,7 +78,7 @@ def write_identity(inputs: Inputs, digests: Mapping[str, str], folder: Path) -> 
 
 
 def with_earlier_columns(inputs: Inputs) -> Inputs:
-    """The same with columns that earlier tables need and that have another name now.
+    """A copy with renamed columns that earlier tables need.
 
     A column is another one if each of its codes had exactly the records that a code has now.
     """

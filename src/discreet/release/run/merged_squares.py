@@ -21,7 +21,7 @@ from discreet.release.run.counts import KeyedRecords
 
 
 def with_merged_squares(inputs: Inputs) -> Inputs:
-    """The same with the aggregated grid cells of all records."""
+    """The inputs with the aggregated grid cells of all records."""
     programme, records = inputs.programme, dict(inputs.records)
     used: dict[tuple[str, str], None] = {}
     for table in programme.tables:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PeriodChecks:
-    """What is known of the periods of a release."""
+    """Results of the checks over the periods of a release."""
 
     attacked: PeriodReport | None = None  # the attack on all periods. SECRET
     changes: ReleaseChanges | None = None  # what a revision changes

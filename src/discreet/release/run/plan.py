@@ -125,7 +125,7 @@ def atlas_tables(inputs: Inputs) -> list[str]:
 
 
 def map_digests(inputs: Inputs, name: str) -> list[Any]:
-    """What the maps of a table show, and the boundaries."""
+    """Digests of the figures of maps and their boundaries."""
     programme = inputs.programme
     files = [
         [variable, file_digest(programme.file(file)), entry.boundary_key]

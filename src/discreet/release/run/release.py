@@ -593,7 +593,7 @@ class _Release:
 def given_away(
     inputs: Inputs, method: Protection, tables: Mapping[str, ProtectedTable]
 ) -> list[Problem]:
-    """What is found above the limits: by attacks, or by averages that additivity makes."""
+    """Findings above the limits, by attacks or by additive tables."""
     from discreet.assessment import attacked, exceeded_limits
 
     programme, stated = inputs.programme, inputs.programme.document.attacks

@@ -401,7 +401,7 @@ class ReleaseState:
         return with_cells(self.outline(name), pl.read_parquet(self._cells(name)))
 
     def extras(self, name: str) -> dict[str, Any]:
-        """What else is remembered with a protected table."""
+        """Further facts stored with a protected table."""
         return dict(self._memories[name].get("extras", {}))
 
     def outline(self, name: str) -> ProtectedTable:
@@ -598,7 +598,7 @@ class EarlierTable:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What it tells, and of which records."""
+        """Its figures and their records."""
         found: dict[str, Any] = self.kept.extras["about"]
         return found
 
@@ -619,7 +619,7 @@ class EarlierTable:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """What determines its cells, for digests."""
+        """Determinants of its cells, for digests."""
         identity = {} if self.identity is None else {"identity": self.identity.mark}
         own = {"digest": self.kept.digest, "about": self.about, "name": self.kept.table.name}
         return {**own, **identity}
@@ -629,7 +629,7 @@ class EarlierTable:
 
 
 def table_statement(programme: Programme, table: str) -> dict[str, Any]:
-    """What a release remembers of a table, for those that come later."""
+    """Facts about a table that a release keeps for later releases."""
     entry = programme.tables[table]
     values = programme.tells(table)
     if not values:

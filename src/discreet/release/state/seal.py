@@ -76,7 +76,7 @@ class SealKeys:
 
     @property
     def secret(self) -> Secret:
-        """What keys digests of sources that have no secret of their own."""
+        """Key for digests of sources without an own secret."""
         from discreet.microdata import Secret
 
         return Secret(self._memory)
@@ -134,7 +134,7 @@ _Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 
 
 class ReleaseSeal(BaseModel):
-    """What stands in the file of a seal. Public."""
+    """Content of the file of a seal. Public."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -219,7 +219,7 @@ def read_seal(path: Path) -> ReleaseSeal | None:
 
 @dataclass(frozen=True, kw_only=True)
 class SealedDifferences:
-    """What of a release is not as it was sealed, as paths inside its folder."""
+    """Changed files of a sealed release, as paths inside its folder."""
 
     missing: tuple[str, ...] = ()  # files that are gone
     changed: tuple[str, ...] = ()  # files that hold something else
@@ -242,7 +242,7 @@ def differences(out: Path, seal: ReleaseSeal) -> SealedDifferences:
 
 
 def memory_differences(out: Path, seal: ReleaseSeal) -> list[str]:
-    """What a release remembers and is not as it was sealed: paths inside its folder."""
+    """Changed internal files of a sealed release, as paths inside its folder."""
     folder = out / FOLDER
     found = [path.name for path in sorted(folder.glob("*.json"))]
     names = dict.fromkeys([*seal.memory, *found])

@@ -326,7 +326,7 @@ _FREE = words(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QualityAnswer:
-    """What a researcher gets."""
+    """Answer to a researcher."""
 
     result: SafeResult  # the result of the protected records
     quality: QualityClass  # how far it lies from the original; true with the chance `chance` only

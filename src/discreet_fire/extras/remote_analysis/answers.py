@@ -26,7 +26,7 @@ _WHOLE = 1 << 53
 
 
 class QualityClass(StrEnum):
-    """How far a protected result lies from the original one, coarsely."""
+    """Coarse distance of a protected result from the original one."""
 
     very_close = "very close"
     close = "close"
@@ -38,7 +38,7 @@ _CLASSES = tuple(QualityClass)
 
 
 class AnswerKey:
-    """What makes answers unpredictable, and always the same (SECRET).
+    """Key that makes answers unpredictable and repeatable (SECRET).
 
     >>> key = AnswerKey(Secret.of("a long and secret sentence"))
     >>> first = key.answer(QualityClass.close, "a question", 1.0)
@@ -79,7 +79,7 @@ class AnswerKey:
 
 
 def truth_chance(epsilon: float) -> float:
-    """How likely an answer is the true class (randomised response of four classes).
+    """Probability that an answer is the true class (randomised response of four classes).
 
     >>> round(truth_chance(1.0), 3)
     0.475

@@ -37,7 +37,7 @@ _FORM = AppendOnlyForm(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
-    """How much answers may tell, in epsilon. May be known to everyone.
+    """Budget of answers in epsilon. Public.
 
     >>> Budget(answer=1.0, each=10.0, everyone=50.0).most_answers
     10
@@ -55,17 +55,17 @@ class Budget:
 
     @property
     def most_answers(self) -> int:
-        """How many answers a researcher can have."""
+        """Largest number of answers for a researcher."""
         return self.affordable(self.each)
 
     def affordable(self, total: float) -> int:
-        """How many answers a total is enough for; a last one that fits exactly counts."""
+        """Number of answers that a total allows; a last one that fits exactly counts."""
         return int(total / self.answer * (1 + 1e-12))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What a researcher had of a data set."""
+    """Budget that a researcher has used of a data set."""
 
     researcher: str  # who
     data: str  # the data set
@@ -102,7 +102,7 @@ class BudgetLedger:
         return cls(place)
 
     def usage(self, data: str, researcher: str) -> Usage:
-        """What a researcher had, and may still have."""
+        """Used and remaining budget of a researcher."""
         with self._opened() as connection:
             return self._usage(connection, data, researcher)
 

@@ -64,7 +64,7 @@ class Command:
 
     @property
     def summary(self) -> str:
-        """What it does, one line."""
+        """One line on what the command does."""
         return (self.run.__doc__ or "").partition("\n")[0]
 
 
@@ -128,7 +128,7 @@ def settle_options(known: Command, call: CommandCall) -> None:
 
 
 def scope_of(session: Session) -> Scope:
-    """What expressions over the records are evaluated in."""
+    """Scope for expressions over the records."""
     return Scope(session.data)
 
 

@@ -83,12 +83,12 @@ class DataVariable:
 
     @property
     def missing(self) -> BoolArray:
-        """Where it is missing: `.` to `.z`, or an empty text."""
+        """Missing values: `.` to `.z`, or an empty text."""
         gaps = self.values == "" if self.is_text else self.values >= MISSING
         return np.asarray(gaps, dtype=np.bool_)
 
     def taken(self, rows: Any) -> DataVariable:
-        """The same with some records, or in another order."""
+        """A copy with some records, or in another order."""
         sources = tuple(one[rows] for one in self.sources)
         return replace(self, values=self.values[rows], sources=sources)
 

@@ -96,7 +96,7 @@ def expression_tree(text: str) -> ast.expr:
 
 @dataclass(repr=False)
 class Scope:
-    """What an expression is evaluated in, and what it has used (confidential)."""
+    """Scope of an expression, and the values it has used (confidential)."""
 
     data: DataSet
     others: Mapping[str, Any] = field(

@@ -75,7 +75,7 @@ class ChosenRecords:
 
     @property
     def counted(self) -> BoolArray:
-        """Those that an output is about; for a count all are there, with who is inside."""
+        """Records behind an output; for a count all records, with a mask."""
         mask = self.mask.copy()
         if _INSIDE in self.frame.columns:
             mask[mask] = (self.frame[_INSIDE] == 1).to_numpy()

@@ -214,7 +214,7 @@ def read_sources(session: Session) -> list[IntArray]:
 
 
 def distinct(units: Any) -> int:
-    """How many different ones there are, without -1.
+    """Number of different entities, without -1.
 
     >>> distinct(np.array([3, -1, 3, 4]))
     2
@@ -223,7 +223,7 @@ def distinct(units: Any) -> int:
 
 
 def cases(session: Session, mask: Any, data: DataSet | None = None) -> int:
-    """How many persons or firms records are about.
+    """Number of persons or firms behind records.
 
     Copied values that the command reads are about those whose they are.
     """
@@ -245,7 +245,7 @@ def all_but_few(session: Session, mask: BoolArray) -> bool:
 
 
 def cases_by_value(values: pl.Series, units: IntArray) -> pl.DataFrame:
-    """How many persons or firms have each value: columns `value` and `cases`."""
+    """Number of persons or firms with each value: columns `value` and `cases`."""
     table = pl.DataFrame({"value": values, "unit": pl.Series(units, dtype=pl.Int64)})
     known = pl.col("unit").filter(pl.col("unit") >= 0)
     return table.group_by("value").agg(known.n_unique().alias("cases"))

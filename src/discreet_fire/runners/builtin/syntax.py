@@ -62,7 +62,7 @@ class DoError(OutputCheckError):
         return f"{self.failure}; r({self.rc})"
 
     def at(self, file: str, line: int) -> DoError:
-        """The same with its place, unless it has one."""
+        """A copy with its place, unless it has one."""
         if self.line is not None:
             return self
         return type(self)(self.failure, self.rc, line=line, file=file, redacted=self.redacted)
@@ -105,7 +105,7 @@ def required(part: _Part | None, failure: str, rc: int = 198) -> _Part:
 
 
 def missing_letter(value: float) -> str:
-    """How a missing value is written.
+    """Letter of a missing value.
 
     >>> missing_letter(MISSING), missing_letter(MISSING + 2 * STEP)
     ('.', '.b')
@@ -163,7 +163,7 @@ def tidy(values: Any) -> Any:
 
 
 def limited(values: FloatArray, kind: str) -> FloatArray:
-    """What a column of a storage type keeps of numbers: `float` rounds, others cut off.
+    """Numbers as a storage type keeps them: `float` rounds, others cut off.
 
     >>> limited(np.array([1.9, -3.2, 300]), "byte") == [1, -3, MISSING]
     array([ True,  True,  True])

@@ -34,7 +34,7 @@ FARTHEST = 1e100
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SampleTrace:
-    """What is kept of a sample. CONFIDENTIAL: a digest of the entity of each row, or of all its
+    """Stored trace of a sample. CONFIDENTIAL: a digest of the entity of each row, or of all its
     values, and the columns that these are made of.
     """
 
@@ -42,7 +42,7 @@ class SampleTrace:
     traced: tuple[str, ...]
 
     def apart(self, other: SampleTrace) -> int:
-        """How many cases only one of the two has, at least."""
+        """Least number of cases that only one of the two has."""
         if self.traced != other.traced:
             return abs(len(self.traces) - len(other.traces))
         sign = np.repeat([1, -1], [len(self.traces), len(other.traces)])
@@ -373,7 +373,7 @@ class ModelDesign:
 
     @property
     def shifts(self) -> FloatArray:
-        """What was taken off each column."""
+        """Shift of each column."""
         return np.array([column.shift for column in self.estimated], dtype=np.float64)
 
 

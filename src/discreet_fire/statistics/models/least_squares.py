@@ -25,7 +25,7 @@ _NOUGHT = 1e-14
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LeastSquaresSolution:
-    """What least squares gives. CONFIDENTIAL.
+    """Solution of least squares. CONFIDENTIAL.
 
     Places of the columns that are kept are among the estimated ones. Means are weighted, shifts
     included, and 0 without a constant, which is None then. The inverse is that of the cross
@@ -57,7 +57,7 @@ class LeastSquaresSolution:
         return self.mean + centred @ self.slopes
 
     def residuals(self, design: ModelDesign, outcome: FloatArray) -> FloatArray:
-        """What the fitted values leave of the outcome. CONFIDENTIAL."""
+        """Residuals of the outcome. CONFIDENTIAL."""
         return outcome - self.predicted(design)
 
 

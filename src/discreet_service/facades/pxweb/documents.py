@@ -33,7 +33,7 @@ _CONTENTS = {"en": "Value", "de": "Wert"}
 
 
 def table_entry(listed: ListedTable, language: str, base: str, release: str) -> dict[str, Any]:
-    """What a list of tables says of one."""
+    """Entry of a table in a list."""
     address = f"{base}/tables/{listed.id}"
     return {
         "type": "Table",
@@ -347,7 +347,7 @@ def json_px(selection: Selection, query: PxQuery) -> dict[str, Any]:
 
 
 def json_px_metadata(table: ProtectedTable, language: str) -> dict[str, Any]:
-    """What the JSON of PxWeb says of the variables of a table."""
+    """Variables of a table as json-px metadata."""
     figures = len(table.dimensions) - 1 if table.several_figures else -1
     return {
         "title": table.title(language),

@@ -35,7 +35,7 @@ _PLAIN = ("lang", "outputformat", "outputformatparams", "heading", "stub")
 
 @dataclass(frozen=True, kw_only=True)
 class PxQuery:
-    """What is asked of a table."""
+    """Query of a table."""
 
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)  # Variable → expressions
     codelists: Mapping[str, str] = field(default_factory=dict)  # Variable → name of a list of codes
@@ -47,7 +47,7 @@ class PxQuery:
 
     @property
     def separator(self) -> str:
-        """What stands between the columns of CSV."""
+        """Separator of the columns of CSV."""
         return next((_SEPARATORS[param] for param in self.params if param in _SEPARATORS), ",")
 
     @property
@@ -180,7 +180,7 @@ def find_level_list(table_id: str, dimension: Dimension, name: str) -> LevelList
 
 
 def selection_of(query: PxQuery, table: ProtectedTable, table_id: str, *, most: int) -> Selection:
-    """What a query means."""
+    """Codes that a query selects."""
     problems: list[Problem] = []
     names = [dimension.name for dimension in table.dimensions]
     for where, named in (
@@ -233,7 +233,7 @@ def _positions(
 
 
 def default_positions(table: ProtectedTable, first: int) -> dict[str, list[int]]:
-    """What is given if nothing is selected: everything, or as little as fits.
+    """Default selection: everything, or as little as fits.
 
     The longest variables are cut to their totals and the codes right below, then to their totals.
     """

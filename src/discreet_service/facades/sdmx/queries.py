@@ -35,7 +35,7 @@ _MOST_TOLD = 50
 
 @dataclass(frozen=True, kw_only=True)
 class SdmxQuery:
-    """What is wanted of a dataflow."""
+    """Query of a dataflow."""
 
     # Codes of all dimensions, with points between and commas between several; * for all
     key: str = "*"

@@ -196,10 +196,10 @@ def report_on(suppression: Suppression, *, prices: bool = False) -> SuppressionR
     >>> cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
     >>> table = Table.from_cells(cells, by=["sex"], count="n")
     >>> done = Suppression.of((table, table.count < 3), method="fast")
-    >>> print(report_on(done).text())
+    >>> print(report_on(done).text())  # doctest: +ELLIPSIS
     Method fast: 1 sensitive and 1 other of 4 cells are suppressed.
     Unprotected: 0. Cost 7; no cheaper suppression pattern is safe.
-    Proof f8fa9a679d20cf1b, 0.0 seconds.
+    Proof f8fa9a679d20cf1b, ... seconds.
     Reasons: manual 1.
     table, sex: 1 + 1 of 3 cells suppressed, 50.0% of the value
     Note: attackers are taken to know of each value that it lies from 0 to 2 times the true value.
