@@ -199,7 +199,7 @@ class _Alive(HTMLParser):
         given = dict(attrs)
         if tag in ("img", "iframe", "object", "embed", "base", "form"):
             target = given.get("src") or given.get("action") or ""
-            own = tag == "form" or tag == "img" and target.startswith("/static/")
+            own = tag == "form" or (tag == "img" and target.startswith("/static/"))
             if not own or target.startswith(("http", "//", "javascript")):
                 self.found.append(tag)
         if tag == "script" and not str(given.get("src", "")).startswith("/static/"):
