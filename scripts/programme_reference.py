@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from discreet.release.programme import rule_sections, schema, sources
+from discreet.release.programme import rule_sections, schema, sources, suppression_sections
 from discreet.release.programme.schema import method_settings
 
 TEXTS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
@@ -33,7 +33,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "magnitudes.COLUMN": schema.MagnitudeEntry,
     "figures": schema.FiguresEntry,
     "parts": schema.PartsEntry,
-    "suppression": schema.SuppressionEntry,
+    "suppression": suppression_sections.SuppressionEntry,
     "rules.NAME": rule_sections.RuleSetEntry,
     "slivers": schema.SliversEntry,
     "quality": schema.QualityEntry,
