@@ -132,7 +132,8 @@ answer = callers.ask("paula", "POST", "/api/v1/protect/small", json=said)
 found["endpoint"] = answer.json()["cells"]["value"]
 answer = callers.ask("paula", "POST", "/api/v1/protect/small/study", json=said)
 found["study"] = answer.json()
-found["page"] = callers.ask("paula", "GET", "/small?example=1", headers={"Accept": "text/html"}).text
+html = {"Accept": "text/html"}
+found["page"] = callers.ask("paula", "GET", "/small?example=1", headers=html).text
 found["job"] = KINDS["small"].function
 reference = runpy.run_path(str(ROOT / "scripts/operations_reference.py"))["reference"]
 found["reference"] = "".join(reference())
