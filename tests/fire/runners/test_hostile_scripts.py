@@ -122,7 +122,7 @@ def passed(result: RunResult) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.exhaustive
 def test_what_python_shows_of_hostile_scripts_goes_to_a_person(tmp_path: Path) -> None:
-    blocks = silent(".py")[::3]  # each runs some twenty times
+    blocks = silent(".py")[::5]  # each runs some twenty times
     result = run(tmp_path, python_program(blocks), PythonRunner())
     assert result.error is None, result.error
     assert result.log.count("\n| trap ") >= len(blocks) - FEW
