@@ -74,7 +74,7 @@ _TEXT = Check(
 )
 _LEFT_OUT = SafeResult(
     command="text",
-    shown="lines that hang on few were left out",
+    shown="what is shown hangs on few; such lines are left out",
     checks=[Check(
         rule="way", verdict=CheckVerdict.fail,
         reason="with other data the program shows other lines; those were left out: let no value "
@@ -269,12 +269,12 @@ class ScriptRun:
         if end.code != 0:
             return self.stopped(end.over)
         way = _Way(lines=written_lines(end.output), answered=answered)
-        lines, answered = self._of_many(plan, way, literals)
+        lines, answered, one_way = self._of_many(plan, way, literals)
         for one, statistic in zip(answered, shown, strict=True):
             if one.request is not None and given["witness"] is not None:
                 given["witness"](statistic)
         log = script_log(lines, answered, literals)
-        if len(lines) < len(way.lines):
+        if not one_way:  # said whichever way it went here: that alone could tell a value
             log.lines.append(f". * {_LEFT_OUT.shown}")
             log.outputs.append(ShownOutput(0, "text", _LEFT_OUT))
         return self.logged(log)
@@ -294,24 +294,25 @@ class ScriptRun:
 
     def _of_many(
         self, plan: ProcessPlan, way: _Way, literals: Mapping[str, int]
-    ) -> tuple[list[str], list[AskedStatistic]]:
+    ) -> tuple[list[str], list[AskedStatistic], bool]:
         """The lines that do not hang on few, and the statistics without those whose values are
-        copies of what few have: both by what it shows on other data.
+        copies of what few have: both by what it shows on other data; and whether it goes the same
+        way there, with neither fewer nor more to show.
         """
         given, least, answered = self.given, self.given["limits"].minimum, way.answered
         parts, steps = parts_for(least), way.steps(literals)
         left = {at: one for at, one in enumerate(answered) if one.has_own_columns}
-        if not steps:
-            return way.lines, answered
         data = ExchangedData(
             given["data"], given["entity"], parts=parts, least=least, seed=given["seed"]
         )
         reasons: dict[int, str | None] = {}
         runs: list[dict[int, HandedOver | None]] = []
-        passing = list(steps)
+        passing, one_way = list(steps), True
         for change in (*RENAMED, *range(parts), "ends", "half", "other half"):
             other = self._again(plan, data, change)
             both = [steps[at] for at in passing], [*other.steps(literals).values()]
+            unchecked = len(other.lines) > len(both[1]) and len(way.lines) == len(steps)
+            one_way = one_way and both[0] == both[1] and not unchecked
             blocks = SequenceMatcher(None, *both, autojunk=False).get_matching_blocks()
             passing = [passing[at] for one in blocks for at in range(one.a, one.a + one.size)]
             records = [one.records for one in other.answered]
@@ -328,10 +329,14 @@ class ScriptRun:
                 one.records, [run[at] for run in runs], data.part, least=least, size=data.size
             )
         gone = steps.keys() - passing
-        return [line for at, line in enumerate(way.lines) if at not in gone], [
-            one if (reason := reasons.get(at)) is None else one.withheld(reason)
-            for at, one in enumerate(answered)
-        ]
+        return (
+            [line for at, line in enumerate(way.lines) if at not in gone],
+            [
+                one if (reason := reasons.get(at)) is None else one.withheld(reason)
+                for at, one in enumerate(answered)
+            ],
+            one_way,
+        )
 
     def _again(self, plan: ProcessPlan, data: ExchangedData, change: int | str) -> _Way:
         """What the script shows when it runs on exchanged data."""

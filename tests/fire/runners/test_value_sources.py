@@ -268,6 +268,25 @@ def test_values_are_exchanged_within_a_part_and_nowhere_else(tmp_path: Path, end
 
 
 @pytest.mark.exhaustive
+def test_whether_a_condition_on_one_value_holds_is_not_told(place: Path) -> None:
+    """The log says that lines hang on few, whichever way the condition goes."""
+    logs = []
+    for limit in (0, WAGE - 1, WAGE + 1):
+        text = f"if d.wage.iloc[17] > {limit}:\n    print('high')\n"
+        logs.append(run_python(place, text))
+    everybody, holds, fails = logs
+    assert "| high" in everybody.log  # true of all: it tells nothing of one
+    of_way, of_other = (
+        [line for line in log.log.splitlines() if not line.startswith(". * program ")]
+        for log in (holds, fails)
+    )
+    assert of_way == of_other
+    assert "what is shown hangs on few" in fails.log
+    assert not fails.checked
+    assert not holds.checked
+
+
+@pytest.mark.exhaustive
 def test_python_shows_figures_of_many_and_no_value_that_was_copied_or_hidden(place: Path) -> None:
     """One script has them all: it runs once for each exchange of values."""
     parts = (PYTHON_COPIES, PYTHON_HIDDEN, PYTHON_HONEST)

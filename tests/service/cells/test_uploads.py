@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import tempfile
 from pathlib import Path
@@ -44,7 +45,7 @@ def _written(suffix: str, folder: Path) -> bytes:
     if suffix == "parquet":
         CELLS.write_parquet(path)
     else:
-        pyreadstat: Any = pytest.importorskip("pyreadstat")
+        pyreadstat: Any = importlib.import_module("pyreadstat")
         write = {"dta": "dta", "sav": "sav", "xpt": "xport"}[suffix]
         getattr(pyreadstat, f"write_{write}")(CELLS.to_pandas(), str(path))
     return path.read_bytes()
