@@ -30,7 +30,7 @@ from discreet.disclosure import (
     refuse_cells,
 )
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.methods.joint_cube_guard import pattern_for_cubes
+from discreet.protection.suppression.methods.guards import pattern_for_cubes
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.methods.worktime import TimeShares
 from discreet.protection.suppression.problem.demands import (

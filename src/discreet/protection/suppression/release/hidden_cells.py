@@ -147,7 +147,7 @@ class TableSuppression:
         partitions: Partitions | LinkedRecords | None,
     ) -> SuppressedTables:
         """Tables that share cells, as they may be published."""
-        from discreet.protection.suppression.methods.joint_cube_guard import refuse_gaps
+        from discreet.protection.suppression.methods.guards import refuse_gaps
         from discreet.protection.suppression.publish.suppression import SharedSuppression
 
         names = ", ".join(item.name for item in group)
