@@ -16,8 +16,8 @@ import polars as pl
 
 import discreet as dc
 from discreet.disclosure import insiders_of
+from discreet.protection.suppression.methods.cut_program import lower_bound_of
 from discreet.protection.suppression.methods.fast import protect_fast
-from discreet.protection.suppression.methods.lower_bounds import lower_bound_of
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem

@@ -15,7 +15,7 @@ from discreet.cli.commands import app
 from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import SuppressionProblem, find_pattern
-from discreet.protection.suppression.methods.lower_bounds import lower_bound_of, quick_lower_bound
+from discreet.protection.suppression.methods.cut_program import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.problem.system import CellState
 from discreet_argus import read_jj
 from discreet_argus.jj import repaired_problem, write_differences

@@ -18,8 +18,8 @@ from discreet.protection.suppression.methods.branch_and_cut import (
     improved,
     protect_auto,
 )
+from discreet.protection.suppression.methods.cut_program import single_relation_bounds
 from discreet.protection.suppression.methods.fast import protect_fast
-from discreet.protection.suppression.methods.lower_bounds import single_relation_bounds
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern

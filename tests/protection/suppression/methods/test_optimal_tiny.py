@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.methods.cuts import aims_of, capacity_cut, movable_cells
-from discreet.protection.suppression.methods.lower_bounds import (
+from discreet.protection.suppression.methods.cut_program import (
     lower_bound_of,
     quick_lower_bound,
     single_relation_bounds,
 )
+from discreet.protection.suppression.methods.cuts import aims_of, capacity_cut, movable_cells
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from tests.helpers.small_systems import KINDS, cheapest, drawn_system, is_safe

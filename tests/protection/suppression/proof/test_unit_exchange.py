@@ -8,6 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.disclosure import DeviationCheck
+from discreet.protection.suppression.methods.cut_program import always_hidden, quick_lower_bound
 from discreet.protection.suppression.methods.fast import (
     covered,
     draft_at_time_limit,
@@ -16,7 +17,6 @@ from discreet.protection.suppression.methods.fast import (
     pruned,
     started_draft,
 )
-from discreet.protection.suppression.methods.lower_bounds import always_hidden, quick_lower_bound
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, unknowns_of

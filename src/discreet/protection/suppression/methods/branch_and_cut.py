@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure import Insiders
-from discreet.protection.suppression.methods.cut_program import CutProgram
+from discreet.protection.suppression.methods.cut_program import CutProgram, quick_lower_bound
 from discreet.protection.suppression.methods.cuts import Aims, CuttingPlane, MovableCells
 from discreet.protection.suppression.methods.fast import finished_pattern, quick_draft
 from discreet.protection.suppression.methods.insider_guard import (
@@ -28,7 +28,6 @@ from discreet.protection.suppression.methods.insider_guard import (
     kept_out,
 )
 from discreet.protection.suppression.methods.local_search import drop_unused, prune
-from discreet.protection.suppression.methods.lower_bounds import quick_lower_bound
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import (

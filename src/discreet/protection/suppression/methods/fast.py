@@ -18,12 +18,12 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.disclosure import TOLERANCE
 from discreet.errors import Problem, SuppressionError, shortened
-from discreet.protection.suppression.methods.cut_program import CutProgram
-from discreet.protection.suppression.methods.local_search import drop_unused, prune
-from discreet.protection.suppression.methods.lower_bounds import (
+from discreet.protection.suppression.methods.cut_program import (
+    CutProgram,
     quick_lower_bound,
     single_relation_bounds,
 )
+from discreet.protection.suppression.methods.local_search import drop_unused, prune
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import (

@@ -13,12 +13,12 @@ from typing import get_args
 
 from discreet.disclosure import Insiders, refuse_cells
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.cut_program import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.methods.guards import (
     protected_in_whole_numbers,
     with_conflicts,
 )
 from discreet.protection.suppression.methods.insider_guard import SEARCHED, guarded_pattern
-from discreet.protection.suppression.methods.lower_bounds import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
