@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from .proof.audit import Audit as Audit
     from .proof.audit import audit as audit
     from .proof.audit import audit_problem as audit_problem
+    from .proof.audit import check_releases as check_releases
     from .proof.audit import rounded_values as rounded_values
     from .proof.certificate import Certificate as Certificate
     from .proof.certificate import Pattern as Pattern
     from .proof.certificate import attack_intervals as attack_intervals
     from .proof.certificate import certify as certify
     from .proof.joint_cubes import held_in_joint_cubes as held_in_joint_cubes
-    from .proof.release_audit import check_releases as check_releases
     from .publish.protected_tables import METHOD as METHOD
     from .publish.protected_tables import figure_of as figure_of
     from .publish.protected_tables import ingredient_of as ingredient_of

@@ -21,8 +21,8 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier, hidden_in
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState
+from discreet.protection.suppression.proof.audit import check_releases
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.protection.suppression.proof.release_audit import check_releases
 from discreet.tables import CellStatus, ProtectedTable, Provenance
 from tests.helpers.rows import for_all_rows
 
