@@ -7,12 +7,10 @@ know, take the cells that are theirs alone as known.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -354,14 +352,7 @@ def _number_of_coalitions(
     number = 0
     for cells in _small(block, hidden, respondents, most):
         ways = [1, *([0] * most)]  # sets by how many respondents they have
-        counted = Counter(respondents[cells].tolist())
-        for size, times in counted.items():
-            ways = [
-                sum(
-                    comb(times, few) * ways[all_of - few * size]
-                    for few in range(all_of // size + 1)
-                )
-                for all_of in range(most + 1)
-            ]
-        number += sum(ways) - 1 - counted[1]
+        for size in respondents[cells].tolist():
+            ways = [n + (ways[at - size] if at >= size else 0) for at, n in enumerate(ways)]
+        number += sum(ways) - 1 - int((respondents[cells] == 1).sum())
     return number
