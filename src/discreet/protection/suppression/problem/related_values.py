@@ -32,8 +32,9 @@ from discreet.disclosure import (
     tidied_relations,
 )
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import Demands, Earlier
+from discreet.protection.suppression.problem.demands import LEVELS, Demands, Earlier
 from discreet.protection.suppression.problem.system import (
+    COLUMNS,
     CellState,
     SuppressionProblem,
     columns_between,
@@ -123,7 +124,11 @@ class RelatedValues(ValueRows):
         scales = [10 ** (decimals - item.problem.decimals) for item in own]
         first = starts([len(item.problem) for item in own])
         size = int(first[-1])
-        columns = _stacked_columns(own, scales, self._costs_in_units)
+        finer = [
+            scaled_columns(item, scale, costs_in_units=self._costs_in_units)
+            for item, scale in zip(own, scales, strict=True)
+        ]
+        columns = {name: np.concatenate([part[name] for part in finer]) for name in COLUMNS}
         links = Relations.of(size, [])
         for piece, at, scale in zip(own, first, scales, strict=False):
             block = piece.problem.relations.renumbered(np.arange(len(piece.problem)) + at, size)
@@ -262,41 +267,26 @@ def _number_of_parts(part: ValueCells, cell: IntArray) -> FloatArray:
     return numbers
 
 
-def _stacked_columns(
-    own: Sequence[ValueCells], scales: Sequence[int], costs_in_units: bool
-) -> dict[str, Any]:
-    """The columns of all problems in one unit, one after the other."""
-    columns: dict[str, list[IntArray]] = {}
-    for part, scale in zip(own, scales, strict=True):
-        problem = part.problem
-        if scale > 1 and float(np.abs(problem.value).max(initial=0)) * scale >= UNBOUNDED:
-            message = "values that add up differ too much in size and decimals"
-            hint = "publish fewer decimals, or all of them with the same number"
-            raise SuppressionError(message, code="values", where=part.name, hint=hint)
-        dear = int(problem.cost.max(initial=0)) * scale > _DEAREST
-        sliding = problem.sliding.copy()
-        # What has no level must not be known to the last digit that is published.
-        bare = (problem.lower == 0) & (problem.upper == 0) & (sliding == 0)
-        sliding[bare & (problem.state == CellState.primary) & (scale > 1)] = 1
-        scaled: dict[str, Any] = {
-            "value": problem.value * scale,
-            "cost": problem.cost * (scale if costs_in_units and not dear else 1),
-            "lower": problem.lower * scale,
-            "upper": problem.upper * scale,
-            "sliding": sliding * scale,
-            "state": problem.state,
-        }
-        for name in ("low", "high"):
-            bound = np.clip(
-                getattr(problem, name).astype(np.float64) * scale, -UNBOUNDED, UNBOUNDED
-            )
-            exact = np.abs(bound) < UNBOUNDED
-            scaled[name] = np.where(
-                exact, getattr(problem, name) * np.where(exact, scale, 1), bound.astype(np.int64)
-            )
-        for name, column in scaled.items():
-            columns.setdefault(name, []).append(column)
-    return {name: np.concatenate(parts) for name, parts in columns.items()}
+def scaled_columns(part: ValueCells, scale: int, *, costs_in_units: bool) -> dict[str, Any]:
+    """The columns of the problem of a value in a unit that is so many times as fine."""
+    problem = part.problem
+    if scale > 1 and float(np.abs(problem.value).max(initial=0)) * scale >= UNBOUNDED:
+        message = "values that add up differ too much in size and decimals"
+        hint = "publish fewer decimals, or all of them with the same number"
+        raise SuppressionError(message, code="values", where=part.name, hint=hint)
+    dear = int(problem.cost.max(initial=0)) * scale > _DEAREST
+    columns = {name: getattr(problem, name) for name in COLUMNS}
+    for name in ("value", *LEVELS, *(["cost"] if costs_in_units and not dear else [])):
+        columns[name] = columns[name] * scale
+    # What has no level must not be known to the last digit that is published.
+    bare = (problem.lower == 0) & (problem.upper == 0) & (problem.sliding == 0)
+    columns["sliding"][bare & (problem.state == CellState.primary) & (scale > 1)] = 1
+    far = UNBOUNDED // scale
+    for name in ("low", "high"):
+        bound = columns[name]
+        exact = np.clip(bound, -far, far) * scale
+        columns[name] = np.where(np.abs(bound) > far, np.sign(bound) * UNBOUNDED, exact)
+    return columns
 
 
 def stated_relations(stated: Sequence[str | ValueRelation]) -> list[ValueRelation]:

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.disclosure import (
-    UNBOUNDED,
     DisclosureVerdict,
     Insiders,
     TableCells,
@@ -49,6 +48,7 @@ from discreet.protection.suppression.problem.parameters import Cost
 from discreet.protection.suppression.problem.related_values import (
     RelatedValues,
     ValueCells,
+    scaled_columns,
     stated_relations,
     unpublished_values,
 )
@@ -580,14 +580,12 @@ class _RelatedSystem:
             if not part.shared or not (part.hide & listed & (part.problem.value == 0)).any():
                 continue
             options = {**options_among(part.chosen, _PROBLEM), "zero_cells": "partners"}
-            problem, _ = build_problem(part.sources, **options)
+            cells = replace(part.cells, problem=build_problem(part.sources, **options)[0])
             scale = 10 ** (self.problem.decimals - part.problem.decimals)
+            finer = scaled_columns(cells, scale, costs_in_units=False)
             for name in ("low", "high", "lower", "upper"):
                 column = columns.setdefault(name, getattr(self.problem, name).copy())
-                units = np.clip(
-                    getattr(problem, name).astype(np.float64) * scale, -UNBOUNDED, UNBOUNDED
-                )
-                column[own] = units.astype(np.int64)
+                column[own] = finer[name]
         return replace(self.problem, **columns)
 
     def _hand_on(self, done: Suppression, state: SmallIntArray) -> None:

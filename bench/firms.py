@@ -1,0 +1,234 @@
+"""Random tables of firms: what each aim against contributors costs, and what it leaves open.
+
+    python bench/firms.py [tables] [method] [seconds for each table of pytauargus]
+
+Two to four variables, and 10, 40 or 70 per cent of the cells sensitive by the p% rule, in turn.
+Open cells are counted by linear programs written apart from the library (tests/helpers): for
+readers, and for each contributor who stands alone in suppressed cells. `pytauargus` protects the
+same records by its own rule; its methods know no contributors, so it stands beside `off`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+import polars as pl
+from suppression import BATCH
+
+import discreet as dc
+from discreet import rules
+from discreet.protection.suppression import Suppression
+from tests.helpers.attacker_apart import Attacker, Cell, Demand, Listed, named, sums_over
+
+AIMS = ("off", "exact", "levels")
+#: Codes of the variables, and firms per inner cell that make about so many per cent sensitive.
+SIZES = {2: (11, 16), 3: (8, 7, 3), 4: (5, 4, 3, 2)}
+RATES = {10: 16.0, 40: 5.0, 70: 1.8}
+#: Values of so many units more are nothing to the attacker's linear programs.
+SLACK = 1e-3
+CODES = "abcdefghijklmnopqrst"
+
+
+@dataclass
+class Firms:
+    """Records of firms, their table, and its sensitive cells."""
+
+    records: pl.DataFrame
+    names: list[str]
+    table: dc.Table
+    primary: Any
+
+    @classmethod
+    def drawn(cls, seed: int) -> Firms:
+        """A random table; the same seed gives the same."""
+        sizes, rate = SIZES[2 + seed % 3], list(RATES.values())[seed // 3 % 3]
+        draw = np.random.default_rng([seed, 20])
+        weight = np.ones(1)
+        for size in sizes:
+            weight = np.multiply.outer(weight, 1.0 / np.arange(1, size + 1) ** 0.5)
+        number = draw.poisson(rate * weight.size * weight.ravel() / weight.sum())
+        places = np.unravel_index(np.repeat(np.arange(weight.size), number), sizes)
+        names = [f"V{at}" for at in range(len(sizes))]
+        columns = {
+            name: [CODES[code] for code in place.tolist()]
+            for name, place in zip(names, places, strict=True)
+        }
+        sales = np.maximum(1, draw.lognormal(5.0, 2.0, places[0].size)).astype(np.int64)
+        frame = pl.DataFrame({**columns, "sales": sales})
+        table = dc.tabulate(frame, by=names, values=["sales"], contributions=2)
+        return cls(frame, names, table, dc.primary(table, [rules.PPercent(10)], value="sales"))
+
+    def protected(self, method: Any, aim: Any) -> Suppression:
+        """What the library makes of it."""
+        return Suppression.of((self.table, self.primary), method=method, insiders=aim)
+
+    # -- the attacker apart ---------------------------------------------------------
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The codes of each cell of the table."""
+        rows: list[tuple[str, ...]] = self.table.to_polars().select(self.names).rows()
+        return rows
+
+    def opened(self, done: Suppression) -> dict[str, int]:
+        """Sensitive cells open to readers, to contributors exactly, and by level."""
+        rows = self.cells()
+        cells: list[Cell] = [named(self.names, row) for row in rows]
+        value = {cell: float(v) for cell, v in zip(cells, self.table.sums["sales"], strict=True)}
+        trees = {name: [dict.fromkeys(CODES, "Total")] for name in self.names}
+        sums = sums_over(rows, trees)
+        shown = done.tables[0].to_polars()
+        blank = {
+            named(self.names, row)
+            for row, own in zip(shown.select(self.names).rows(), shown["value"], strict=True)
+            if own is None
+        }
+        levels, exact = {}, {}
+        for at in np.flatnonzero(self.primary.sensitive):
+            own, upper = value[cells[at]], float(self.primary.upper[at])
+            lower = min(float(self.primary.lower[at]), own - 1)
+            levels[cells[at]] = Demand(own, lower, upper)
+            exact[cells[at]] = Demand(own)
+        lone = {cell: n for cell, n in zip(cells, self.table.count, strict=True) if n == 1}
+
+        def attacker(unknown: set[Cell]) -> Attacker:
+            rest = {cell: own for cell, own in value.items() if cell not in unknown}
+            return Attacker(rest, {cell: (1.0, 2 * value[cell]) for cell in unknown}, sums)
+
+        found = {"public": len(attacker(blank).open_cells(levels)), "exactly": 0, "by level": 0}
+        computed, near = set(), set()
+        everything = set(cells)
+        for own in self.insiders(blank, lone):
+            inside = attacker(blank - own)
+            watched = {cell for cell in levels if cell in blank - own}
+            left = inside.open_cells({cell: levels[cell] for cell in watched})
+            # What nobody can keep from him, whatever else is suppressed, is no fault of a pattern.
+            beyond = attacker(everything - own).open_cells({cell: levels[cell] for cell in left})
+            near |= set(left) - set(beyond)
+            computed |= set(inside.open_cells({cell: exact[cell] for cell in left}))
+            computed -= set(attacker(everything - own).open_cells({c: exact[c] for c in computed}))
+        return {**found, "exactly": len(computed), "by level": len(near)}
+
+    def insiders(self, blank: set[Cell], lone: dict[Cell, int]) -> list[set[Cell]]:
+        """The suppressed cells of each contributor who is alone in some."""
+        own: dict[Any, set[Cell]] = {}
+        for at, row in enumerate(self.records.iter_rows(named=True)):
+            for codes in self.above([row[name] for name in self.names]):
+                cell = named(self.names, codes)
+                if cell in lone and cell in blank:
+                    own.setdefault(at, set()).add(cell)
+        return list(own.values())
+
+    def above(self, codes: list[str]) -> list[tuple[str, ...]]:
+        """All cells that a record counts in."""
+        ways: list[tuple[str, ...]] = [()]
+        for code in codes:
+            ways = [(*way, each) for way in ways for each in (code, "Total")]
+        return ways
+
+    # -- the other engine ----------------------------------------------------------
+
+    def written(self, folder: Path) -> None:
+        """The records as the other engine reads them."""
+        meta = []
+        for at, name in enumerate(self.names):
+            meta += [f"{name} {1 + 2 * at} 1 9", "  <RECODEABLE>"]
+        meta += [f"Var2 {1 + 2 * len(self.names)} 12 999999999999", "  <NUMERIC>"]
+        lines = [f"{' '.join(row[:-1])} {row[-1]:12d}" for row in self.records.rows()]
+        (folder / "firms.asc").write_text("\n".join(lines) + "\n")
+        (folder / "firms.rda").write_text("\n".join(meta) + "\n")
+        spanning = "".join(f'"{name}"' for name in self.names)
+        (folder / "firms.arb").write_text(BATCH.format(records="firms", spanning=spanning))
+
+
+THEIRS = """
+import sys, os, time
+from pathlib import Path
+from pytauargus.engine import Engine
+from pytauargus.batch import Suppress
+os.chdir(sys.argv[1])
+engine = Engine(); engine.run_batch(Path("firms.arb").resolve())
+def write(name):
+    low, high = engine._table_cell_bounds(0)
+    assert engine._tau.write_jj_format(0, name, low, high, False, False, False)
+write("table.jj")
+began = time.process_time()
+engine.suppress(Suppress(kind=sys.argv[2], tab_no=1))
+print(time.process_time() - began)
+write("done.jj")
+"""
+
+
+def theirs(firms: Firms, kind: str, seconds: float) -> dict[str, Any] | None:
+    """Cost and open cells of the other engine, and of our `fast` and `auto` for its problem."""
+    from discreet.protection.suppression import find_pattern
+    from discreet_argus import read_jj
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        firms.written(folder)
+        command = [sys.executable, "-c", THEIRS, name, kind]
+        try:
+            said = subprocess.run(
+                command, capture_output=True, text=True, check=True, timeout=seconds
+            )
+        except (subprocess.SubprocessError, OSError):
+            return None
+        spent = float(said.stdout.split()[-1])
+        listed = Listed.read(folder / "done.jj")
+        hidden = [at for at, mark in enumerate(listed.marks) if mark in "um"]
+        problem = read_jj(folder / "table.jj")
+        before = Listed.read(folder / "table.jj")
+        mask = np.zeros(len(problem), dtype=np.bool_)
+        mask[hidden] = True
+        return {
+            "cost": problem.cost_of(mask),
+            "open": len(before.open_cells(hidden)),
+            "cpu": spent,
+            "fast": find_pattern(problem, "fast").cost,
+        }
+
+
+def main() -> None:
+    """One line of JSON per table, and sums by number of variables and share."""
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    method = sys.argv[2] if len(sys.argv) > 2 else "fast"
+    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
+    for seed in range(number):
+        firms = Firms.drawn(seed)
+        line: dict[str, Any] = {
+            "seed": seed,
+            "variables": len(firms.names),
+            "cells": len(firms.table),
+            "sensitive": int(firms.primary.sensitive.sum()),
+        }
+        for aim in AIMS:
+            began = time.process_time()
+            try:
+                done = firms.protected(method, aim)
+            except dc.SuppressionError as error:
+                line[aim] = {"refused": error.code}
+                continue
+            spent = round(time.process_time() - began, 2)
+            line[aim] = {
+                "cost": done.pattern.cost,
+                "bound": done.pattern.bound,
+                "cpu": spent,
+                **firms.opened(done),
+            }
+        for kind in ("MOD", "OPT") if seconds else ():
+            line[kind] = theirs(firms, kind, seconds)
+        print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()
