@@ -3472,3 +3472,11 @@ save `u'
 restore
 generate one = 1
 merge m:1 one using `u'
+* ---- review 2: a table by ACRO, whose minimum is its own
+acro init
+acro table region sex, contents(max wage)
+* ---- review 2: a file of values among the outputs of ACRO
+acro init
+acro custom_output values.txt "readme"
+* ---- review 1: a value in a comment on an output of ACRO
+acro add_comments output_0 "`=wage[17]'"
