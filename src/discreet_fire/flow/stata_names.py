@@ -112,42 +112,26 @@ def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
     return any(name.startswith(head) and name.endswith(tail) for head, tail in begun)
 
 
-def names_given_by(
-    parts: Iterable[StatementParts], own: Callable[[StatementParts], list[str] | None]
-) -> frozenset[str]:
-    """The macros that get their texts by some statements, and by no other.
-
-    `own` says which names a statement gives such texts; None if it is another one.
-    """
+def temporary_files(parts: Sequence[StatementParts], *, or_numbers: bool = False) -> frozenset[str]:
+    """The macros that name files which go with the session, and nothing else but numbers."""
     names: set[str] = set()
     others: set[str] = set()
     begun: list[tuple[str, str]] = []
     for part in parts:
         if part.name in _GIVE_ALL:
             return frozenset()
-        texts = own(part)
-        if texts is not None and not texts:
+        if part.name == "tempfile":
+            names.update(part.code.split())
+        if part.name == "tempfile" or (or_numbers and _NUMBER.fullmatch(part.code)):
             continue
-        if texts:
-            names.update(texts)
-        elif part.name in {*_GIVE_TEXTS, "tokenize"} or part.by_macro or "loc" in part.code:
+        if part.name in {*_GIVE_TEXTS, "tokenize"} or part.by_macro or "loc" in part.code:
             others.update(_WORD.findall(_MACRO.sub(" ", part.code)))
         if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(part.code):
             begun.append(_ends(part.code))
         elif part.name in ("file", "gettoken") and _MACRO_LATER.match(part.code):
             begun.append(("", ""))
-    left = {name for name in names - others if name.isidentifier()}
+    left = filter(str.isidentifier, names - others)
     return frozenset(name for name in left if not _may_be_meant(name, begun))
-
-
-def _file(part: StatementParts) -> list[str] | None:
-    """Files that go with the session."""
-    return part.code.split() if part.name == "tempfile" else None
-
-
-def _file_or_number(part: StatementParts) -> list[str] | None:
-    number = part.name == "local" and _NUMBER.fullmatch(part.code)
-    return [] if number else _file(part)
 
 
 def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str]:
@@ -155,7 +139,7 @@ def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str
     users may name one.
     """
     saved_words: set[str] = set()
-    temporary = names_given_by(parts, _file_or_number)
+    temporary = temporary_files(parts, or_numbers=True)
     known = known_commands() | programs
     for part in parts:
         stated = part.statement.text
@@ -261,7 +245,7 @@ class FigureFlow:
         #: Local macros that hold nothing but known names.
         self.known = known_names(parts)
         #: Those that name files which go with the session.
-        self.temporary_files = names_given_by(parts, _file)
+        self.temporary_files = temporary_files(parts)
         taints.saved |= _saved_words(parts, dofile.programs)
         taints.chosen |= chosen_files(parts)
         taints.replaced |= _replacing(parts, dofile.programs)

@@ -394,7 +394,7 @@ _SIGNS = re.compile(r"`(?!\")|'|\$\{?\w*[`}]?")
 #: Readings that stay as they are: what they may run is told, and not changed.
 UNTOUCHED = frozenset((
     Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING, Why.BLOCK_IN_COMMENT,
-    Why.COMMENT_TO_SEMICOLON, Why.DOCUMENT_TEXT,
+    Why.DOCUMENT_TEXT,
 ))  # fmt: skip
 
 #: A condition: figures in it are used, and not shown.

@@ -60,7 +60,6 @@ from discreet_fire.rewriting.changes import (
 )
 from discreet_fire.stata import (
     BODIES,
-    TEXT_RUNNERS,
     DoFile,
     DoStatement,
     Kind,
@@ -262,14 +261,10 @@ class Decider:
         if decision.refused or decision.changes:
             command = decision.refused[1] if decision.refused else decision.changes[0].command
             message = f"a text that starts with the command {command}"
-            severity, hint = Severity.REVIEW, "look at what is run"
-            if reading.why is Why.IN_STRING and outer.canonical in TEXT_RUNNERS:
+            hint = "look at what is run"
+            if reading.why is Why.IN_STRING:
                 hint = f"{outer.canonical} runs it as it stands; write the command behind a colon"
-            elif reading.why is Why.IN_STRING:
-                severity, hint = Severity.INFO, "if it is run, fdzrun applies the policy to it"
-            elif reading.why is Why.COMMENT_TO_SEMICOLON:
-                severity, hint = Severity.INFO, "a comment that starts with * ends at ;"
-            untouched.note("command-in-text", severity, message, None, hint)
+            untouched.note("command-in-text", Severity.REVIEW, message, None, hint)
         return untouched
 
     def _command(self, statement: DoStatement) -> Decision:

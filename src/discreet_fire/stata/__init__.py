@@ -10,7 +10,6 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .parser import BODIES as BODIES
-    from .parser import TEXT_RUNNERS as TEXT_RUNNERS
     from .parser import parse_do as parse_do
     from .statements import DoFile as DoFile
     from .statements import DoStatement as DoStatement

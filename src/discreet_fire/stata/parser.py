@@ -44,10 +44,6 @@ _FIRST_WORD = re.compile(r"[^\S\r\n]*([^\W\d]\w*|[`$!])")
 _LINE_END = re.compile(r"[\r\n]|\Z")
 _NEW_LINE = re.compile(r"\r\n|\n|\r")
 _PASTED = re.compile(r"[.>][^\S\r\n]+")
-_DEFINED = re.compile(r"[\s\d.]*(?:\+\+|--)?[\w`'${}]*\s*=?\s*(?:`?\"+)?\s*")
-_QUOTES_BEHIND = re.compile(r"[\s\"']*\Z")
-_IN = re.compile(r"\s+\S+\s+in\s")
-_LISTED = re.compile(r"[^\W\d]\w*")
 _QUOTED_WORD = re.compile(r"[`\" ]*([^\W\d]\w*)")
 _BACKSLASH = re.compile(r"\\")
 #: What may stand between a macro that is part of a condition and the command.
@@ -56,12 +52,8 @@ _MACROS_AT_MOST = 8
 
 #: Commands that a block in braces may follow.
 _WITH_BLOCK = commands_with("block")
-#: Commands whose text may be run as a command later.
-DEFINERS = commands_with("text", "defines")
-#: Commands whose text lists words that may be commands.
-LISTERS = commands_with("text", "lists")
 #: Commands that take a command within quotes.
-TEXT_RUNNERS = commands_with("text", "runs")
+_TEXT_RUNNERS = commands_with("text", "runs")
 
 
 def parse_do(text: str) -> DoFile:
@@ -423,14 +415,12 @@ def of_star_comment(
         line = _LINE_END.search(text, close, end)
         stop = line.start() if line else end
         readings += second(parser, close + 2, stop, Why.STRAY_CLOSE)
-    for line in _NEW_LINE.finditer(text, start, end):
+    for line in () if parser.semicolons else _NEW_LINE.finditer(text, start, end):
         place = line.end()
         if starts_with_command(text, place, end):
             after = _LINE_END.search(text, place, end)
             stop = after.start() if after else end
             why = Why.CONTINUED_COMMENT if place in joins else Why.BLOCK_IN_COMMENT
-            if parser.semicolons:
-                why = Why.COMMENT_TO_SEMICOLON
             readings += second(parser, place, stop, why)
     return tuple(readings)
 
@@ -483,8 +473,13 @@ def _of_word(
     elif is_community(name) and not name.startswith(SAFE):  # may be a prefix
         for colon in _behind(piece.colons, command)[:1]:
             yield from second(parser, colon + 1, piece.end, Why.AFTER_COLON)
-    elif name in DEFINERS or name in TEXT_RUNNERS or name in LISTERS:
-        yield from _in_strings(parser, name, command.end, piece)
+    elif name in _TEXT_RUNNERS:
+        strings = (one for one in piece.spans if one.kind == "string" and one.start >= command.end)
+        for _, first, last in strings:
+            word = _QUOTED_WORD.match(parser.text, first, last - 1)
+            if word and canonical(word[1]) is not None:
+                for one in parser.again(word.start(1), last - 1)[:1]:
+                    yield Reading(why=Why.IN_STRING, statement=one)
 
 
 def _behind(places: list[int], command: Word) -> list[int]:
@@ -508,35 +503,6 @@ def _after_macro(parser: DoFileParser, reader: HeadReader, at: int, end: int) ->
                 yield from second(parser, at, end, Why.AFTER_MACRO)
             return
         at = word.end
-
-
-def _in_strings(
-    parser: DoFileParser, name: str, at: int, piece: ScannedCommand
-) -> Iterator[Reading]:
-    """Texts that may be run as commands later."""
-    text = parser.text
-    if name in LISTERS or name in DEFINERS:
-        places = _given(text, name, at, piece.end)
-    else:
-        strings = (span for span in piece.spans if span.kind == "string" and span.start >= at)
-        places = [(span.start, span.end - 1) for span in strings]
-    for first, last in places:
-        word = _QUOTED_WORD.match(text, first, last)
-        if word and canonical(word[1]) is not None:
-            for one in parser.again(word.start(1), last)[:1]:
-                yield Reading(why=Why.IN_STRING, statement=one)
-
-
-def _given(text: str, name: str, at: int, end: int) -> list[tuple[int, int]]:
-    """The places of texts that a macro is given."""
-    if name == "foreach":
-        listed = _IN.match(text, at, end)
-        words = _LISTED.finditer(text, listed.end(), end) if listed else ()
-        return [(word.start(), word.end()) for word in words]
-    defined = _DEFINED.match(text, at, end)
-    start = defined.end() if defined else at
-    behind = _QUOTES_BEHIND.search(text, max(start, end - 8), end)
-    return [(start, behind.start() if behind else end)]
 
 
 def _of_open_strings(parser: DoFileParser, head: Head, piece: ScannedCommand) -> Iterator[Reading]:

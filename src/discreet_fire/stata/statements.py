@@ -56,8 +56,6 @@ class Why(StrEnum):
     CONTINUED_STRING = "continued string"
     #: The line after ``///`` of a comment that starts with ``*``.
     CONTINUED_COMMENT = "continued comment"
-    #: A further line of a comment that starts with ``*`` while ``;`` ends commands, and it too.
-    COMMENT_TO_SEMICOLON = "comment to a semicolon"
     #: A line of a ``/* */`` that opens in a comment with ``*``.
     BLOCK_IN_COMMENT = "block in a comment"
     #: What stands behind ``;`` in a string while ``;`` ends commands.
@@ -72,7 +70,7 @@ class Why(StrEnum):
     PASTED = "pasted"
     #: A line of ``putdocx textblock``, which runs if the block was not opened.
     DOCUMENT_TEXT = "document text"
-    #: ``local c "list"``: a text that may be run as a command later.
+    #: ``bootstrap "list"``: a text that is run as a command.
     IN_STRING = "in a string"
 
 

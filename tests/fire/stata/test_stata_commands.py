@@ -187,7 +187,6 @@ MAYBE = {
     'if x == "a { list y }': (Why.OPEN_QUOTE, "list"),
     'local x "a b ///\nlist y"': (Why.CONTINUED_STRING, "list"),
     "* su x ///\nlist y": (Why.CONTINUED_COMMENT, "list"),
-    "#delimit ;\n* remark\nlist y;\n": (Why.COMMENT_TO_SEMICOLON, "list"),
     '#delimit ;\nnote: 5" pipe; list x; di "a";': (Why.AFTER_SEMICOLON, "list"),
     "su x; list y": (Why.AFTER_SEMICOLON, "list"),
     "* a /* \n list x */ su": (Why.BLOCK_IN_COMMENT, "list"),
@@ -200,9 +199,6 @@ MAYBE = {
     "mata\nx = 1\nlist y": (Why.OPEN_BLOCK, "list"),
     "input x\n1 2\nlist y": (Why.OPEN_BLOCK, "list"),
     ". list y": (Why.PASTED, "list"),
-    'local c "list y"': (Why.IN_STRING, "list"),
-    "global c list y": (Why.IN_STRING, "list"),
-    "foreach c in summarize list {\n}": (Why.IN_STRING, "list"),
     'bootstrap "list x" r(mean)': (Why.IN_STRING, "list"),
     "for var a: su X \\ list X": (Why.AFTER_COLON, "list"),
 }
