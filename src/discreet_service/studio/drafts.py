@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from itertools import islice
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -29,6 +30,7 @@ from discreet_service.web import (
     Visit,
     back_to,
     compare_draft,
+    confirmation,
     form_visit_with,
     page,
     path_to,
@@ -79,12 +81,32 @@ def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = No
             state=words("job_states", visit.language)[job.state.value],
             mine=mine,
         )
+    return _draft_page(visit, record, draft, release)
+
+
+def _draft_page(
+    visit: Visit,
+    record: StoredProgramme,
+    draft: str,
+    release: str | None,
+    *,
+    reason: str = "",
+    note: str = "",
+    status: int = 200,
+) -> Response:
+    """A draft beside a release, and the form that proposes it in the place of that release."""
     language, found = visit.language, _opened(visit.service, record.id, draft)
     name = _usual_release(visit.service, record, found, draft) if release is None else release
-    told = compare_draft(visit, record.id, draft, name)
+    told, served = compare_draft(visit, record.id, draft, name), visit.service.releases.releases()
+    may_publish = visit.principal.may(Permission.releases_publish, record.dataset)
+    wanted, confirm = name if name and _NAME.fullmatch(name) else record.dataset, ""
+    if may_publish and (wanted == name or wanted not in served):
+        with suppress(ServiceError):  # the release of that name belongs to other data
+            confirm = confirmation(visit, record.id, found, wanted)
     return page(
         visit,
         "draft",
+        status=status,
         programme=record,
         about=title_of_programme(shelf_of(visit.service).text(record.id), language),
         draft=told,
@@ -97,14 +119,17 @@ def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = No
             said_in(item["text"], language)
             for item in (told["quality"] or {}).get("statements", ())
         ],
-        releases=sorted(visit.service.releases.releases()),
+        releases=sorted(served),
         compared=name if told["published"] else "",
         changes=shown_changes(told["changes"], found, language),
         tally=tally(told["changes"]),
         parts=PageWords(words("draft_changes", language)),
         files=told["files"][:_FILES],
-        may_publish=visit.principal.may(Permission.releases_publish, record.dataset),
-        name=name if name and _NAME.fullmatch(name) else record.dataset,
+        may_publish=may_publish,
+        name=wanted,
+        confirm=confirm,
+        reason=reason,
+        note=note,
         already=published_as(visit.service, record.id).get(draft, ""),
     )
 
@@ -135,44 +160,30 @@ def publish_draft(
     draft: str,
     visit: _ReleasesPublishForm,
     release: Annotated[str, Form(max_length=100)] = "",
+    compared: Annotated[str, Form(max_length=100)] = "",
     confirm: Annotated[str, Form(max_length=100)] = "",
     reason: Annotated[str, Form(max_length=10_000)] = "",
 ) -> Response:
-    """Say what publishing would change; with the word that this gave, propose it."""
+    """Propose a draft; where its changes were not on the page, or are others now, show them."""
     _, record = programme_of(visit, programme, Permission.releases_publish)
-    if not _NAME.fullmatch(release.strip()):
-        what, hint = (
-            "not the name of a release",
-            "use letters, digits, - and _, such as census-2026",
-        )
-        raise ServiceError(what, "invalid-input", "release", hint)
-    request = PublicationRequest(
-        draft=draft, release=release.strip(), confirm=confirm, reason=reason
-    )
-    meanwhile = False
-    try:
-        told = publish_programme(visit, programme, request)
-    except ServiceError as error:
-        if error.code != "changed-meanwhile":
-            raise
-        meanwhile = True
-        told = publish_programme(visit, programme, request.model_copy(update={"confirm": ""}))
-    if "proposal" in told:
-        return back_to("/approvals")
-    found = _opened(visit.service, programme, draft)
-    language = visit.language
-    return page(
-        visit,
-        "publication",
-        status=412 if meanwhile else 200,
-        programme=record,
-        draft=draft,
-        told=told,
-        meanwhile=meanwhile,
-        changes=shown_changes(told["changes"], found, language),
-        tally=tally(told["changes"]),
-        parts=PageWords(words("draft_changes", language)),
-    )
+    name, status = release.strip(), 200
+    if not _NAME.fullmatch(name):
+        message, hint = "not the name of a release", "letters, digits, - and _, such as census-2026"
+        raise ServiceError(message, "invalid-input", "release", hint)
+    confirmation(visit, programme, _opened(visit.service, programme, draft), name)
+    if confirm and compared == name:
+        try:
+            publish_programme(visit, programme, PublicationRequest(
+                draft=draft, release=name, confirm=confirm, reason=reason,
+            ))  # fmt: skip
+        except ServiceError as error:
+            if error.code != "changed-meanwhile":
+                raise
+            status = 412
+        else:
+            return back_to("/approvals")
+    return _draft_page(visit, record, draft, name, reason=reason, status=status,
+                       note="meanwhile" if status == 412 else "other_name")  # fmt: skip
 
 
 def _opened(service: Service, programme: str, draft: str) -> ReleaseDraft:

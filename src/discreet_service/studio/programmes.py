@@ -58,6 +58,7 @@ from discreet_service.web import (
     path_to,
     programme_of,
     take_programme,
+    time_text,
     validate_programme,
     visit_with,
     words,
@@ -122,7 +123,7 @@ def show_programmes(
             [Cell(release, path_to("releases", release))
              for release in published_as(service, item["id"], served).values()],
             item["owner"],
-            item["uploaded"][:16].replace("T", " "),
+            time_text(item["uploaded"], language),
         )
         for item in programmes["programmes"]
     ]  # fmt: skip

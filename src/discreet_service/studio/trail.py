@@ -33,10 +33,10 @@ from discreet_service.web import (
     check_allowed,
     file_response,
     form_visit_with,
-    iso_time,
     list_page,
     search_audit,
     search_log,
+    time_text,
     verify_audit,
     visit_with,
     words,
@@ -196,9 +196,10 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
         numbers = f"{group[-1]['seq']}–{first['seq']}" if group[1:] else f"{first['seq']}"
         raw = [f"{one['seq']} · {one['at']} · {one['kind']} · {one['person']} · {one['about']} · "
                f"{_raw(one['facts'])}" for one in group]  # fmt: skip
-        rows.append((_when(first["at"]), persons, "; ".join(acts), Fold(numbers, raw)))
+        when = time_text(first["at"], language)
+        rows.append((when, persons, "; ".join(acts), Fold(numbers, raw)))
     head = visit.service.trail.last_signed()
-    signed = spoken["no_head"] if head is None else f"{head.seq:,} ({iso_time(head.at)})"
+    signed = spoken["no_head"] if head is None else f"{head.seq:,} ({time_text(head.at, language)})"
     kinds = sorted((words("act_kinds", language)[one.value], one.value) for one in AuditKind)
     verify = Act(path="/administration/trail/verify", word="verify")
     return list_page(
@@ -268,8 +269,9 @@ def show_overrides(visit: _Auditor, wanted: Annotated[_SearchFields, Query()]) -
     rows = []
     for one in answer["entries"]:
         agreed = visit.service.approvals.visible(visit.principal, one["facts"]["proposal"])
-        rows.append((_when(one["at"]), _table_of(visit, one["about"]), one["facts"]["rule"],
-                     one["person"], agreed.decider, agreed.reason))  # fmt: skip
+        when, table = time_text(one["at"], visit.language), _table_of(visit, one["about"])
+        rows.append((when, table, one["facts"]["rule"], one["person"], agreed.decider,
+                     agreed.reason))  # fmt: skip
     columns = ("when", "about", "rule", "person", "second", "reason")
     return list_page(
         visit, "overrides", columns, rows, fields=wanted.fields,
@@ -314,7 +316,7 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
     meaning = words("dashboard", language)
     rows: list[tuple[Value, ...]] = [
         (
-            *(_when(one["at"]), one["principal"], title(one)),
+            *(time_text(one["at"], language), one["principal"], title(one)),
             f"{one['dataset']} {one['version']}".strip() or "–",
             [Cell(ends[one["verdict"]], tag="problem" * (one["verdict"] == "refused")),
              ", ".join(meaning.get(rule, rule) for rule in one["rules"])],
@@ -332,11 +334,6 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
                      after=[Part("buttons", values=[
                          _csv_link("/administration/log", wanted, spoken["export_csv"])])],
                      )  # fmt: skip
-
-
-def _when(at: str) -> str:
-    """A time to the second: `2026-11-24 20:45:50`; the export has it to the millisecond."""
-    return at[:19].replace("T", " ")
 
 
 def _raw(facts: Mapping[str, Any]) -> str:

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from .programmes import begin_run as begin_run
     from .programmes import check_text as check_text
     from .programmes import compare_draft as compare_draft
+    from .programmes import confirmation as confirmation
     from .programmes import get_programme_text as get_programme_text
     from .programmes import list_programmes as list_programmes
     from .programmes import programme_of as programme_of

@@ -257,20 +257,22 @@ def iso_time(milliseconds: int | None) -> str | None:
     return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def time_text(milliseconds: int | None, language: str) -> str:
-    """A time as pages show it, UTC.
+def time_text(at: int | str | None, language: str) -> str:
+    """A time as pages show it, UTC: of milliseconds, or as ISO 8601 has it.
 
-    >>> time_text(1_700_000_000_000, "en"), time_text(None, "de")
-    ('14 November 2023, 22:13 UTC', '–')
+    >>> time_text(1_700_000_000_000, "en"), time_text("2023-11-14T22:13:20Z", "de")
+    ('14 November 2023, 22:13 UTC', '14. November 2023, 22:13 UTC')
+    >>> time_text(None, "de")
+    '–'
     """
-    iso = iso_time(milliseconds)
+    iso = at if isinstance(at, str) else iso_time(at)
     return "–" if iso is None else f"{date_text(iso[:10], language)}, {iso[11:16]} UTC"
 
 
 @pass_context
-def time(context: Context, milliseconds: int | None) -> str:
+def time(context: Context, at: int | str | None) -> str:
     """A time in the language of the page."""
-    return time_text(milliseconds, str(context["language"]))
+    return time_text(at, str(context["language"]))
 
 
 @pass_context

@@ -313,13 +313,7 @@ def publish_programme(
     shelf, record = programme_of(visit, programme, Permission.releases_publish)
     draft = _draft(visit.service, shelf, record, asked.draft, asked.release)
     before = visit.service.releases.releases().get(asked.release)
-    if before is not None:
-        check_changeable(visit, before)
-    # The word that stands for a draft in the place of a release, for one person.
-    old = "" if before is None else before.identity
-    parts = (record.id, draft.release.id, draft.release.identity, old, visit.principal.name)
-    key = visit.service.key_for("publication of releases")
-    word = hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]
+    word = confirmation(visit, record.id, draft, asked.release)
     told = {
         "release": asked.release,
         "seal": draft.release.identity,
@@ -348,6 +342,17 @@ def publish_programme(
             connection, draft, record, principal=who, reason=why, dataset=both
         )
     return {**told, "published": False, "proposal": made.id, "digest": made.digest}
+
+
+def confirmation(visit: Visit, programme: str, draft: ReleaseDraft, release: str) -> str:
+    """The word that stands for a draft in the place of a release, for one person who may do so."""
+    before = visit.service.releases.releases().get(release)
+    if before is not None:
+        check_changeable(visit, before)
+    old = "" if before is None else before.identity
+    parts = (programme, release, draft.release.identity, old, visit.principal.name)
+    key = visit.service.key_for("publication of releases")
+    return hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]
 
 
 def check_changeable(visit: Visit, release: ServedRelease) -> None:
