@@ -11,7 +11,7 @@ are many and ways more, so the effort is bounded: what is found is true, what is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -131,12 +131,13 @@ def covers(
     size: int,
     effort: CoverEffort,
     given: tuple[Marks, int] | None = None,
+    within: BoolArray | bool = True,
 ) -> list[tuple[int, ...]]:
     """Ways to cover a set by three or more others, up to fewer units than the minimum."""
     # so few marks that no part of the set ends before the last of them
     reach = marks if len(marks) < MOST_MARKS else marks[: MOST_MARKS - size + 1]
     extras = relation.other - relation.shared
-    fits = (extras < size) & (counts >= size) & (counts <= count - size)
+    fits = (extras < size) & (counts >= size) & (counts <= count - size) & within
     burden = np.zeros(len(counts), dtype=np.int64)
     if given is not None:
         burden = index.shared(given[0])
@@ -263,9 +264,23 @@ class ReleasedUniverses:
 
 
 def conflicts_with(
-    new: Sequence[LedgerUniverse], shelf: ReleasedUniverses, *, size: int, unions: bool = True
+    new: Sequence[LedgerUniverse],
+    shelf: ReleasedUniverses,
+    *,
+    size: int,
+    unions: bool = True,
+    apart: Collection[str] = (),
 ) -> list[Conflict]:
-    """Conflicts of new universes with released ones."""
+    """Conflicts of new universes with released ones.
+
+    Args:
+        new: The new ones.
+        shelf: The released ones.
+        size: Differences of fewer units are conflicts.
+        unions: Whether with sums and differences of released ones.
+        apart: Names of released ones that have no unit in common with any new one: a new one of so
+            many units is no part of them, nor has them as parts.
+    """
     conflicts: list[Conflict] = []
     if not len(shelf):
         return conflicts
@@ -276,11 +291,16 @@ def conflicts_with(
         places = _near_places(one, shelf, size)
         conflicts += [shelf.conflict("difference", one, int(at)) for at in places]
         if unions and id(one) in largest:
+            shared = np.ones(len(shelf.distinct), dtype=np.bool_)
+            if apart and one.count >= size:
+                shared = np.array([name not in apart for name in shelf.distinct.names])
+            if not shared.any():
+                continue
             relation = shelf.distinct.marks.relation(one.marks)
-            sums = list(_pair_conflicts(one, shelf.distinct, relation, size))
+            sums = list(_pair_conflicts(one, shelf.distinct, relation, size, shared))
             conflicts += sums
             if not sums and not len(places):  # else it is known already
-                conflicts += _cover_conflicts(one, shelf.distinct, relation, size, effort)
+                conflicts += _cover_conflicts(one, shelf.distinct, relation, size, effort, shared)
     return conflicts
 
 
@@ -320,14 +340,18 @@ def few_differing(sums: IntArray, size: int) -> BoolArray:
 
 
 def _pair_conflicts(
-    one: LedgerUniverse, shelf: ReleasedUniverses, relation: Relation, size: int
+    one: LedgerUniverse,
+    shelf: ReleasedUniverses,
+    relation: Relation,
+    size: int,
+    shared: BoolArray,
 ) -> Iterator[Conflict]:
     """New = B + C, or B = new + C, up to fewer units than the minimum.
 
     Parts have few marks that the whole has not, and parts of one whole share few.
     """
-    parts = np.flatnonzero(relation.other - relation.shared < size)
-    wholes = np.flatnonzero(relation.own - relation.shared < size)
+    parts = np.flatnonzero((relation.other - relation.shared < size) & shared)
+    wholes = np.flatnonzero((relation.own - relation.shared < size) & shared)
     others = np.flatnonzero(relation.shared < size)
     for kind, sign, left, right in (("sum", 1, parts, parts), ("rest", -1, wholes, others)):
         pairs = _by_counts(one.count, sign, shelf.counts, left, right, size)
@@ -377,12 +401,18 @@ def _by_counts(
 
 
 def _cover_conflicts(
-    one: LedgerUniverse, shelf: ReleasedUniverses, beside: Relation, size: int, effort: CoverEffort
+    one: LedgerUniverse,
+    shelf: ReleasedUniverses,
+    beside: Relation,
+    size: int,
+    effort: CoverEffort,
+    shared: BoolArray,
 ) -> Iterator[Conflict]:
     """Unions of three and more: new = B + C + D + …, or B = new + C + D + …"""
-    ways = covers(one.marks, one.count, shelf.counts, shelf.marks, beside, size, effort)
+    ways = covers(one.marks, one.count, shelf.counts, shelf.marks, beside, size, effort,
+                  within=shared)  # fmt: skip
     yield from _sound("sum", one, shelf, [(-1, way) for way in ways], size)
-    larger = shelf.counts >= one.count + 2 * size
+    larger = shared & (shelf.counts >= one.count + 2 * size)
     wholes = np.flatnonzero((beside.own - beside.shared < size) & larger)
     for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist():
         if not effort.begin():

@@ -50,8 +50,9 @@ class Filter:
     @cached_property
     def columns(self) -> frozenset[str]:
         """The columns the filter looks at."""
-        return frozenset(self._name(node) for node, _ in self._uses())
+        return frozenset(self._name(node) for node, _ in self._uses)
 
+    @cached_property
     def _uses(self) -> list[tuple[ast.expr, list[Any]]]:
         """Each column with the literals it is compared to."""
         uses: list[tuple[ast.expr, list[Any]]] = []
@@ -75,14 +76,14 @@ class Filter:
         trees = self._tree.values if both else [self._tree]  # type: ignore[attr-defined]
         return [Filter(self.text, tree, self._names) for tree in trees]
 
-    @property
+    @cached_property
     def literals(self) -> list[Any]:
         """The values that columns are compared to.
 
         >>> parse_filter("18 <= age < 65 or sex in ('m', 'w')").literals
         [18, 65, 'm', 'w']
         """
-        return [value for _, values in self._uses() for value in values]
+        return [value for _, values in self._uses for value in values]
 
     def excluded(self) -> list[tuple[str, Any]]:
         """Each column with a literal it must differ from: all other values pass.
@@ -120,7 +121,7 @@ class Filter:
     def check(self, schema: Mapping[str, Any]) -> None:
         """Raise unless every column exists in `schema` and suits what it is compared to."""
         problems = []
-        for node, literals in self._uses():
+        for node, literals in self._uses:
             name = self._name(node)
             if name not in schema:
                 known = ", ".join(list(schema)[:20])

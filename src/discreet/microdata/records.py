@@ -55,6 +55,8 @@ def read_microdata(
     >>> read_microdata(people, rename={"GESCHL": "sex"}, null_values=["9"]).to_native().rows()
     [('1',), (None,)]
     """
+    if isinstance(source, nw.LazyFrame) and not (stated or options or format or table or query):
+        return open_frame(source)
     reading = ReadingOptions.of(stated, options)
     if isinstance(source, str) and is_url(source):
         reading.refuse("sql", shown_url(source))

@@ -126,6 +126,8 @@ class UniverseLedger:
     _sketches: list[UniverseSketch] = field(default_factory=list)
     _known: set[str] = field(default_factory=set)
     _shelves: dict[int, ReleasedUniverses] = field(default_factory=dict)
+    #: (variable, level) → code → the universes with that code; the same for all snapshots.
+    _by_code: dict[tuple[str, str], dict[str, list[int]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._definitions)
@@ -139,6 +141,10 @@ class UniverseLedger:
     def add(self, definition: UniverseDefinition, sketch: UniverseSketch) -> None:
         """Note that tables about a universe were released."""
         if definition not in self:
+            for variable, level, codes, _ in definition.conditions:
+                by_code = self._by_code.setdefault((variable, level), {})
+                for code in codes:
+                    by_code.setdefault(code, []).append(len(self))
             self._definitions.append(definition)
             self._sketches.append(sketch)
             self._known.add(definition.digest)
@@ -147,7 +153,7 @@ class UniverseLedger:
         """A snapshot to compare with while others add to this one."""
         return UniverseLedger(key=self.key, _definitions=[*self._definitions],
                               _sketches=[*self._sketches], _known={*self._known},
-                              _shelves={**self._shelves})  # fmt: skip
+                              _shelves={**self._shelves}, _by_code=self._by_code)  # fmt: skip
 
     def keep_shelves(self, other: UniverseLedger) -> None:
         """Take over what another has made of the first of the same universes."""
@@ -194,9 +200,10 @@ class UniverseLedger:
         What is no matter could hide what is, so it is left out and all compared again.
         """
         new, shelf, found = _on_shelf("new", sketch, size), self._shelf(size), list[FewUnits]()
+        apart = self._apart(definition) if sketch.once else frozenset[str]()
         for _ in range(_ROUNDS):
             harmless: set[int] = set()
-            for conflict in conflicts_with([new], shelf, size=size):
+            for conflict in conflicts_with([new], shelf, size=size, apart=apart):
                 if conflict.kind == "pairs":
                     found.append(FewUnits(others=("too many pairs",), small=True))
                     continue
@@ -223,6 +230,15 @@ class UniverseLedger:
                 marks=shelf.marks.taken(kept),
             )
         return found
+
+    def _apart(self, definition: UniverseDefinition) -> frozenset[str]:
+        """Universes with other codes of one level: no record is in both."""
+        apart = set[int]()
+        for variable, level, codes, _ in definition.conditions:
+            by_code = self._by_code.get((variable, level), {})
+            shared = {at for code in codes for at in by_code.get(code, ())}
+            apart.update(at for own in [*by_code.values()] for at in own if at not in shared)
+        return frozenset(map(str, apart))
 
     def _is_harmless(
         self, definition: UniverseDefinition, kind: str, places: Sequence[int]

@@ -28,6 +28,8 @@ class UniverseSketch:
     size: int  # Differences of fewer units are exact
     sums: IntArray  # Their power sums
     marks: np.ndarray[tuple[int], np.dtype[np.uint32]]  # Their marks
+    # Whether it is known that each unit is one record, which has one code of each variable
+    once: bool = False
 
     @classmethod
     def of(cls, units: UintArray, size: int) -> UniverseSketch:
@@ -40,9 +42,9 @@ class UniverseSketch:
         return cls.of_sum(total, size)
 
     @classmethod
-    def of_sum(cls, total: SketchSum, size: int) -> UniverseSketch:
+    def of_sum(cls, total: SketchSum, size: int, *, once: bool = False) -> UniverseSketch:
         """One that was added up part by part."""
-        return cls(count=total.count, size=size, sums=total.sums, marks=total.marks)
+        return cls(count=total.count, size=size, sums=total.sums, marks=total.marks, once=once)
 
     def sealed(self, key: bytes, about: bytes) -> bytes:
         """Encrypted, for the database."""

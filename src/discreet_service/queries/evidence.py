@@ -80,7 +80,7 @@ class StoredUnits:
                 total.add(self._units(once))
                 again.append(self._units(more))
         total.add(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *again])))
-        return UniverseSketch.of_sum(total, self._size)
+        return UniverseSketch.of_sum(total, self._size, once=not len(self._repeated))
 
     def _units(self, records: IntArray) -> UintArray:
         keys = np.asarray(self._store.keys[records], dtype=np.int64)

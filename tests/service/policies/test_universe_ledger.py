@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 
@@ -87,6 +88,32 @@ def test_sums_and_rests_of_released_ones_are_found(parts: int) -> None:
     whole = (named(q="1"), ALL[:1203])
     assert refuses(ledger(whole, *pieces[1:]), pieces[0][1], p="0")
     assert not refuses(ledger(*pieces), ALL[:1240], q="1")
+
+
+def test_universes_apart_by_their_codes_are_told_apart_without_a_search() -> None:
+    """With one code for each unit the verdicts are the same as those of the search by marks."""
+    draw = np.random.default_rng(8)
+    codes = {name: draw.integers(0, most, len(ALL)) for name, most in (("t", 6), ("s", 2))}
+    codes["q"] = codes["t"] // 3 + (draw.random(len(ALL)) < 0.002)
+    chosen = [
+        {name: int(draw.integers(0, codes[name].max() + 1)) for name in names}
+        for names in [("t",), ("q",), ("s",), ("t", "s"), ("q", "s")] * 8
+    ]
+    book, verdicts = ledger(), list[bool]()
+    for one in chosen:
+        inside = np.all([codes[name] == code for name, code in one.items()], axis=0)
+        definition = named(**{name: str(code) for name, code in one.items()})
+        if definition in book:
+            continue
+        own = sketch(ALL[inside])
+        found = [
+            any(few.small for few in book.few(definition, each, PLAIN))
+            for each in (own, dataclasses.replace(own, once=True))
+        ]
+        assert found[0] == found[1]
+        verdicts.append(found[0])
+        book.add(definition, own)
+    assert {*verdicts} == {True, False}
 
 
 def test_what_is_no_matter_hides_nothing() -> None:
