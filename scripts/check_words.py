@@ -24,6 +24,7 @@ SHOWN = 40
 _ENDS = re.compile(r"(?<=[.!?:])\s+(?=[A-ZÄÖÜ\"(])")
 _MARKUP = re.compile(r"`[^`]*`|<[^>]*>|\]\([^)]*\)|https?://\S+|\{[^}]*\}|\[\[?[a-z_.]+\]?\]")
 _WORD = re.compile(r"[A-Za-zÄÖÜäöüß]{2,}")
+_SPOKEN = {"en": "en", "de": "de", "german": "de", "said": "de", "reason": "en"}
 
 
 class Text(NamedTuple):
@@ -82,14 +83,23 @@ def program_texts(path: Path) -> Iterator[Text]:
 
 
 def stored_texts(path: Path, language: str | None = None) -> Iterator[Text]:
-    """The texts of a ``words.toml``: all that stand under a language, or all in one."""
+    """The texts of a TOML file: all that stand under a language or beside their translation.
+
+    Keys such as ``en`` and ``hint_de`` name the language of what stands below them. A table
+    ``german`` or ``said`` has English texts as keys and the German ones as values.
+    """
     lines = path.read_text("utf-8").splitlines()
 
     def texts(entry: Any, language: str | None) -> Iterator[tuple[str, str]]:
+        if isinstance(entry, list):
+            for part in entry:
+                yield from texts(part, language)
         for key, value in entry.items() if isinstance(entry, dict) else ():
-            spoken = key if key in ("en", "de") else language
+            spoken = _SPOKEN.get(key.rpartition("_")[2], language)
             if isinstance(value, str) and spoken:
                 yield spoken, value
+            if key in ("german", "said") and isinstance(value, dict):
+                yield from (("en", english) for english in value)
             yield from texts(value, spoken)
 
     for spoken, text in texts(tomllib.loads("\n".join(lines)), language):
@@ -105,12 +115,8 @@ def all_texts() -> Iterator[Text]:
     yield from page_texts(ROOT / "README.md")
     for path in sorted((ROOT / "src").rglob("*.py")):
         yield from program_texts(path)
-    for path in sorted((ROOT / "src").rglob("*words*.toml")):
-        yield from stored_texts(path)
-    for path in sorted((ROOT / "src").rglob("words/*.toml")):
-        yield from stored_texts(path)
-    for path in sorted((ROOT / "src").rglob("keys.toml")):
-        yield from stored_texts(path, "en")
+    for path in sorted((ROOT / "src").rglob("*.toml")):
+        yield from stored_texts(path, "en" if path.name == "keys.toml" else None)
 
 
 def sentences(text: str) -> list[str]:

@@ -92,8 +92,8 @@ def test_words_of_researchers_are_no_sentences(language: str) -> None:
             "Zeile 6, count zusammen um weniger Einheiten als das Minimum",
         ),
         (
-            "too many differences of tables to hold all of them against each other",
-            "zu viele Differenzen von Tabellen, um alle gegeneinander zu halten",
+            "too many differences of tables to compare all of them",
+            "zu viele Differenzen von Tabellen, um alle zu vergleichen",
         ),
         (
             "the withheld output 3 can be computed from outputs 5 and 2",

@@ -41,7 +41,7 @@ def test_german_hints_have_the_gaps_of_the_english_ones() -> None:
 @for_all_rows(
     ("english", "other"),
     [
-        (nearest("sx", ["sex", "age"]), "gemeint ist vielleicht 'sex'"),
+        (nearest("sx", ["sex", "age"]), "ähnlichster Name: 'sex'"),
         (nearest("colour", ["sex", "age"]), "bekannt sind: sex, age"),
         ("formats: json, csv", "Formate: json, csv"),
         ("use 12 to 200 characters, such as several words",
@@ -61,7 +61,7 @@ def test_names_in_hints_are_no_patterns() -> None:
     """Names that callers chose stand in hints: they are neither patterns nor places for others."""
     for name in ("{}", "{0.__class__}", "(.*)", "\\1", "a\nb"):
         assert hint_in("de", f"closest match: {name!r}", "not-found") == (
-            f"gemeint ist vielleicht {name!r}"
+            f"ähnlichster Name: {name!r}"
         )
 
 

@@ -339,7 +339,7 @@ def _related(tables: Sequence[ShownTable]) -> Iterator[Finding]:
     if len(named) > _FINDINGS:
         yield _finding(f"{len(named) - _FINDINGS} more withheld sums follow from others", "")
     if left:
-        message = f"sums that add up were not held against each other: {'; '.join(left)}"
+        message = f"sums that add up were not compared with each other: {'; '.join(left)}"
         hint = "withhold the same cells of all these variables, or leave one of them out"
         yield _finding(message, hint, LEFT)
 
@@ -349,7 +349,7 @@ def _mixed(tables: Sequence[ShownTable]) -> Iterator[Finding]:
     counts = [one for one in tables if isinstance(one, ShownCounts)]
     weighted = [one.place for one in tables if isinstance(one, ShownSums) and one.weighted]
     if counts and weighted and any(one.withheld.any() for one in [*counts, *weighted]):
-        message = "tables with weights were not held against those without"
+        message = "tables with weights were not compared with those without"
         named = "; ".join(dict.fromkeys(one.name for one in weighted[:_TERMS]))
         hint = "check whether both together disclose what one of them withholds"
         yield _finding(f"{message}: {named}", hint, LEFT)
@@ -413,14 +413,14 @@ def _told(opened: Sequence[_Opened], until: float | None) -> Iterator[Finding]:
 def _not_told(looked: _Looked) -> Iterator[Finding]:
     """What was not looked at; an officer must know, as anything may be there."""
     if looked.large:
-        many = f"{looked.large} sets of tables were not held against each other"
+        many = f"{looked.large} sets of tables were not compared with each other"
         message = f"{many}: they are too large, or could not be solved"
         yield _finding(message, "show fewer tables in one program, or coarser ones", LEFT)
     if looked.late:
-        message = "not all tables were held against each other: the time of the run was over"
+        message = "not all tables were compared with each other: the time of the run was over"
         yield _finding(message, "allow more time, or show fewer tables", LEFT)
     if looked.apart:
-        message = "so many tables are linked that they were held against each other by twos only"
+        message = "so many tables are linked that they were compared in pairs only"
         yield _finding(message, "show fewer tables in one program", LEFT)
 
 

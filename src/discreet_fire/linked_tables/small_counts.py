@@ -499,7 +499,7 @@ def tables_of(
 
 
 def kinds_left(columns: Iterable[str]) -> frozenset[str]:
-    """The kinds of figures in some columns of an output that are not held against others.
+    """The kinds of figures in some columns of an output that are not compared with others.
 
     >>> kinds_left(["n inc", "mean inc", "p50 inc"])
     frozenset({'percentiles'})

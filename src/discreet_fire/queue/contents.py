@@ -174,7 +174,7 @@ def findings_against(
     differences, complete = difference_findings(tables, limits=limits, earlier=earlier, until=until)
     findings += differences
     if not complete:
-        message = "too many differences of tables to hold all of them against each other"
+        message = "too many differences of tables to compare all of them"
         findings.append(_left(message, "look for tables that filter nearly the same units twice"))
     unknown = left + [
         f"submission {number}, {one}" for number, (_, missing) in others.items() for one in missing
@@ -182,7 +182,7 @@ def findings_against(
     if others and unknown:
         places = "; ".join(unknown[:_PLACES])
         places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
-        message = f"not held against tables of other submissions: {places}"
+        message = f"not compared with tables of other submissions: {places}"
         hint = "check whether they disclose values that another submission withholds"
         findings.append(_left(message, hint))
     return findings

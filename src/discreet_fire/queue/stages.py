@@ -439,7 +439,7 @@ def process(
     if work.tables is not None:
         for kind, commands in work.tables.kinds.items():
             named = ", ".join(f"{name} ({number})" for name, number in commands.items())
-            message = f"{kind} were not held against other outputs: {named}"
+            message = f"{kind} were not compared with other outputs: {named}"
             work.note("ledger", LEFT, Severity.INFO, message)
         data = digest_of(submission.data[0]) if submission.data else ""
         place = folder / TABLES
@@ -496,7 +496,7 @@ def take_in(work: SubmissionWork) -> None:
     if handed.project != work.submission.project:
         message = f"the session is of the project {handed.project!a}"
         work.note(
-            "session", "project", Severity.REVIEW, message, "is it the project submitted for?"
+            "session", "project", Severity.REVIEW, message, "check the project of the submission"
         )
     for one in handed.outputs:
         for name in one.files:
@@ -558,7 +558,7 @@ def repeat(work: SubmissionWork) -> None:
         if one.result is not None and one.result.used:  # texts are about nobody knows whom
             record_tables(work, _statistic(one.handed, one.result, records))
     for at in done.unfollowed:
-        message = f"output {at}: its counts were not held against those of other tables"
+        message = f"output {at}: its counts were not compared with those of other tables"
         work.note("session", "linked-tables", Severity.REVIEW, message, "weighted tables are not")
     work.findings += [StageFinding.of("session", MANIFEST, one) for one in done.linked]
     known = {one.handed.number: one.result for one in same}

@@ -75,7 +75,7 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
             _keep(folder)
             with queue.writing():
                 if more := sorted(_submissions(queue) - known):
-                    message = "its tables were not held against submission "
+                    message = "its tables were not compared with submission "
                     message += ", ".join(map(str, more))
                     hint, name = "submit it again", work.copy.name
                     work.note("ledger", LEFT, Severity.REVIEW, message, hint, file=name)

@@ -577,7 +577,7 @@ def _custom(setting: CallSetting, text: str) -> CallResult:
         raise OutputCheckError(
             message, code="custom", hint="save numbers as text, not as a picture"
         )
-    reason = "made outside of the safe calls: no rule was held against it"
+    reason = "made outside of the safe calls: no rule was applied to it"
     check = Check(rule="custom", verdict=CheckVerdict.review, reason=reason)
     result = SafeResult(command="custom", shown=text, checks=(check,))
     return CallResult(result=result, variables=(), used=(), about="cells")

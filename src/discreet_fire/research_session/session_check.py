@@ -204,7 +204,7 @@ class SessionCheck:
             few = "" if one.fewest is None else f"; smallest shown count: {one.fewest} cases"
             lines.append(f"[{one.number}] {one.name}: {one.summary}{few}")
         lines += [f"together: {one}" for one in self.linked]
-        lines += [f"[{at}] was not held against other tables" for at in self.unfollowed]
+        lines += [f"[{at}] was not compared with other tables" for at in self.unfollowed]
         return "\n".join([*lines, *(f"to do: {one}" for one in self.advice)])
 
     def __repr__(self) -> str:

@@ -294,7 +294,7 @@ class _ShownTables:
             places = "; ".join(unknown[:_PLACES])
             places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
             message = (
-                f"the numbers of {len(unknown)} outputs were not held against others: {places}"
+                f"the numbers of {len(unknown)} outputs were not compared with others: {places}"
             )
             hint = "check whether they disclose values that another output withholds"
             findings += (_finding(LEFT, Severity.REVIEW, message, 0, hint),)

@@ -75,7 +75,7 @@ KINDS: Mapping[ProposalKind, KindOfProposal] = {
         _P.parameters_propose, _P.parameters_activate, 14,
     ),
     ProposalKind.parameter_retirement: KindOfProposal(
-        "End of a parameter set", "Außerdienststellung eines Parametersatzes",
+        "Withdrawal of a parameter set", "Rücknahme eines Parametersatzes",
         _P.parameters_propose, _P.parameters_activate, 14,
     ),
     ProposalKind.policy_change: KindOfProposal(
@@ -83,15 +83,15 @@ KINDS: Mapping[ProposalKind, KindOfProposal] = {
         _P.policies_propose, _P.policies_approve, 14,
     ),
     ProposalKind.refusal_override: KindOfProposal(
-        "Answer in spite of a refusal", "Antwort trotz einer Ablehnung",
+        "Override of a refusal", "Aufhebung einer Ablehnung",
         _P.refusals_override, _P.refusals_override, 7,
     ),
     ProposalKind.dataset_publication: KindOfProposal(
-        "Opening of a data set", "Freigabe eines Datensatzes",
+        "Publication of a data set", "Veröffentlichung eines Datensatzes",
         _P.datasets_publish, _P.datasets_publish, 14,
     ),
     ProposalKind.release_publication: KindOfProposal(
-        "Publication of a release", "Veröffentlichung",
+        "Publication of a release", "Veröffentlichung von Tabellen",
         _P.releases_publish, _P.releases_publish, 14,
     ),
 }  # fmt: skip

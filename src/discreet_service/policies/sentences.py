@@ -56,7 +56,7 @@ def policy_sentences(document: PolicyDocument, language: Language) -> list[Polic
     >>> from importlib.resources import files
     >>> text = files("discreet_service").joinpath("demo_policy.toml").read_text("utf-8")
     >>> [one.text for one in policy_sentences(PolicyDocument.of_text(text), "en")][3:5]
-    ['A table uses at most 4 variables besides geography, filters included.', \
+    ['A table uses at most 4 variables in addition to geography, filters included.', \
 'Tables by state use at most 4 other variables.']
     """
     known = {place for place, _ in limits_of(document.public())}

@@ -111,7 +111,7 @@ def test_what_cannot_be_followed_is_said_of_both(queue: Queue, tmp_path: Path) -
     hand(queue, tmp_path / "1", text, records())
     second = hand(queue, tmp_path / "2", "tabulate sex\n", records())
     (left,) = told(queue, second, "linked-tables-left")
-    assert left == "not held against tables of other submissions: submission 1, line 10, codebook"
+    assert left == "not compared with tables of other submissions: submission 1, line 10, codebook"
 
 
 def test_changed_tables_are_told(queue: Queue, tmp_path: Path) -> None:

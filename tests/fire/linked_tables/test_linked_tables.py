@@ -118,7 +118,7 @@ def test_constant_weights_hide_nothing_and_others_are_said_to_stand_alone() -> N
     assert "cty = 9, sex = 1 follows from line 2" in first.what
     (left,) = linked_findings([*fine, *weighted(frame, 2, "region", "v")], limits=LIMITS)
     assert left.what == (
-        "tables with weights were not held against those without: line 2, tabulate region sex"
+        "tables with weights were not compared with those without: line 2, tabulate region sex"
     )
     both = [*weighted(frame, 1, "cty", "v"), *weighted(frame, 2, "region", "v")]
     first, *_ = linked_findings(both, limits=LIMITS)
@@ -176,7 +176,7 @@ def test_what_there_is_no_time_for_is_said() -> None:
     (left,) = linked_findings(tables, limits=LIMITS, until=time.monotonic() - 1)
     assert left.rule == "linked-tables-left"
     assert left.severity == "review"
-    assert left.what == "not all tables were held against each other: the time of the run was over"
+    assert left.what == "not all tables were compared with each other: the time of the run was over"
     assert linked_findings(tables[:1], limits=LIMITS, until=time.monotonic() - 1) == ()
     later = time.monotonic() + 1000
     assert linked_findings(tables, limits=LIMITS, until=later) == linked_findings(

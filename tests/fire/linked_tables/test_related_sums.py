@@ -88,7 +88,7 @@ def test_what_is_not_in_the_same_cells_is_not_examined(tmp_path: Path) -> None:
         "tabstat total if region < 4, by(region) statistics(sum)\n"
     )
     told = told_of(tmp_path, program, firms(2))
-    assert ("linked-tables-left", "sums that add up were not held against each other: "
+    assert ("linked-tables-left", "sums that add up were not compared with each other: "
             "total = home + foreign") in told  # fmt: skip
 
 

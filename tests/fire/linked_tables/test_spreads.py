@@ -189,7 +189,7 @@ def test_the_queue_says_which_kinds_of_figures_it_does_not_compare(tmp_path: Pat
         program=tmp_path / "a.do", researcher="Weber", data=(tmp_path / "d.csv",), unit="pid"
     )
     told = [one.what for one in view(queue, submit(queue, handed)).findings]
-    end = "were not held against other outputs:"
+    end = "were not compared with other outputs:"
     assert sorted(one for one in told if end in one) == [
         f"coefficients {end} regress (1)",
         f"percentiles {end} summarize (1)",

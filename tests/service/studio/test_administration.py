@@ -51,7 +51,7 @@ def test_trail_speaks_in_words_and_folds_what_is_one_act(readers: Any) -> None:
     german = _rows(
         readers.page("/administration/trail?kind=approved&about=housing%401", "otto", **GERMAN)
     )
-    assert german[0][2] == "hat zugestimmt: Einsatz eines Parametersatzes, housing 1"
+    assert german[0][2] == "hat genehmigt: Einsatz eines Parametersatzes, housing 1"
 
 
 def test_each_kind_of_act_has_words() -> None:

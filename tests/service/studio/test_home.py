@@ -74,11 +74,12 @@ def test_work_list_follows_a_proposal_from_hand_to_hand(fresh_readers: Any) -> N
                                  one.file, cora, "the census ends")  # fmt: skip
     path = f"/approvals/{made.id}"
     second, first = readers.page("/", "carl"), readers.page("/", "cora")
-    assert "Decide: End of a parameter set: census 1 cora until " in _work(second, "waiting")
+    assert "Decide: Withdrawal of a parameter set: census 1 cora until " in _work(second, "waiting")
     assert f'<a href="{path}">' in second
     assert _counted(second, "/approvals") == "1"
-    assert "Needs a second person: End of a parameter set: census 1" in _work(first, "under-way")
-    assert "proposed: End of a parameter set, census 1" in _work(first, "last")
+    proposal = "Needs a second person: Withdrawal of a parameter set: census 1"
+    assert proposal in _work(first, "under-way")
+    assert "proposed: Withdrawal of a parameter set, census 1" in _work(first, "last")
     assert _counted(first, "/approvals") == ""
     assert "census 1" not in _work(readers.page("/", "rita"), "waiting")
     carl = readers.browser("carl")
@@ -86,10 +87,11 @@ def test_work_list_follows_a_proposal_from_hand_to_hand(fresh_readers: Any) -> N
     assert carl.submit(path, path, act="reject", reason="not this year").status_code == 303
     back = readers.page("/", "cora", **GERMAN)
     waiting = _work(back, "waiting")
-    assert "Zurückgegeben: Außerdienststellung eines Parametersatzes: census 1 carl" in waiting
+    assert "Zurückgegeben: Rücknahme eines Parametersatzes: census 1 carl" in waiting
     assert "not this year" in waiting
     assert _counted(readers.page("/", "carl"), "/approvals") == ""
-    assert "sent back: End of a parameter set, census 1" in _work(readers.page("/", "carl"), "last")
+    last = _work(readers.page("/", "carl"), "last")
+    assert "sent back: Withdrawal of a parameter set, census 1" in last
 
 
 def test_work_list_of_each_role(readers: Any) -> None:

@@ -29,7 +29,7 @@ PAGES: dict[str, tuple[str, str, set[str]]] = {
     "/login": ("Login", "Anmeldung", EVERYBODY),
     "/login/password": ("New password", "Neues Kennwort", EVERYBODY - {NOBODY}),
     "/account": ("My account", "Mein Konto", EVERYBODY - {NOBODY}),
-    "/approvals": ("Approvals", "Freigaben", EVERYBODY - {NOBODY}),
+    "/approvals": ("Approvals", "Genehmigungen", EVERYBODY - {NOBODY}),
     "/tables": ("Build a table", "Tabelle bauen", READERS),
     "/tables/census": ("Census (synthetic)", "Zensus (synthetisch)", READERS),
     "/releases": ("Releases", "Veröffentlichungen", EVERYBODY),

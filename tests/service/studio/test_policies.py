@@ -29,7 +29,7 @@ def test_only_custodians_read_the_whole_document(readers: Any) -> None:
         assert "everywhere" not in text
         assert "6.37" not in text
         assert document["digest"] not in text
-        assert "A caller asks up to 100 questions at once." in text
+        assert "A caller may send up to 100 queries at once." in text
         assert "independent estimates" not in text
         assert f"{PAGE}/changes" not in text
 
@@ -59,8 +59,8 @@ def test_a_policy_is_changed_by_two_persons(readers: Any) -> None:
     change = readers.page(path, "carl")
     assert path in readers.page(PAGE, "cora")
     assert text_of(change, "differences") == (
-        "Rule In force Proposed Direction Rates (P8) A caller asks up to 100 questions at once. "
-        "A caller asks up to 90 questions at once. stricter"
+        "Rule In force Proposed Direction Rates (P8) A caller may send up to 100 queries at once. "
+        "A caller may send up to 90 queries at once. stricter"
     )
     own = cora.get(path, headers=HTML).text
     assert 'value="withdraw"' in own
@@ -89,7 +89,7 @@ def test_second_person_sees_which_logged_tables_a_policy_would_refuse(readers: A
     path = readers.proposal("carl")
     shown = readers.page(path, "carl")
     effect = re.search(
-        r"The policy in force refuses (\d+) of the latest (\d+) questions about (\d+) tables. "
+        r"The policy in force refuses (\d+) of the latest (\d+) queries for (\d+) tables. "
         r"This policy would refuse (\d+)",
         shown,
     )
@@ -202,7 +202,7 @@ def test_an_auditor_finds_who_overrode_a_refusal(readers: Any) -> None:
     proposal = readers.proposal("pia")
     shown = readers.page(proposal, "pia")
     assert "3 variables of 2" in shown
-    assert "Answer in spite of a refusal: Persons by " in shown
+    assert "Override of a refusal: Persons by " in shown
     # Who only looks is offered no decision.
     assert 'value="approve"' not in readers.page(proposal, "otto")
     readers.browser("pia").submit(proposal, proposal, act="approve", reason="")
