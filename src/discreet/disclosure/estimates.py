@@ -138,8 +138,8 @@ class LeastSquares:
         kinds = np.zeros(len(self._figure), dtype=np.int64) if kinds is None else kinds
         kind = np.zeros(size, dtype=np.int64)
         kind[self._number[self.noisy][::-1]] = kinds[self.noisy][::-1]
-        if size <= _EXACT:
-            leverage = self._exact(np.arange(size))
+        if size <= _EXACT and len(self._rest) <= 2 * _EXACT:
+            leverage = self._solved()
         else:
             leverage = self._probed(kind)
             often = np.bincount(kind)
@@ -152,6 +152,17 @@ class LeastSquares:
         result = np.full(len(self._figure), 1 / KNOWN)
         result[self.noisy] = np.clip(leverage, 1 / KNOWN, 1.0)[self._number[self.noisy]]
         return result
+
+    def _solved(self) -> FloatArray:
+        """The leverages of all sets at once: what the relations, made independent, leave of each."""
+        entries = np.zeros((len(self._rest), len(self._published)))
+        entries[self._row, self._cell] = self._coefficient
+        entries *= self._scale[:, np.newaxis] * self._spread
+        products = entries @ entries.T
+        products[np.diag_indices(len(products))] += self._slack[:, 0]
+        independent = np.linalg.solve(np.linalg.cholesky(products), entries)
+        leverage: FloatArray = 1 - (independent**2).sum(axis=0)
+        return leverage
 
     def _exact(self, cells: IntArray) -> FloatArray:
         """The leverages of some sets, one solution for each."""
