@@ -21,6 +21,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "programme": schema.Document,
     "data": sources.DataEntry,
     "data.reading": sources.DataEntry,
+    "data.calibrate": sources.CalibrateEntry,
     "keys": sources.KeysEntry,
     "keys.derived": sources.KeysEntry,
     "period": sources.PeriodEntry,

@@ -19,6 +19,7 @@ STEPS: Mapping[str, Mapping[str, Any]] = {
     "top_code": {"variable": "age", "above": 70},
     "bottom_code": {"variable": "income", "below": 1_000, "mean": True},
     "round_values": {"variables": ["income"], "base": 1_000},
+    "calibrate": {"totals": "sex,value\nm,40000\nw,42000", "weight": ["income"]},
     "drop_identifiers": {"direct": ["person"], "harmless": ["income"]},
     "local_suppression": {"keys": ["region", "sex", "status"], "k": 5},
     "microaggregate": {"variables": ["age", "income"], "k": 4},

@@ -172,6 +172,7 @@ def test_the_example_of_a_command_does_what_its_row_does(
     PERSONS.write_csv("persons.csv")
     Path("secret.key").write_text(SECRET)
     Path("secret.key").chmod(0o600)
+    Path("totals.csv").write_text(OPERATIONS["calibrate"].begin.totals)
     words = [*row.command.split(), "--help"]
     shown = CliRunner().invoke(app, words, env={"COLUMNS": "400"}).output
     example = re.search(r"Example: discreet (.*)", shown)

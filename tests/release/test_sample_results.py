@@ -269,3 +269,62 @@ def test_the_log_of_parts_lists_what_estimates_hide(made: Made, tmp_path: Path) 
     protect(made(), tmp_path / "out")
     listed = json.loads((tmp_path / "out" / "decisions.json").read_text())["tables"]
     assert "13" in listed["T1"]["areas"]["hidden"]
+
+
+CALIBRATED = '[sources.survey]\nsource = "survey.parquet"\ncalibrate.totals = "totals.csv"\n'
+CALIBRATED += 'calibrate.weight = ["w", "rep_*"]\ncalibrate.most = 10'
+
+
+def test_weights_meet_published_totals_before_tables_are_made(made: Made, tmp_path: Path) -> None:
+    """From a file and from a release; ages are classes of the programme."""
+    out, source = tmp_path / "out", ('[sources.survey]\nsource = "survey.parquet"', CALIBRATED)
+    survey = pl.read_parquet(tmp_path / "survey.parquet")
+    survey = survey.with_columns(age=pl.int_range(survey.height) % 70)
+    survey.write_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "totals.csv").write_text("age,sex,value\n0-17,,600\n18+,,1400\n,m,900\n,w,1100\n")
+    edits = [source, ("max_share_small = 0.5", "max_share_small = 1"),
+             ("[variables.sex]", "[variables.age]\nintervals = [0, 18]\n\n[variables.sex]"),
+             ("[tables.S1]", '[tables.T2]\nby = ["sex"]\n\n[tables.S1]'),
+             ('by = ["region", "sex"]\ntitle = { en = "Estimates"',
+              'by = ["sex", "age"]\ntitle = { en = "Estimates"')]  # fmt: skip
+    summary = protect(made(*edits), out)
+    assert any("calibrated weights 'rep_1' against" in one for one in summary.checks)
+    assert (
+        "Weights were calibrated to published totals of age; sex." in (out / "S1.html").read_text()
+    )
+    estimates = {(r["sex"], r["age"]): r["value"] for r in read(out / "S1.csv").to_dicts()}
+    assert [estimates["m", "Total"], estimates["w", "Total"]] == ["900", "1100"]
+    assert [estimates["Total", "0-17"], estimates["Total", "18+"]] == ["600", "1400"]
+    assert protect(made(*edits), out).fresh == 0
+    # Other totals make other tables; those of a release are the totals of its tables.
+    (tmp_path / "totals.csv").write_text("age,value\n0-17,600\n18+,1500\n")
+    protect(made(*edits), out)
+    assert "Total,Total,2100" in (out / "S1.csv").read_text()
+    from_release = ("totals.csv", 'out"\ncalibrate.tables = "T2')
+    protect(made(*edits, from_release), tmp_path / "again")
+    counts = {r["sex"]: int(r["value"]) for r in read(out / "T2.csv").to_dicts()}
+    shown = {r["sex"]: int(r["value"]) for r in read(tmp_path / "again/S1.csv").to_dicts()
+             if r["age"] == "Total"}  # fmt: skip
+    assert all(abs(shown[code] - counts[code]) <= 5 for code in "mw")
+
+
+@pytest.mark.parametrize(
+    ("totals", "named"),
+    [
+        ("sex,value\nm,900\n", "records have codes without a total: w"),
+        ("sex,value\nm,900\nw,0\n", "records where the total is 0: sex=w"),
+        ("sex,value\nm,900\nw,90\n", "no factors from 0.2 to 10 meet all totals"),
+        (None, "not found"),
+    ],
+)
+def test_totals_that_do_not_fit_name_their_place(
+    made: Made, tmp_path: Path, totals: str | None, named: str
+) -> None:
+    if totals is not None:
+        (tmp_path / "totals.csv").write_text(totals)
+    programme = made(('[sources.survey]\nsource = "survey.parquet"', CALIBRATED))
+    with pytest.raises(ProgrammeError) as caught:
+        protect(programme, tmp_path / "out")
+    assert named in str(caught.value)
+    assert "sources.survey.calibrate" in str(caught.value)
+    assert not (tmp_path / "out").exists()

@@ -6,6 +6,8 @@ report (CONFIDENTIAL). Options of a method are those of its settings; none is wr
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +25,15 @@ from discreet.operations import (
 )
 
 app = group("Apply one microdata method to a file (several: discreet anonymise).")
+
+
+def _lines(measures: Mapping[str, Any]) -> Iterator[str]:
+    """What a method did, in numbers."""
+    for name, value in measures.items():
+        inner = value if isinstance(value, Mapping) else {"": value}
+        texts = (f"{key} {one:.4g}" if isinstance(one, float) else f"{key} {one}"
+                 for key, one in inner.items())  # fmt: skip
+        yield f"  {name}: {', '.join(map(str.strip, texts))}"
 
 
 def add_method(operation: Operation) -> None:
@@ -63,7 +74,9 @@ def add_method(operation: Operation) -> None:
         write_described(made.described, out)
         warn(made.warnings)
         facts = {"out": str(out), "records": made.described.frame.height, **made.statement}
-        show("\n".join(made.statement["en"]), facts, as_json=as_json)
+        facts["measures"] = json.loads(json.dumps(made.measures, default=str))
+        lines = [*made.statement["en"], "Measures (confidential):", *_lines(facts["measures"][0])]
+        show("\n".join(lines), facts, as_json=as_json)
 
     run.__doc__ = operation.words(operation.name)["command"]
     line = [operation.command, "persons.csv"]
@@ -72,6 +85,7 @@ def add_method(operation: Operation) -> None:
         if value and value != field.usual:
             option = f"--{field.name.replace('_', '-')}"
             texts = field.text_of(value).replace(", ", ",").replace(" = ", "=").splitlines()
+            texts = [f"{field.name}.csv"] if field.kind == "content" else texts
             line += [option] if field.kind == "yes" else [f"{option} {text}" for text in texts]
     begin: Any = operation.begin
     line += ["--id person_id"] if begin.identified else []

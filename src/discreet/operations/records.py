@@ -290,6 +290,7 @@ def _operation(name: str, settings: type[Settings], **own: Any) -> Operation:
 #: What each method is told of the invented persons of the demonstration.
 _EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "bottom_code": {"variable": "age", "below": 5.0},
+    "calibrate": {"totals": "sex,value\nm,41000000\nw,42000000\n"},
     "drop_identifiers": {"direct": ["person_id", "household_id"]},
     "local_suppression": {"keys": ["district", "sex", "marital_status"]},
     "microaggregate": {"variables": ["age"]},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .calibration import calibrate as calibrate
     from .changed_records import DRAWS as DRAWS
     from .changed_records import ChangedRecords as ChangedRecords
     from .changed_records import HeldRecords as HeldRecords
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from .changed_records import impossible as impossible
     from .changed_records import places as places
     from .changed_records import record_method as record_method
+    from .margins import Margin as Margin
+    from .margins import check_agreement as check_agreement
+    from .margins import margins_of as margins_of
+    from .margins import summed as summed
     from .matrices import Invariant as Invariant
     from .matrices import PramMatrix as PramMatrix
     from .merged_squares import MergedSquares as MergedSquares
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from .safe import safe as safe
     from .settings import METHODS as METHODS
     from .settings import BottomCodeSettings as BottomCodeSettings
+    from .settings import CalibrateSettings as CalibrateSettings
     from .settings import DropIdentifiersSettings as DropIdentifiersSettings
     from .settings import LocalSuppressionSettings as LocalSuppressionSettings
     from .settings import MicroaggregateSettings as MicroaggregateSettings

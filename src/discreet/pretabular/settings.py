@@ -14,7 +14,16 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from discreet.pretabular.matrices import Invariant, PramMatrix
-from discreet.settings import FILE, LINES, NameList, Settings, Text, name_list, refused
+from discreet.settings import (
+    FILE,
+    LINES,
+    FileContent,
+    NameList,
+    Settings,
+    Text,
+    name_list,
+    refused,
+)
 
 MOST_KEYS = 12
 #: The column of record keys, if none is named.
@@ -47,6 +56,16 @@ Matrix = Invariant | PramMatrix
 Share = Annotated[float, Field(gt=0, le=1)]
 #: A `Classification`, or a file of one.
 Tree = Annotated[Any, FILE, BeforeValidator(_named), WithJsonSchema({"type": "string"})]
+
+
+def _table(value: Any) -> Any:
+    return Path(value) if isinstance(value, str) and value and "\n" not in value else value
+
+
+#: Published tables, the text of a CSV file of cells, or such a file.
+PublishedCells = Annotated[
+    Any, FileContent(secret=False), BeforeValidator(_table), WithJsonSchema({"type": "string"})
+]
 
 
 class RecordSettings(Settings):
@@ -319,6 +338,25 @@ class SafeSettings(RecordSettings):
         return self.variables, self.at_least
 
 
+class CalibrateSettings(RecordSettings):
+    """Which totals the weights of a sample meet, and how far they may move."""
+
+    totals: PublishedCells  # the totals, with the codes of the records
+    #: Columns of starting weights, each calibrated alike, such as "weight" and "replicate_*";
+    #: all weights start at 1 in the new column "weight" if empty
+    weight: Names = Field(default_factory=list)
+    #: Between starting and calibrated weights: "raking" keeps them positive, "linear" is that of
+    #: the regression estimator (GREG)
+    distance: Literal["raking", "linear"] = "raking"
+    #: Bounds of calibrated weights relative to starting weights that were scaled to the total
+    least: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    most: Annotated[float, Field(gt=1)] = 5.0
+    count: Text = "value"  # the column of totals
+    tables: Names = Field(default_factory=list)  # tables of a release that are used; all if empty
+    #: How far totals may contradict each other: a share of the whole
+    tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.0
+
+
 class StructureSettings(Settings):
     """Settings of structure files."""
 
@@ -343,6 +381,7 @@ class StructureSettings(Settings):
 METHODS: Mapping[str, type[RecordSettings]] = MappingProxyType(
     {
         "bottom_code": BottomCodeSettings,
+        "calibrate": CalibrateSettings,
         "drop_identifiers": DropIdentifiersSettings,
         "local_suppression": LocalSuppressionSettings,
         "microaggregate": MicroaggregateSettings,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.disclosure import DisclosureVerdict
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
+    from discreet.pretabular import ChangedRecords
     from discreet.tables import GateReport, Note, ProtectedTable, Table, ValueRelation
 
 #: In what a table tells: the number of records.
@@ -157,6 +158,10 @@ class InputsView(Protocol):
     @property
     def records(self) -> Mapping[str, Any]:
         """The records of each source."""
+
+    @property
+    def calibrated(self) -> Mapping[str, ChangedRecords]:
+        """Per source whose weights were calibrated, how far they moved."""
 
     @property
     def grid(self) -> KeyGrid:

@@ -40,6 +40,7 @@ from discreet.release.programme.variables import (
     total_codes,
     used_variables,
 )
+from discreet.release.report.summary import MANIFEST
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 from discreet.release.state.seal import SealKeys
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from discreet.key_check import KeyCheck
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
+    from discreet.pretabular import ChangedRecords
     from discreet.publication import Boundaries
     from discreet.release.packages.parameters import Parameters
     from discreet.release.programme.schema import PartsEntry
@@ -80,6 +82,8 @@ class Inputs:
     earlier: tuple[EarlierTable, ...] = ()  # tables that were published before
     #: Per source with record keys in its data, what a test of them found
     key_checks: Mapping[str, KeyCheck] = field(default_factory=dict)
+    #: Per source whose weights were calibrated, how far they moved
+    calibrated: Mapping[str, ChangedRecords] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()  # what should be put right although it is not an error
     seals: SealKeys | None = None  # the keys that seal the release; None if there are none
     #: Variable → the boundaries of its areas
@@ -229,6 +233,9 @@ class Inputs:
         if records.cubes is not None:
             return sorted(one for each in records.cubes for one in matching(programme.file(each)))
         place, files = programme.file(records.source or ""), [programme.file(records.address or "")]
+        if records.calibrate is not None:
+            totals = programme.file(records.calibrate.totals or "")
+            files.append(totals / MANIFEST if totals.is_dir() else totals)
         if records.metadata is not None:
             files.append(programme.file(records.metadata))
         elif place.is_file() and format_of(place, records.format) == "fixed":

@@ -20,9 +20,16 @@ from discreet._version import __version__
 from discreet.errors import MicrodataError, Problem, nearest, raise_all
 from discreet.files import texts_of, write_text
 from discreet.microdata import DescribedRecords, plain_variable, write_described
-from discreet.pretabular import HeldRecords, draws, impossible, record_method, suspicion
+from discreet.pretabular import (
+    HeldRecords,
+    draws,
+    impossible,
+    margins_of,
+    record_method,
+    suspicion,
+)
 from discreet.synthesis.columns import columns_of, frame_of
-from discreet.synthesis.margins import margins_of, records_of
+from discreet.synthesis.margins import records_of
 from discreet.synthesis.measures import SynthesisMeasure, risk, utility
 from discreet.synthesis.settings import SynthesisSettings
 from discreet.synthesis.trees import draw_columns

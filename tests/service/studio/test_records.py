@@ -41,6 +41,7 @@ FILLED: dict[str, dict[str, str]] = {
     "top_code": {"variable": "age", "above": "70"},
     "bottom_code": {"variable": "income", "below": "1000", "mean": "on"},
     "round_values": {"variables": "income", "base": "1000"},
+    "calibrate": {"totals": "sex,value\nm,40000\nw,42000", "weight": "income"},
     "drop_identifiers": {"direct": "person", "harmless": "income"},
     "local_suppression": {"keys": "region, sex, status", "k": "5"},
     "microaggregate": {"variables": "age, income", "k": "4"},

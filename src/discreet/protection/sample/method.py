@@ -213,7 +213,10 @@ class SampleProtection(Protection):
         return list(dict.fromkeys(found))
 
     def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
-        """The official number of units, in tables of all of them."""
+        """Calibrated weights, or the official number of units in tables of all of them."""
+        calibrated = inputs.calibrated.get(inputs.programme.source_of(table).name)
+        if calibrated is not None:
+            return (Note("calibrated", calibrated.statement),)
         total = inputs.programme.settings(self.name).total
         if total is None or inputs.programme.tables[table].where:
             return ()

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from discreet.keygrid import KeyGrid
 from discreet.microdata import ReadingOptions, is_url
+from discreet.pretabular import CalibrateSettings
 from discreet.release.programme.values import (
     File,
     Grid,
@@ -26,6 +27,12 @@ from discreet.release.programme.values import (
     reading_option,
 )
 from discreet.settings import NameList, Text
+
+
+class CalibrateEntry(CalibrateSettings, ProgrammeEntry):
+    """calibrate in [data] and [sources.NAME]: published totals that weights are to meet."""
+
+    totals: Annotated[Text | None, Key(folder=True, needed='totals = "population.csv"')] = None
 
 
 class RecordsEntry(ProgrammeEntry):
@@ -56,6 +63,7 @@ class RecordsEntry(ProgrammeEntry):
     types: Annotated[Any, reading_option("types")] = None
     rename: Annotated[Any, reading_option("rename")] = None
     recode: Annotated[Any, reading_option("recode")] = None
+    calibrate: CalibrateEntry | None = None
 
     @property
     def stated(self) -> dict[str, Any]:

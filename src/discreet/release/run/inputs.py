@@ -59,6 +59,7 @@ from discreet.tables import ValueRelation
 if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
+    from discreet.pretabular import ChangedRecords
     from discreet.publication import Boundaries
 
 
@@ -148,12 +149,20 @@ def open_programme(
     sources = programme.sources.items()
     secrets = {n: opener.secret(s.keys_path, s.keys) for n, s in sources}
     records = dict[str, Any]()
+    calibrated: dict[str, ChangedRecords] = {}
     for name, source in sources:
         records[name] = None
         with opener.placed(*source.place):
             records[name] = _read_with_columns(
                 source, programme, show_values=show_values, master=master
             )
+        with opener.placed(*source.path, "calibrate"):
+            if source.records.calibrate is not None:
+                from discreet.release.run.calibration import with_calibrated_weights
+
+                records[name] = with_calibrated_weights(
+                    records[name], source, programme, trees, calibrated
+                )
         if isinstance(store := distant_records(records[name]), StoredRecords):
             for each, digest in store.manifest["classifications"].items():
                 tree = trees.get(each)
@@ -207,6 +216,7 @@ def open_programme(
         opened=opened,
         earlier=earlier,
         key_checks=checks,
+        calibrated=calibrated,
         seals=seals,
         boundaries=boundaries,
         secret=office,

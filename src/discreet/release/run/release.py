@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -554,6 +554,13 @@ class _Release:
         for variable, kind in outcome.found_codes.items():
             self.found[kind].add(variable)
 
+    def _moved_weights(self) -> Iterator[str]:
+        """How far calibration moved weights, for the office."""
+        for changed in self.inputs.calibrated.values():
+            for column, factors in changed.measures.items():
+                spread = ", ".join(f"{name} {value:.3f}" for name, value in factors.items())
+                yield f"calibrated weights {column!r} against scaled starting weights: {spread}"
+
     def summary(self, removed: Sequence[str]) -> ReleaseSummary:
         """What there is now."""
         tables = [
@@ -586,7 +593,7 @@ class _Release:
             ),
             seal="" if seal is None else seal.identity,
             signer="" if seal is None else seal.signer_id or "",
-            checks=tuple(self.writer.periods.sentences("en")),
+            checks=(*self._moved_weights(), *self.writer.periods.sentences("en")),
         )
 
 
