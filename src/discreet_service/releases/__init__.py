@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .programmes import StoredProgramme as StoredProgramme
     from .programmes import checked as checked
     from .programmes import key_sections as key_sections
+    from .programmes import method_choices as method_choices
     from .programmes import opened_inputs as opened_inputs
     from .programmes import parsed as parsed
     from .programmes import programme_completion as programme_completion

@@ -1,5 +1,6 @@
 """Programmes over a data set, as TOML, kept privately; opened with the data set they are
-CONFIDENTIAL. A programme names no file, and no method: these the data set says alone.
+CONFIDENTIAL. A programme names no file; methods and rules of a table are those that the data set
+admits.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, get_args
 from discreet.errors import DiscreetError, Problem, nearest
 from discreet.files import make_folder, write_text
 from discreet.protection.protocol import all_of
+from discreet.protection.registry import DEFAULT, clash, protections
 from discreet.publication import FORMATS
 from discreet.release import (
     Document,
@@ -52,6 +54,7 @@ defaults defaults.formats defaults.where defaults.complete defaults.universe def
 tables tables.*
 tables.*.from tables.*.by tables.*.title tables.*.title.* tables.*.formats tables.*.where
 tables.*.complete tables.*.universe tables.*.universe.*
+tables.*.protect tables.*.value tables.*.round_to tables.*.parts tables.*.parts.enabled
 tables.*.figures tables.*.figures.* tables.*.figures.*.kind tables.*.figures.*.of
 tables.*.figures.*.where tables.*.figures.*.part tables.*.figures.*.whole tables.*.figures.*.over
 tables.*.figures.*.base tables.*.figures.*.base.* tables.*.figures.*.factor
@@ -62,6 +65,8 @@ tables.*.notes.text tables.*.notes.text.*
 """
 ALLOWED_KEYS = tuple(_ALLOWED_KEYS.split())
 _ALLOWED = frozenset(ALLOWED_KEYS)
+#: Methods that change a value alike in every table: releases beside each other tell no more.
+_ALIKE = ("unit-noise",)
 
 
 class ProgrammeOverData(Document):
@@ -69,6 +74,33 @@ class ProgrammeOverData(Document):
 
     dataset: Text | None = None
     version: Text | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodChoice:
+    """A method for a table of a programme."""
+
+    name: str
+    value: str = ""  # The value column that it publishes; empty for counts and their figures
+    reason: str = ""  # Why the data set does not admit it; empty if it may be chosen
+
+
+def method_choices(version: DataVersion, source: str) -> list[MethodChoice]:
+    """Methods for tables of a source: that of queries, and those by which the data set protects
+    values that no query gives; for the others, why not.
+    """
+    base, noisy = version.inputs.programme, version.parameters.magnitudes
+    choices = [MethodChoice(name=DEFAULT)]
+    for method in protections():
+        tables = [base.tables[name] for name in base.protected[method.name]
+                  if base.source_of(name).name == source]  # fmt: skip
+        values = {value for table in tables for value in table.value or ()} - {*noisy}
+        if method.name in _ALIKE and values:
+            choices += [MethodChoice(name=method.name, value=value) for value in sorted(values)]
+        elif method.name != DEFAULT:
+            reason = clash(DEFAULT, method.name)[0]
+            choices.append(MethodChoice(name=method.name, reason=reason))
+    return choices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +239,16 @@ def programme_completion(version: DataVersion | None, datasets: Sequence[str]) -
             "defaults.formats": formats,
             "tables.*.formats": formats,
             "tables.*.from": [unit.source for unit in units],
+            "tables.*.protect": [
+                *dict.fromkeys(
+                    choice.name
+                    for unit in units
+                    for choice in method_choices(version, unit.source)
+                    if not choice.reason
+                )
+            ]
+            if version
+            else [],
             "tables.*.by": [*dict.fromkeys(name for unit in units for name in unit.variables)],
             "tables.*.figures.*.kind": get_args(FigureKind),
             "tables.*.figures.*.of": [*dict.fromkeys(values)],
@@ -283,7 +325,7 @@ def opened_inputs(place: Path, version: DataVersion) -> Inputs:
     try:
         told, file, problems = read_form(place, ProgrammeOverData)
         programme = _merged(base, told, file)
-        problems += _beyond_the_data(programme, base)
+        problems += _beyond_the_data(programme, version)
         made = open_programme(programme, problems)
     except DiscreetError as error:
         raise_told("the programme has problems", _without_places(error, place, base.path))
@@ -313,6 +355,8 @@ def _merged(base: Programme, told: ProgrammeOverData, file: ProgrammeFile) -> Pr
             own["formats"] = _with_exact(entry.formats)
         if entry.where is not None:
             own["where"] = all_of(usual, entry.where)
+        if entry.protect not in (None, DEFAULT):
+            own["round_to"] = 1  # the rounding of the data set is that of its noise
         tables[name] = entry.model_copy(update=own)
     document = base.document.model_copy(
         update={
@@ -342,11 +386,15 @@ def _with_exact(formats: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys([*(formats or ["csv"]), EXACT]))
 
 
-def _beyond_the_data(programme: Programme, base: Programme) -> list[Problem]:
-    """Variables that the data set does not offer, and columns that tell one record from others."""
+def _beyond_the_data(programme: Programme, version: DataVersion) -> list[Problem]:
+    """What the data set does not offer: variables, columns that tell one record from others,
+    methods, and weaker rules.
+    """
+    base = version.inputs.programme
     names = list(base.variables)
     problems = []
     for table, entry in programme.document.tables.items():
+        problems += _weaker_protection(programme, table, version)
         for at, name in enumerate(entry.by or []):
             if name not in names:
                 message = f"variable {name!r} not found in the data set"
@@ -360,6 +408,31 @@ def _beyond_the_data(programme: Programme, base: Programme) -> list[Problem]:
     return problems + _telling_columns(
         programme, ("defaults", "where"), programme.document.defaults.where
     )
+
+
+def _weaker_protection(programme: Programme, table: str, version: DataVersion) -> Iterator[Problem]:
+    """A method that the data set does not admit for a table, and rules that ask for less."""
+    base, entry = version.inputs.programme.document, programme.document.tables[table]
+    choices = [one for one in method_choices(version, programme.source_of(table).name)
+               if one.name == (entry.protect or DEFAULT)]  # fmt: skip
+    for choice in choices:
+        if choice.reason:
+            message = f"not admitted beside the answers to queries: {choice.reason}"
+            place: KeyPath = ("tables", table, "protect")
+            yield programme.problem(place, message, f'protect = "{DEFAULT}"')
+    offered = [choice.value for choice in choices if choice.value]
+    for value in entry.value or () if offered else ():
+        if value not in offered:
+            message = f"the data set does not publish {value!r} by this method"
+            yield programme.problem(("tables", table, "value"), message, nearest(value, offered))
+    if entry.parts is not None and not entry.parts.enabled and base.parts and base.parts.enabled:
+        message, hint = "the data set suppresses disclosive subtables", "remove parts"
+        yield programme.problem(("tables", table, "parts"), message, hint)
+    least = base.defaults.round_to
+    counts = (entry.protect or DEFAULT) == DEFAULT
+    if counts and entry.round_to is not None and least and entry.round_to % least:
+        message, hint = "finer than the data set publishes", f"a multiple of {least}"
+        yield programme.problem(("tables", table, "round_to"), message, hint)
 
 
 def _telling_columns(programme: Programme, path: KeyPath, where: str | None) -> list[Problem]:

@@ -299,8 +299,8 @@ def _set_effect(
         rows.append((f"{release.id}: {listed.title(language)}",
                      *(Cell(text, look="number") for text in numbers)))  # fmt: skip
     if not cells:
-        return [*([Part("note", "effect_unknown", look="care")] if named or stated else ()),
-                *parts], []  # fmt: skip
+        unknown = Part("note", "effect_unknown", look="care", name="effect")
+        return [*([unknown] if named or stated else ()), *parts], []
     of = spoken["effect_of"].format(
         share=number_text(100 * changed / cells, 0, language),
         cells=number_text(cells, 0, language),

@@ -22,6 +22,8 @@ _HEADER = re.compile(r"\s*\[")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 #: Figures of the builder that programmes write as an entry of a kind.
 _KINDS = ("sum", "mean")
+#: Keys of a table that say how it is protected.
+_PROTECTION = ("protect", "value", "parts", "round_to")
 #: What of a figure is how it is shown.
 _LOOKS = frozenset(("title", "unit", "decimals"))
 _LANGUAGES: tuple[Language, ...] = ("en", "de")
@@ -78,13 +80,31 @@ def table_entry(
         entry["where"] = texts[0] if len(texts) == 1 else " and ".join(f"({one})" for one in texts)
     kept = old.get("figures") if entry.get("from") == old.get("from") else {}
     figures = _figures_of(choices.measures, unit, kept if isinstance(kept, Mapping) else {})
-    if figures:
+    if "method" in sent:
+        entry = _protected(entry, sent)
+    if figures and not entry.get("value"):
         entry["figures"] = figures
     entry["title"] = {
         language: sent.get(f"title_{language}", "").strip() or _usual(entry, version, language)
         for language in _LANGUAGES
     }
     return entry
+
+
+def _protected(entry: Mapping[str, Any], sent: Mapping[str, str]) -> dict[str, Any]:
+    """A table with the method and the rules of a form; rules that are not set are the data set's.
+
+    >>> _protected({"by": ["sex"], "parts": {}}, {"method": "noise", "round_to": "10"})
+    {'by': ['sex'], 'round_to': 10}
+    """
+    method, _, value = sent["method"].partition(":")
+    own: dict[str, Any] = {"protect": method, "value": [value]} if value else {}
+    rounded = sent.get("round_to", "").strip()
+    if not value and "parts" in sent:
+        own["parts"] = {"enabled": True}
+    if not value and rounded.isascii() and rounded.isdecimal() and len(rounded) < 8:
+        own["round_to"] = int(rounded)
+    return {key: each for key, each in entry.items() if key not in _PROTECTION} | own
 
 
 def chosen_in(form: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

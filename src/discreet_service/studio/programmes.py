@@ -26,6 +26,7 @@ from discreet_service.releases import (
     ServedRelease,
     StoredProgramme,
     key_sections,
+    method_choices,
     parsed,
     programme_completion,
     shelf_of,
@@ -259,7 +260,7 @@ def _editor(
         opened=opened,
         builder=PageWords(words("builder", language)),
         rules=PageWords(words("dashboard", language)),
-        rows=min(max(text.count("\n") + 2, 14), 30),
+        rows=min(max(text.count("\n") + 2, 8 if opened else 14), 30),
     )
 
 
@@ -291,9 +292,39 @@ def _open_table(
         "unit": choices.unit.name,
         "variables": variables,
         "measures": measure_choices(choices, language, medians=False),
+        "protection": _protection_fields(entry, choices.unit.source, version, language),
         "usual": {one: programme_sentences({"tables": {"": entry}}, version, one)[""]
                   for one in ("en", "de")},
     }  # fmt: skip
+
+
+def _protection_fields(
+    entry: Mapping[str, Any], source: str, version: DataVersion, language: str
+) -> dict[str, Any]:
+    """Methods and rules of a table: what the data set admits, and why not the others."""
+    spoken, base = words("new_programme", language), version.inputs.programme.document
+    values = [*(entry.get("value") or ()), ""]
+    chosen = (entry.get("protect") or base.defaults.protect or "noise", values[0])
+    methods = [
+        {
+            "value": f"{one.name}:{one.value}".rstrip(":"),
+            "label": spoken.get(f"method_{one.name}", one.name)
+            + (f": {base.values[one.value].title(language)}" if one.value in base.values
+               else f": {one.value}" if one.value else ""),
+            "chosen": (one.name, one.value) == chosen,
+            "reason": one.reason and spoken.get(f"barred_{one.name}", one.reason),
+        }
+        for one in method_choices(version, source)
+    ]  # fmt: skip
+    parts = entry.get("parts") or {}
+    return {
+        "methods": methods,
+        "parts": bool(parts and parts.get("enabled", True)),
+        "always": base.parts is not None and base.parts.enabled,
+        "thresholds": base.parts is not None,
+        "round_to": entry.get("round_to") or "",
+        "least": base.defaults.round_to or 1,
+    }
 
 
 def _version_of(visit: Visit, programme: Mapping[str, Any]) -> DataVersion | None:

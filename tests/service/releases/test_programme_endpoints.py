@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from discreet.microdata import Secret
+from discreet.release import carry_out
 from discreet_service.audit.kinds import AuditKind
+from discreet_service.datasets.versions import open_version
 from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant
 from discreet_service.problems import ServiceError
 from discreet_service.releases.drafts import RELEASE, run_programme
+from discreet_service.releases.programmes import method_choices, opened_inputs
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.service_callers import KnownCaller, app_of_known
@@ -259,12 +262,11 @@ def test_a_killed_run_is_taken_up_again(service, anna):
         ('[variables.x]\nhierarchy = "/etc/passwd"', "variables"),
         ("[protection.x]\na = 1", "protection"),
         ('[tables.t]\nby = []\nmarks = "/etc/passwd"', "tables.t.marks"),
-        ('[tables.t]\nby = []\nprotect = "rounding"', "tables.t.protect"),
-        ("[tables.t]\nby = []\nround_to = 1", "tables.t.round_to"),
-        ("[tables.t]\nby = []\nparts = { enabled = false }", "tables.t.parts"),
+        ('[tables.t]\nby = []\nrules = "mine"', "tables.t.rules"),
+        ("[tables.t]\nby = []\nparts = { max_share_small = 1.0 }", "tables.t.parts"),
         ('[tables.t]\nby = []\nofficial = "true"', "tables.t.official"),
         ('[tables.t]\nby = []\nweight = "w"', "tables.t.weight"),
-        ('[tables."t.by"]\nprotect = "x"', 'tables."t.by"'),
+        ('[tables."t.by"]\nmarks = "x"', 'tables."t.by"'),
         ('[tables."*"]\nfigures."*"."protect" = 1', 'tables."*"'),
     ],
 )
@@ -276,6 +278,48 @@ def test_what_the_data_set_says_cannot_be_said_here(anna, service, more, where):
     assert any(place.endswith(where) or f"{where}." in place for place in places), places
     assert all(place.startswith("line ") for place in places)
     assert list(service.settings.folder.glob("programmes/*")) == before
+
+
+def test_methods_and_rules_of_tables_are_those_that_the_data_set_admits(office, tmp_path):
+    """Noise for what queries give, and another method for a value that they do not give."""
+    place, programme = tmp_path / "data", tmp_path / "programme.toml"
+    shutil.copytree(office, place)
+    (place / "DATASET.toml").write_text(DATASET, "utf-8")
+    text = (place / "programme.toml").read_text("utf-8")
+    begin = text.index("[magnitudes.rent]")
+    text = text[:begin] + text[text.index("[magnitudes.area]") :]
+    text = text.replace("[parts]\nenabled = false", "[parts]\nenabled = true")
+    text = text.replace("[defaults]\n", "[defaults]\nround_to = 5\n")
+    own = 'from = "dwellings"\nby = ["region"]\nprotect = "unit-noise"\nvalue = ["rent"]\n'
+    noise = '[protection.unit-noise]\np_percent = 0\nchance = 1\nsecret_file = "secret.key"\n'
+    (place / "programme.toml").write_text(
+        f"{text}\n{noise}\n[tables.rents]\n{own}round_to = 1", "utf-8"
+    )
+    version = open_version(place, b"key")
+    choices = {(one.name, one.value): one.reason for one in method_choices(version, "dwellings")}
+    assert {chosen for chosen, reason in choices.items() if not reason} == {
+        ("noise", ""),
+        ("unit-noise", "rent"),
+    }
+    assert "disclose" in choices["suppress", ""]
+
+    def opened(table):
+        programme.write_text(f'dataset = "census"\n[tables.t]\n{table}', "utf-8")
+        return opened_inputs(programme, version)
+
+    carry_out(opened(own), tmp_path / "rents")
+    assert opened('by = ["region"]\nround_to = 10\nparts = { enabled = true }')
+    for table, key in (
+        ('by = ["region"]\nprotect = "suppress"', "protect"),
+        ('by = ["region"]\nprotect = "rounding"', "protect"),
+        (own.replace("dwellings", "persons"), "protect"),
+        (own.replace("rent", "area"), "value"),
+        ('by = ["region"]\nround_to = 2', "round_to"),
+        ('by = ["region"]\nparts = { enabled = false }', "parts"),
+    ):
+        with pytest.raises(ServiceError) as caught:
+            opened(table)
+        assert key in [one.where.rpartition(".")[2] for one in caught.value.problems], table
 
 
 def test_everything_that_is_wrong_is_told_at_once_with_lines(anna, service):

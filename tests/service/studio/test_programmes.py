@@ -171,6 +171,23 @@ def test_a_changed_text_fills_in_the_form(office: Office) -> None:
     assert filled_form(page, "/programmes/new")["pick.marital_status"] == "married"
 
 
+def test_method_and_rules_are_chosen_where_the_data_set_admits_them(office: Office) -> None:
+    page = office.send("/programmes/new", text=PEOPLE, act="edit:population").text
+    radios = re.findall(r'name="method" value="([^"]*)"([^>]*)>', page)
+    assert [name for name, state in radios if "disabled" not in state] == ["noise"]
+    assert ("noise", " checked") in radios
+    assert "true values would disclose the noise" in page
+    text = written(_edited(office, PEOPLE, "edit:population", ("parts", "on"), round_to="5"))
+    table = parsed(text.encode())["tables"]["population"]
+    assert (table["parts"], table["round_to"]) == ({"enabled": True}, 5)
+    assert check_text(visit_as(office.service, PAUL), text.encode())["valid"]
+    back = parsed(written(_edited(office, text, "edit:population", round_to="")).encode())
+    assert back["tables"]["population"].keys() & {"parts", "round_to"} == {"parts"}
+    rounded = text.replace("round_to = 5", 'protect = "rounding"')
+    refused = text_of(office.send("/programmes/new", text=rounded, act="check").text, "check")
+    assert "perturbed values narrow down the rounded values" in refused
+
+
 def test_tables_are_added_named_and_removed(office: Office) -> None:
     page = office.send("/programmes/new", text=LATER, act="new").text
     text = written(page)
@@ -329,7 +346,7 @@ def test_places_above_all_sections_have_lines_too() -> None:
         (f'{PEOPLE}\n[tables.a]\nby = ["/etc/passwd"]', "variable '/etc/passwd' not found"),
         (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nwhere = \"person_id == '1'\"", "identifiers"),
         (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nwhere = \"nothing == '1'\"", "nothing"),
-        (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nprotect = 'none'", "not allowed here"),
+        (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nweight = 'none'", "not allowed here"),
     ],
 )
 def test_what_is_no_programme_is_neither_taken_nor_a_failure(

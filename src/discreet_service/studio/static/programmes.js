@@ -81,7 +81,14 @@ text.addEventListener("keydown", (event) => {
   may.querySelector("button")?.focus();
 });
 may.addEventListener("keydown", (event) => { if (event.key === "Escape") text.focus(); });
-document.addEventListener("swapped", number);
+// What the form of a table changed is in the text that comes with the check.
+const known = () => document.querySelector("[name=known]").value;
+let before = known();
+document.addEventListener("swapped", () => {
+  if (text.value === before) text.value = known();
+  before = known();
+  number();
+});
 document.addEventListener("click", (event) => {
   const line = event.target.closest("[data-line]")?.dataset.line;
   if (!line) return;
