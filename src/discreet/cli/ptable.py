@@ -23,8 +23,11 @@ from discreet.cli.program import (
     warn,
 )
 from discreet.errors import PerturbationError
+from discreet.files import texts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.release import PlannedExposure
 
 app = group("Design, check, convert and show perturbation tables. They are secret.")
@@ -49,8 +52,10 @@ def check(
     check_suffix("--out", out, ".html")
     table = PerturbationTable.read(file, format=file_format)
     warn(warnings_about(file))
+    words = texts_of("discreet.assessment", "command", language)
     grid = "any" if table.key_grid is None else str(table.key_grid)
-    lines = [f"{file} is valid: rows for the counts 0 to {table.n_max}, key grid: {grid}."]
+    shown_grid = words["any"] if table.key_grid is None else grid
+    lines = [words["valid"].format(file=file, last=table.n_max, grid=shown_grid)]
     described: dict[str, Any] = {
         "file": str(file),
         "valid": True,
@@ -64,8 +69,8 @@ def check(
         found = planned_exposure(programme, table, average=average)
         described["tables"] = [asdict(item) for item in found]
         over = any(item.variance is not None for item in found)
-        lines += ["", f"{'table':20} {'alone':>8} {'together':>9} {'found':>8}"]
-        lines += [line for each in found for line in _exposed(each)]
+        lines += ["", words["planned"]]
+        lines += [line for table_risk in found for line in _exposed(table_risk, words)]
         if out is not None:
             from discreet.files import write_text
             from discreet.release import planned_page
@@ -76,21 +81,16 @@ def check(
         raise typer.Exit(FAILURE)
 
 
-def _exposed(each: PlannedExposure) -> list[str]:
-    """One table: its exposure, and what would help if that is too much."""
-    row = f"{each.table:20} {each.alone:8.2f} {each.together:9.2f} {each.average:8.1%}"
-    lines = [row]
-    if each.variance is not None:
-        lines.append(f"  above the limit; a variance of {each.variance:.1f} keeps it")
-        if each.leave_out is not None:
-            variable, left = each.leave_out
-            lines.append(
-                f"  without {variable} the table alone has an averaging risk of {left:.2f}"
-            )
-    if each.unknown:
-        lines.append(
-            f"  {', '.join(each.unknown)}: categories unknown; two are assumed, the worst case"
-        )
+def _exposed(risk: PlannedExposure, words: Mapping[str, str]) -> list[str]:
+    """One table: its averaging risk, and the remedies above the limit."""
+    lines = [f"{risk.table:20} {risk.alone:8.2f} {risk.together:9.2f} {risk.average:8.1%}"]
+    if risk.variance is not None:
+        lines.append(words["above"].format(variance=risk.variance))
+        if risk.leave_out is not None:
+            variable, left = risk.leave_out
+            lines.append(words["without"].format(variable=variable, left=left))
+    if risk.unknown:
+        lines.append(words["unknown"].format(variables=", ".join(risk.unknown)))
     return lines
 
 
@@ -113,7 +113,7 @@ def show_parameters(
         from rich.console import Console
 
         Console().print(draw(table, language))
-    head = f"{'count':>6} {'mean':>9} {'variance':>9} {'stay':>8} {'lowest':>7} {'highest':>8}"
+    head = texts_of("discreet.assessment", "command", language)["rows"]
     lines = [
         f"{row['count']:>6} {row['mean']:>9.4f} {row['variance']:>9.4f} {row['stay']:>8.4f} "
         f"{row['lowest']:>7} {row['highest']:>8}"
@@ -200,7 +200,9 @@ def design(
         table = permuted(table, secret.derive(_SEED), split)
     if file_format == "argus" or (file_format is None and out.suffix.lower() == ".txt"):
         table = table.with_closed("right")
-    text = f"The table is in {out}. It is secret.\n{describe(table, language)}"
+    description = describe(table, language)
+    written = texts_of("discreet.assessment", "command", language)["written"]
+    text = f"{written.format(out=out)}\n{description}"
     if rounding is not None:
         text += f"\n{rounding.text(language)}"
     described = {
