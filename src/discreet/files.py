@@ -100,7 +100,7 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
         with told_if_full(folder):
             folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
-        message = f"the folder cannot be made ({error.strerror})"
+        message = f"the folder cannot be created ({error.strerror})"
         hint = "choose another place, or check the permissions"
         raise PublicationError(
             message, code="output-folder", where=str(folder), hint=hint

@@ -70,7 +70,7 @@ def _text(value: Any) -> str:
     text = str(value).strip()
     if value is None or (isinstance(value, float) and not math.isfinite(value)) or not text:
         hint = "leave such records out, or give them an identifier"
-        raise _error("a record says of no unit whom it is about", hint=hint)
+        raise _error("a record has no unit", hint=hint)
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         raise _error(f"identifiers are numbers or texts, not {type(value).__name__}")
     return _WHOLE.sub(r"\1", text) if isinstance(value, str) else text

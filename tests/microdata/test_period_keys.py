@@ -95,7 +95,7 @@ def test_engines_and_orders_agree(engine: Any, collected: Any) -> None:
     frame = engine(SECOND)
     expected = changed(SECOND, "2026", previous=changed(FIRST, "2025", first=True)).sort("id")
     if isinstance(frame, duckdb.DuckDBPyRelation):
-        with pytest.raises(DiscreetError, match="period keys are made in memory, but"):
+        with pytest.raises(DiscreetError, match="period keys are created in memory, but"):
             changed(frame, "2026", previous=changed(FIRST, "2025", first=True))
         return
     found = changed(frame, "2026", previous=engine(changed(FIRST, "2025", first=True)))
@@ -133,7 +133,7 @@ def test_a_key_holds_exactly_as_long_as_nothing_changes(
 
 KEYED = changed(FIRST, "2025", first=True)
 UNDATED = KEYED.with_columns(record_key_since=pl.lit(None, pl.String))
-OTHER = "4 of 4 earlier keys were made with another secret, grid or"
+OTHER = "4 of 4 earlier keys come from another secret, grid or"
 
 
 @for_all_rows(

@@ -329,7 +329,7 @@ def test_names_and_constants_fit_what_is_sent_to_the_receiver(folder: Path, tmp_
     lost = dataclasses.replace(fitted, constant={**fitted.constant, "SHOE": "1"})
     with pytest.raises(PublicationError, match="'SHOE' is not in the structures"):
         transmit(cubes / "programme.toml", cubes / "release", tmp_path / "other", names=lost)
-    with pytest.raises(PublicationError, match="names are about structures that are missing"):
+    with pytest.raises(PublicationError, match="names refer to missing structures"):
         SdmxNames(roots={"GEO": "XX"})
 
 

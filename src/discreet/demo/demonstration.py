@@ -329,7 +329,7 @@ def _folder(place: Path) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message, hint = f"the folder cannot be made ({error.strerror})", "choose another place"
+        message, hint = f"the folder cannot be created ({error.strerror})", "choose another place"
         raise PublicationError(message, code="output-folder", where=str(place), hint=hint) from None
     check_writable(place)
     return place

@@ -232,7 +232,9 @@ class Blanks(Judged):
 
     def text(self) -> str:
         """The verdict in words."""
-        lines = [f"{len(self):,} cells are hidden; anyone can compute {int(self.exact.sum()):,}."]
+        lines = [
+            f"{len(self):,} cells are suppressed; readers can compute {int(self.exact.sum()):,}."
+        ]
         lines += [f"  {name}" for name in self.names()[:20]]
         return "\n".join([*lines, *self.judgement.lines()])
 

@@ -146,7 +146,7 @@ class Relations:
     def joined(self, other: Relations) -> Relations:
         """These relations and others over the same cells."""
         if other.cells != self.cells:
-            raise TableError("the relations are about different cells", code="relations")
+            raise TableError("the relations concern different cells", code="relations")
         return Relations(
             cells=self.cells,
             start=np.concatenate([self.start, other.start[1:] + self.start[-1]]),

@@ -164,7 +164,7 @@ def _eager(frame: Any, label: str) -> nw.DataFrame[Any]:
     if opened.implementation.is_polars():
         return opened.collect()
     raise MicrodataError(
-        f"period keys are made in memory, but {label} belongs to another engine",
+        f"period keys are created in memory, but {label} belongs to another engine",
         code="engine",
         where=opened.implementation.name.lower(),
         hint="collect the columns that are needed into polars, pandas or pyarrow first",
@@ -212,7 +212,7 @@ def _previous(
     other = int((maker.keys(_texts(before, ids), of) != before[column].to_numpy()).sum())
     if other:
         raise RecordKeyError(
-            f"{other:,} of {before.height:,} earlier keys were made with another secret, grid or "
+            f"{other:,} of {before.height:,} earlier keys come from another secret, grid or "
             f"option than {maker.option!r}",
             code="period-keys",
             where=column,

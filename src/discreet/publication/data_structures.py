@@ -112,7 +112,7 @@ class SdmxNames:
     def __post_init__(self) -> None:
         """Refuse what is about structures of a receiver without any."""
         if not self.messages and (self.roots or self.national or self.adjustment):
-            message, hint = "names are about structures that are missing", "add messages"
+            message, hint = "names refer to missing structures", "add messages"
             raise PublicationError(message, code="names", where="messages", hint=hint)
 
     @classmethod
@@ -635,7 +635,9 @@ class _Messages:
                 continue
             name, chosen = part.attrib["id"], set[str]()
             if name not in listed:
-                self._wrong(f"a constraint is about {name}, which its structure lacks", "remove it")
+                self._wrong(
+                    f"a constraint refers to {name}, which its structure lacks", "remove it"
+                )
             if next(_deep(part, "TimeRange"), None) is not None:
                 self._wrong(f"a constraint has a time range for {name}", "write its periods")
             for value in _deep(part, "Value"):

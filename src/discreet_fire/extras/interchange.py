@@ -261,7 +261,8 @@ def export_release(
     address: Annotated[str, typer.Option(help="Its address in the web.")] = "",
     licence: Annotated[str, typer.Option(help="Address of the licence of the outputs.")] = "",
     internal: Annotated[
-        bool, typer.Option("--internal", help="With persons, reasons, comments. CONFIDENTIAL.")
+        bool,
+        typer.Option("--internal", help="Include persons, reasons and comments. CONFIDENTIAL."),
     ] = False,
     as_json: Json = False,
 ) -> None:

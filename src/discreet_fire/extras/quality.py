@@ -37,7 +37,7 @@ def init(
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=False)
     except OSError as error:
-        message, hint = f"the folder cannot be made ({error.strerror})", "name a new folder"
+        message, hint = f"the folder cannot be created ({error.strerror})", "name a new folder"
         raise OutputCheckError(message, code="folder", where=str(folder), hint=hint) from None
     Secret.generate().write(folder / _SECRET)
     BudgetLedger.create(folder / _LEDGER, budget)

@@ -324,7 +324,7 @@ def run(work: SubmissionWork) -> None:
             work.stopped = True
             return
         if is_script(work.program) and work.program.suffix.lower() not in PACKAGES:
-            message = "it ran elsewhere: whose values stand behind its figures is not known"
+            message = "it ran elsewhere: the records behind its figures are unknown"
             hint = "submit the script with its data, so that it runs here; or look at each figure"
             work.note("run", "elsewhere", Severity.REVIEW, message, hint)
         work.log = file_copy(submission.log, target / submission.log.name)
@@ -339,7 +339,7 @@ def run(work: SubmissionWork) -> None:
     if runner is None:
         raise queue_error("no runner takes this program", "submission", work.program.name)
     if not getattr(runner, "own_commands", False) and _waits(work):
-        message = "it was not run: nobody has looked at what no rule knows in it"
+        message = "not run: a reviewer must first look at the statements without a rule"
         hint = "read it and permit it (discreet fire queue permit), then submit it again"
         work.note("run", NOT_RUN, Severity.ERROR, message, hint)
         work.stopped = True
@@ -411,7 +411,7 @@ def note_universes(work: SubmissionWork) -> None:
         work.tables = work.tables or SubmissionTables()
         work.tables.note_units(path.stem, read_units(path, unit=unit, key=key))
     if work.outputs and not work.tables:
-        message = "whom the outputs are about is not known; differences to others are not checked"
+        message = "units of the outputs unknown; differences to other outputs are not checked"
         hint = "submit the identifiers of the units with --universe"
         work.note("ledger", "no-universe", Severity.REVIEW, message, hint)
 
@@ -460,8 +460,8 @@ def record_tables(work: SubmissionWork, told: StatisticShown) -> None:
     work.tables.note(told)
     name = told.title
     if told.units is None or None in told.units:
-        whom = "whom it is about" if told.units is None else "whom some records are about"
-        message = f"{name}: {whom} is not known; differences to others are not checked"
+        which = "units" if told.units is None else "units of some records"
+        message = f"{name}: {which} unknown; differences to other outputs are not checked"
         work.note(
             "ledger", "no-universe", Severity.REVIEW, message, "name the variable with --entity"
         )
@@ -637,7 +637,7 @@ def take_sacro(work: SubmissionWork) -> None:
         for rule, severity, message in remarks:
             what = f"output {name}: {message}"
             work.note("sacro", rule, severity, what, file=RESULTS, line=at)
-    message = "another program made and checked the outputs; nothing of it was repeated here"
+    message = "another program created and checked the outputs; discreet did not repeat them"
     hint = "look at each output; rows, weights and other tables were not looked at"
     work.note("session", "not-repeated", Severity.REVIEW, message, hint)
 

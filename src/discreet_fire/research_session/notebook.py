@@ -257,7 +257,7 @@ class ResearchSession:
         )
         result = answered(call, setting)
         if own := sorted(self._own.intersection(result.variables)):
-            reason = f"made in the notebook, so that nobody can repeat it: {', '.join(own)}"
+            reason = f"created in the notebook, and not repeatable: {', '.join(own)}"
             check = Check(rule="own-variable", verdict=CheckVerdict.review, reason=reason)
             result = replace(result, checks=(check, *result.checks))
         shown = shown_output(call, result, number, f"{method}-{number}", self._limits)

@@ -160,7 +160,7 @@ def _shown_marks(path: Path, file: SacroFile) -> list[str]:
     if not shown:
         return []
     cells = "1 cell" if shown == 1 else f"{shown} cells"
-    return [f"{cells} that broke a rule there are shown all the same"]
+    return [f"{cells} that broke a rule there are still shown"]
 
 
 def _numbers_of(rows: list[list[str]]) -> list[list[str]] | None:

@@ -188,7 +188,7 @@ SAID = {
     "unknown": "{name}: no rule for it; it may show anything",
     "part": "{name}: {part} is not permitted",
     "part-unknown": "{name}: no rule for {part} in it",
-    "runtime": "{name}: what it is about is known at run time only, so no safe macro can check it",
+    "runtime": "{name}: its variables are known at run time only, so no safe macro can check it",
     "statistic": "{name}: a table holds a statistic that no rule knows as safe",
     "list": "{name}: write each variable by its name, so that a safe macro can check it",
     "temporary": "{name}: a temporary choice of records cannot be checked: use FILTER BY",

@@ -154,7 +154,7 @@ def names_no_command(statement: DoStatement) -> bool:
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _INNER_BRACKETS = re.compile(r"\([^()]*\)")
 _DEPTH = 30
-_CLASS = "works on an object, such as a graph, and may show what it holds"
+_CLASS = "works on an object, such as a graph, and may show its content"
 _PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
 #: Names that begin with FDZ where a global is given or dropped.
 _RESERVED_NAMES = {
@@ -355,7 +355,7 @@ class Decider:
             end, after = start, verdict.inserted
         elif before is not None and before.canonical == "estpost":
             message = (
-                "estpost takes no safe command; it runs quietly, and keeps what is not checked"
+                "estpost cannot run a safe command; it runs quietly and stores unchecked results"
             )
             decision.note("prefix", Severity.REVIEW, message, before)
             if any(prefix.canonical == "quietly" for prefix in statement.prefixes):

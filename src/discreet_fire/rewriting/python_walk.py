@@ -127,7 +127,7 @@ class PythonWalk(ScriptWalk):
         elif rule.action is Action.REFUSED and module != "builtins":
             self.refuse(node, "import", whole, rule.reason)
         elif not rule.known and not self._some(module) and not module.startswith("discreet"):
-            hint = "give its source to review, or add a rule for it"
+            hint = "submit its source, or add a rule for it"
             message = f"no rule for the module {module}; what it does is not known"
             self.notes.find("import", Severity.REVIEW, message, node.span, hint)
 

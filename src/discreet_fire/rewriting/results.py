@@ -119,7 +119,7 @@ def restored(document: Mapping[str, Any], output: bytes) -> bytes:
     """
     place = str(document["output"].get("name", ""))
     if hashlib.sha256(output).hexdigest() != document["output"].get("sha256"):
-        raise _manifest_error("the file was changed after it was made", place)
+        raise _manifest_error("the file was changed after it was created", place)
     try:
         encoding, bom = str(document["source"]["encoding"]), document["source"]["bom"]
         text = output[len(bytes.fromhex(bom)) :].decode(encoding)

@@ -169,7 +169,7 @@ def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -
         after = in_json(edit.after)
         notes.replace(place, after, edit.rule, edit.command, edit.action, edit.reason)
     for start, end, empty in found.shown:
-        reason = "what the notebook showed when it ran is taken out"
+        reason = "the stored output of the notebook is removed"
         notes.replace((start, end), empty, "shown", "outputs", Action.REFUSED, reason)
     return notes.rewriting()
 

@@ -334,7 +334,7 @@ class AskedStatistics:
         try:
             result = statistic(frame, *asked.arguments, limits=self._limits, **options)
         except (TypeError, ValueError):
-            message = "the statistic cannot be made of these arguments"
+            message = "the statistic cannot be computed with these arguments"
             raise OutputCheckError(message, code="request", where=asked.command) from None
         more = self._checks(asked, traced)
         result = replace(result, checks=[*result.checks, *more])
@@ -344,15 +344,15 @@ class AskedStatistics:
     def _checks(self, asked: StatisticRequest, traced: TracedRecords | None) -> Iterator[Check]:
         """What of a request is not proven by the data."""
         if traced is None:
-            yield _review("records", "the records it is about are not found in the data")
+            yield _review("records", "its records were not found in the data")
             return
         if own := asked.frame.width - len(traced.columns):
-            reason = f"{own} of its columns were made by the program and are not in the data"
+            reason = f"{own} of its columns were created by the program and are not in the data"
             yield _review("own-columns", reason)
         if 0 < traced.outside < self._limits.minimum:
             yield _review("left-out", "it leaves out very few of those who are in the data")
         if self._entity is not None and traced.units is None:
-            yield _review("entity", "the data does not say whom a record is about")
+            yield _review("entity", "the data do not name the unit of a record")
 
     def _tell(
         self, asked: StatisticRequest, traced: TracedRecords | None, result: SafeResult

@@ -105,7 +105,7 @@ class RedactedError(OutputCheckError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the program stopped where single values of the data decide; nothing of it is shown",
+            "the program stopped where single values decide; its output is withheld",
             code="do-file",
             hint="look for a statement that uses a maximum, x[17] or a condition on few cases",
         )
@@ -119,7 +119,7 @@ class InternalError(RedactedError):
             self,
             f"internal error, please report: {kind}",
             code="internal",
-            hint="nothing of the run is shown, as single values may have led to it",
+            hint="the output is withheld, because single values may have caused the stop",
         )
 
 
@@ -352,7 +352,7 @@ def _head(program: SourceText, data: Sequence[Path]) -> list[str]:
 _UNCHECKED = Check(
     rule="unchecked",
     verdict=CheckVerdict.review,
-    reason="what the log shows was not checked when it was made",
+    reason="the output was not checked when the log was written",
 )
 _SEVERITIES = {CheckVerdict.review: Severity.REVIEW, CheckVerdict.fail: Severity.INFO}
 

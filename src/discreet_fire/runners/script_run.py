@@ -74,11 +74,11 @@ _TEXT = Check(
 )
 _LEFT_OUT = SafeResult(
     command="text",
-    shown="what is shown hangs on few; such lines are left out",
+    shown="lines that depend on few records; they were left out",
     checks=[Check(
         rule="way", verdict=CheckVerdict.fail,
-        reason="with other data the program shows other lines; those were left out: let no value "
-        "decide what is shown",
+        reason="with other data the program shows other lines, which were left out: show the same "
+        "lines whatever the values",
     )],
 )  # fmt: skip
 _BAR = "| "
@@ -177,7 +177,7 @@ def _printable(line: str) -> str:
 
 
 class ProgramStopError(RedactedError):
-    """A program that did not come to its end; values may have stopped it, so nothing is shown."""
+    """A program that did not finish; values may have stopped it, so nothing is shown."""
 
     def __init__(self, over: str) -> None:
         ends = {
@@ -188,7 +188,7 @@ class ProgramStopError(RedactedError):
         what = ends.get(over, "it ended with an error")
         OutputCheckError.__init__(
             self,
-            f"the program did not come to its end: {what}; nothing of it is shown",
+            f"the program did not finish: {what}; its output is withheld",
             code="time-limit" if over == "time" else "program",
             hint="values of the data may have led to it; try it on data that are not confidential",
         )
@@ -346,7 +346,7 @@ class ScriptRun:
         return _Way(lines=[], answered=[])
 
     def stopped(self, over: str) -> RunResult:
-        """The result of a script that did not come to its end."""
+        """The result of a script that did not finish."""
         return RunResult.of(self.source, self.given["data"], error=ProgramStopError(over))
 
 

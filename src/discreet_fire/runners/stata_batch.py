@@ -55,7 +55,7 @@ _CLOSE = 5e-6
 _NOT_AGAIN = Check(
     rule="not-again",
     verdict=CheckVerdict.review,
-    reason="made by the centre's Stata, and not computed again from its evidence",
+    reason="created by the centre's Stata, and not recomputed from its evidence",
 )
 #: What is worked out again, with all that the safe command may show.
 _STATISTICS = "n mean sd variance sum cv p1 p5 p10 p25 p50 p75 p90 p95 p99"
@@ -126,7 +126,7 @@ class StataBatch:
 
 
 def _between(log: Path, mark: str, name: str) -> list[str] | None:
-    """The lines of a log that the program of a name made; None if it did not come to its end."""
+    """The lines of a log that the program of a name made; None if it did not finish."""
     if not log.is_file():
         return None
     data = log.read_bytes()

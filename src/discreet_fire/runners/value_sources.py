@@ -316,17 +316,17 @@ def _exchange(
 
 
 FEW = (
-    "its values rest on those of too few persons or firms: leave out what is copied from few, and "
-    "groups of few"
+    "its values come from too few persons or firms: leave out values copied from few, and groups of "
+    "few"
 )
-ENDS = "its values rest on the largest or smallest values of the data: use a percentile"
+ENDS = "its values come from the largest or smallest values of the data: use a percentile"
 NAMES = (
     "its values change when persons or firms exchange their numbers and places: choose records by "
     "their values, not by number, place or chance"
 )
 LOST = (
-    "whose values it rests on is not known: with other data the program goes another way; put "
-    "checks of the data into a program of their own"
+    "the records behind it are unknown: with other data the program takes another path; put "
+    "checks of the data into a separate program"
 )
 #: Differences below this share of the largest value come from the order of sums.
 _CLOSE = 1e-9

@@ -108,7 +108,7 @@ def _edges(
     quartiles, _ = statistics(["p25", "p75"], holding.total(limits), lambda: holding, limits)
     lower, upper = quartiles["p25"], quartiles["p75"]
     if lower is None or upper is None or lower == upper:
-        message = "classes cannot be made of quartiles here"
+        message = "quartiles cannot define classes here"
         hint = "name the edges of classes: edges=[…]"
         raise OutputCheckError(message, code="edges", hint=hint)
     spread = upper - lower

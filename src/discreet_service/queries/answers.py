@@ -316,7 +316,7 @@ class Answers:
         size = self.policies.policy(requested.dataset, requested.version).size
         most = min(size.cells_instant, self.limits.cells_instant)
         if prepared.plan.cells > most:
-            message = f"a table of more than {most:,} cells is made by a job"
+            message = f"a table of more than {most:,} cells runs as a job"
             hint = "ask for fewer cells, or with a key"
             raise ServiceError(message, "too-many-cells", "by", hint, limit=most)
 

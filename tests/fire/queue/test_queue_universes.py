@@ -128,8 +128,8 @@ def test_a_second_request_for_nearly_the_same_cases_is_found(
 @pytest.mark.parametrize(
     ("units", "known", "what"),
     [
-        (None, [], "whom it is about is not known"),
-        ([None] * 20 + [*range(580)], [580], "whom some records are about is not known"),
+        (None, [], "units unknown"),
+        ([None] * 20 + [*range(580)], [580], "units of some records unknown"),
     ],
 )
 def test_records_of_nobody_are_told(

@@ -256,7 +256,7 @@ def test_forged_answers_show_nothing_and_forged_requests_are_requests(place: Pat
     program.write_text(forged.replace("b'\\n' + data", "b'no\\n'"))
     result = run_program(PythonRunner(), program, seconds=60.0, witness=None, **given)
     assert result.error is not None
-    assert shown(result).strip().startswith("*** the program did not come to its end")
+    assert shown(result).strip().startswith("*** the program did not finish")
 
 
 @pytest.mark.exhaustive

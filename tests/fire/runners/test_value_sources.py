@@ -281,7 +281,7 @@ def test_whether_a_condition_on_one_value_holds_is_not_told(place: Path) -> None
         for log in (holds, fails)
     )
     assert of_way == of_other
-    assert "what is shown hangs on few" in fails.log
+    assert "lines that depend on few records" in fails.log
     assert repr(holds) == repr(fails) == "<RunResult a.py: fail>"
 
 

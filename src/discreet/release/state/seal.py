@@ -183,7 +183,7 @@ class ReleaseSeal(BaseModel):
             if self.keyed is None:
                 return "the fingerprint does not use the secret of the record keys"
             if not hmac.compare_digest(self.keyed, keys.whole(self._body()) or ""):
-                return "the fingerprint changed, or was made with another secret"
+                return "the fingerprint changed, or was computed with another secret"
         return "" if keys.public is None else self.wrong_for_public(keys.public)
 
     def wrong_for_public(self, public: bytes) -> str:

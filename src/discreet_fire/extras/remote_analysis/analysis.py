@@ -365,7 +365,7 @@ class RemoteAnalysis:
         self._original, self._protected = map(records_in_memory, (original, protected))
         if self._original.schema != self._protected.schema:
             message = "original and protected records have different columns or types"
-            hint = "make the protected ones with discreet_fire.extras.remote_analysis.protect"
+            hint = "create the protected records with discreet_fire.extras.remote_analysis.protect"
             raise OutputCheckError(message, code="remote-analysis", where=data, hint=hint)
         _check_name(data, "data")
         self._key = AnswerKey(Secret.of(secret))

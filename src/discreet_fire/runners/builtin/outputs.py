@@ -168,7 +168,7 @@ def show_statistic(
     if session.touched or data.doubted or any(one.single for one in known):
         rule, reason = "single-value", "it rests on single values of the data, such as a maximum"
     elif _too_few(session, row.sample, chosen.mask):
-        rule, reason = "minimum", "it is about too few cases, or about all but a few"
+        rule, reason = "minimum", "too few cases, or all but a few"
     if rule:
         session.withhold(name, rule, reason)
         return None
@@ -220,7 +220,7 @@ def _too_few(session: Session, sample: str, mask: BoolArray) -> bool:
 def _doubts(session: Session, entity: str | None) -> Iterator[str]:
     """What an officer has to know of whom the cases are."""
     if session.entity is not None and not session.data.named:
-        yield "nothing in the data says whom an observation is about; each counts as a case"
+        yield "the data have no entity; each observation counts as a case"
     if session.entity is not None and entity not in (None, _ENTITY, session.entity):
         yield "cases are counted as units of the panel, which are not those that are protected"
 

@@ -87,7 +87,7 @@ class ModelChecks:
         self._all("minimum-cases", places, "too few cases have this level or differ from the rest")
         for partition in self.design.partitions:
             if partition.cells > self.limits.most_levels:
-                reason = "the variable has many levels; a person has to look at it"
+                reason = "the variable has many levels; a person must check it"
                 self.note("many-levels", CheckVerdict.review, reason, partition.text)
 
     def _numbers(self) -> list[tuple[str, FloatArray]]:

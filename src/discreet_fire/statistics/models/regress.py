@@ -261,7 +261,7 @@ def utest(
     checking.note("extremes", CheckVerdict.passed, "minimum and maximum are never shown", variable)
     exact = all(end.exact for end in ends)
     if not exact:
-        reason = "too few cases have the value at an end: classes stand for the tests"
+        reason = "too few cases have the value at an end: classes replace the tests"
         checking.note("ends", CheckVerdict.fail, reason, variable)
     checking.evidence |= {"interval": [end.place for end in ends], "p": [end.p for end in ends]}
 
