@@ -262,7 +262,7 @@ def export_release(
     licence: Annotated[str, typer.Option(help="Address of the licence of the outputs.")] = "",
     internal: Annotated[
         bool,
-        typer.Option("--internal", help="Include persons, reasons and comments. CONFIDENTIAL."),
+        typer.Option("--internal", help="With persons, reasons and comments. CONFIDENTIAL."),
     ] = False,
     as_json: Json = False,
 ) -> None:

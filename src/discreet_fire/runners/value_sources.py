@@ -316,8 +316,8 @@ def _exchange(
 
 
 FEW = (
-    "its values come from too few persons or firms: leave out values copied from few, and groups of "
-    "few"
+    "its values come from too few persons or firms: leave out values copied from few, and groups "
+    "of few"
 )
 ENDS = "its values come from the largest or smallest values of the data: use a percentile"
 NAMES = (
