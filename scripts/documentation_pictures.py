@@ -204,7 +204,7 @@ def _framed(file: Path) -> Path:
         return file
     frame = file.with_suffix(".frame.html")
     size = f"max-width: 100%; max-height: {TALLEST - 16}px"
-    frame.write_text(f'<img src="{file.name}" style="{size}">', encoding="utf-8")
+    frame.write_text(f'<!doctype html><img src="{file.name}" style="{size}">', encoding="utf-8")
     return frame
 
 

@@ -44,7 +44,7 @@ WORDS = {
     "way-de.svg": (
         "Der Weg von den Einzeldaten zur Veröffentlichung",
         "VERTRAULICH",
-        "DARF ERSCHEINEN",
+        "ZUR VERÖFFENTLICHUNG",
         {
             "Tabellen": (
                 ("Einzeldaten", "eine Zeile je Einheit,", "jede mit Record-Key"),
@@ -91,7 +91,7 @@ def box(at: int, top: int, words: tuple[str, str, str], *, wide: bool) -> list[s
     drawn = [
         f'<rect x="{left}" y="{top}" width="{width}" height="{TALL}" rx="10" '
         f'fill="{fill}" stroke="{edge}" stroke-width="1.5"/>',
-        text(middle, top + 31, words[0], size=17, font_weight="bold", text_anchor="middle"),
+        text(middle, top + 31, words[0], size=16, font_weight="bold", text_anchor="middle"),
         text(middle, top + 55, words[1], text_anchor="middle"),
         text(middle, top + 75, words[2], text_anchor="middle"),
     ]

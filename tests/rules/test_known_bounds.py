@@ -148,7 +148,7 @@ def test_the_command_takes_the_file_relations_and_intervals(
         app, [*words, *values, "--relation", "total = home + foreign", "--out", "safe.csv"]
     )
     assert done.exit_code == 0, done.output
-    assert "total = home + foreign is known to attackers" in done.stdout
+    assert "total = home + foreign is known to readers" in done.stdout
     safe = pl.read_csv("safe.csv")
     assert "." not in safe["symbol"].to_list()
     assert safe["value"].null_count() > 0

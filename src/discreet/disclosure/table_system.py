@@ -63,11 +63,11 @@ class ChangedCells(Confidential):
             return []
         shares = np.unique(self.share[np.isfinite(self.share)]).tolist()
         known = " or ".join(f"{share:.0%}" for share in shares)
-        thought = f"attackers are taken to think that they changed by up to {known}"
-        free = "attackers are taken to think that they may have changed by anything"
+        thought = f"intruders are assumed to expect changes of up to {known}"
+        free = "intruders are assumed to expect changes of any size"
         return [
-            f"{len(self):,} values differ from those published before; what was hidden then is "
-            f"cheap to hide again, and {thought if known else free}"
+            f"{len(self):,} values differ from those published before; their earlier suppressions "
+            f"are cheap, and {thought if known else free}"
         ]
 
 

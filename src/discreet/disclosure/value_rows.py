@@ -95,7 +95,7 @@ class ValueRows(Confidential):
         own = [relation for relation in self.relations if set(relation.values) <= set(names)]
         return [
             f"{item.text}{'' if item in self.stated else ' holds in the data and'} "
-            "is known to attackers"
+            "is known to readers"
             for item in own
         ]
 

@@ -47,7 +47,7 @@ from discreet.protection.suppression.proof.unit_exchange import released_by_exch
 _EXACT_LIMIT = 3_000
 _SHOWN = 20
 
-_BOUNDS = "what an attacker is said to know about it is narrower than its protection levels"
+_BOUNDS = "its a-priori bounds are narrower than its safety interval"
 _NEIGHBOURS = "cells that must be published leave no safe pattern"
 
 

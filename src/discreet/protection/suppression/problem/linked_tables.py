@@ -146,7 +146,7 @@ def build_problem(
     cut = np.any([getattr(problem, name) != asked[name] for name in LEVELS], axis=0)
     notes = [
         *system.notes,
-        "attackers are taken to know of each value that it lies "
+        "readers are assumed to know of each value that it lies "
         + (knowledge or Knowledge()).share_text,
     ]
     hidden = (problem.state != CellState.fixed) & ~system.between

@@ -130,7 +130,7 @@ class SuppressionProblem:
             problems.extend(Problem(message, self.name(int(at)), hint) for at in cells)
 
         outside = np.flatnonzero((self.value < self.low) | (self.value > self.high))
-        hint = "widen the bounds that the attacker is said to know"
+        hint = "widen the a-priori bounds"
         note(outside, "the value lies outside the bounds known beforehand", hint)
         hint = "correct the cells, or recalculate the totals (--repair)"
         hint += "; --differences lists them"

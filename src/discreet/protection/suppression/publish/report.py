@@ -202,7 +202,7 @@ def report_on(suppression: Suppression, *, prices: bool = False) -> SuppressionR
     Proof f8fa9a679d20cf1b, ... seconds.
     Reasons: manual 1.
     table, sex: 1 + 1 of 3 cells suppressed, 50.0% of the value
-    Note: attackers are taken to know of each value that it lies from 0 to 2 times the true value.
+    Note: readers are assumed to know of each value that it lies from 0 to 2 times the true value.
     Note: readers can infer that suppressed cells are not zero: zeros are shown.
     """
     hidden = suppression.pattern.hidden[: len(suppression.reason)]
