@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -126,8 +126,8 @@ class UniverseLedger:
     _sketches: list[UniverseSketch] = field(default_factory=list)
     _known: set[str] = field(default_factory=set)
     _shelves: dict[int, ReleasedUniverses] = field(default_factory=dict)
-    #: (variable, level) → code → the universes with that code; the same for all snapshots.
-    _by_code: dict[tuple[str, str], dict[str, list[int]]] = field(default_factory=dict)
+    #: variable → code → the universes with that code; the same for all snapshots
+    _by_code: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._definitions)
@@ -141,8 +141,8 @@ class UniverseLedger:
     def add(self, definition: UniverseDefinition, sketch: UniverseSketch) -> None:
         """Note that tables about a universe were released."""
         if definition not in self:
-            for variable, level, codes, _ in definition.conditions:
-                by_code = self._by_code.setdefault((variable, level), {})
+            for variable, _, codes, _ in definition.conditions:
+                by_code = self._by_code.setdefault(variable, {})
                 for code in codes:
                     by_code.setdefault(code, []).append(len(self))
             self._definitions.append(definition)
@@ -200,7 +200,7 @@ class UniverseLedger:
         What is no matter could hide what is, so it is left out and all compared again.
         """
         new, shelf, found = _on_shelf("new", sketch, size), self._shelf(size), list[FewUnits]()
-        apart = self._apart(definition) if sketch.once else frozenset[str]()
+        apart = self._apart(sketch.related or {})
         for _ in range(_ROUNDS):
             harmless: set[int] = set()
             for conflict in conflicts_with([new], shelf, size=size, apart=apart):
@@ -231,11 +231,11 @@ class UniverseLedger:
             )
         return found
 
-    def _apart(self, definition: UniverseDefinition) -> frozenset[str]:
-        """Universes with other codes of one level: no record is in both."""
+    def _apart(self, related: Mapping[str, frozenset[str]]) -> frozenset[str]:
+        """Universes of which a variable has none of the related codes: no record is in both."""
         apart = set[int]()
-        for variable, level, codes, _ in definition.conditions:
-            by_code = self._by_code.get((variable, level), {})
+        for variable, codes in related.items():
+            by_code = self._by_code.get(variable, {})
             shared = {at for code in codes for at in by_code.get(code, ())}
             apart.update(at for own in [*by_code.values()] for at in own if at not in shared)
         return frozenset(map(str, apart))

@@ -5,6 +5,7 @@ CONFIDENTIAL.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +29,9 @@ class UniverseSketch:
     size: int  # Differences of fewer units are exact
     sums: IntArray  # Their power sums
     marks: np.ndarray[tuple[int], np.dtype[np.uint32]]  # Their marks
-    # Whether it is known that each unit is one record, which has one code of each variable
-    once: bool = False
+    # variable of its filters → all codes with records in common with its own; None where a unit
+    # may be several records, which have several codes
+    related: Mapping[str, frozenset[str]] | None = None
 
     @classmethod
     def of(cls, units: UintArray, size: int) -> UniverseSketch:
@@ -42,9 +44,12 @@ class UniverseSketch:
         return cls.of_sum(total, size)
 
     @classmethod
-    def of_sum(cls, total: SketchSum, size: int, *, once: bool = False) -> UniverseSketch:
+    def of_sum(
+        cls, total: SketchSum, size: int, related: Mapping[str, frozenset[str]] | None = None
+    ) -> UniverseSketch:
         """One that was added up part by part."""
-        return cls(count=total.count, size=size, sums=total.sums, marks=total.marks, once=once)
+        return cls(count=total.count, size=size, sums=total.sums, marks=total.marks,
+                   related=related)  # fmt: skip
 
     def sealed(self, key: bytes, about: bytes) -> bytes:
         """Encrypted, for the database."""

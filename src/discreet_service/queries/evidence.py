@@ -9,7 +9,7 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
@@ -63,8 +63,10 @@ class StoredUnits:
         self._store, self._key, self._size = store, key, size
         self._lock = threading.Lock()
 
-    def sketch(self, condition: str, grid: KeyGrid) -> UniverseSketch:
-        """The sketch of the records that a filter lets through."""
+    def sketch(
+        self, condition: str, grid: KeyGrid, related: Mapping[str, frozenset[str]]
+    ) -> UniverseSketch:
+        """The sketch of the records that a filter lets through, with the codes that it names."""
         chosen = StoredChoice(self._store, condition, grid)
         total, again = SketchSum(self._size), list[UintArray]()
         if chosen.whole and len(self._store.offsets) <= _MOST_AREAS + 1:
@@ -80,7 +82,8 @@ class StoredUnits:
                 total.add(self._units(once))
                 again.append(self._units(more))
         total.add(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *again])))
-        return UniverseSketch.of_sum(total, self._size, once=not len(self._repeated))
+        known = None if len(self._repeated) else related
+        return UniverseSketch.of_sum(total, self._size, known)
 
     def _units(self, records: IntArray) -> UintArray:
         keys = np.asarray(self._store.keys[records], dtype=np.int64)
@@ -233,7 +236,14 @@ class QueryEvidence:
             return UniverseSketch.of(self.universe_units(), size)
         place = f"{self.version.fingerprint} {self.query.unit} {size}"
         units = self.kept.units(place, lambda: StoredUnits(held, self.key, size))
-        return units.sketch(condition or "", self.version.inputs.grid)
+        related = {}
+        for one in self.query.where:
+            variable = self._unit.variables[one.variable]
+            codes, index = variable.tree.codes, variable.tree.index
+            own = [index[code] for code in one.codes]
+            within = np.flatnonzero(variable.within(own)).tolist()
+            related[one.variable] = frozenset(codes[at] for at in {*within, *variable.above(own)})
+        return units.sketch(condition or "", self.version.inputs.grid, related)
 
     def _condition(self, schema: Any) -> str | nw.Expr | None:
         """Which records the table is about."""

@@ -73,7 +73,15 @@ def test_filters_of_every_kind(census: DataVersion, kind: str) -> None:
     }[kind]  # fmt: skip
     evidence = evidence_of(census, where)
     expected = UniverseSketch.of(evidence.universe_units(), SIZE)
-    assert parts_of(evidence.universe_sketch(SIZE)) == parts_of(expected)
+    found = evidence.universe_sketch(SIZE)
+    assert parts_of(found) == parts_of(expected)
+    assert found.related is not None
+    for one in evidence.query.where:
+        variable = census.units["person"].variables[one.variable]
+        index, leaves = variable.tree.index, variable.leaves_within
+        own = leaves([index[code] for code in one.codes])
+        shared = {code for code, at in index.items() if (leaves([at]) & own).any()}
+        assert found.related[one.variable] == shared
     assert (expected.count == 0) == (kind == "nobody")
 
 
@@ -86,7 +94,8 @@ def test_records_with_one_key_are_one_unit(census: DataVersion, condition: str) 
     keys[5:900:7] = keys[6]  # many of one unit, in several areas
     keys[-1] = keys[2]
     vars(copy)["keys"] = keys
-    found = StoredUnits(copy, b"key", SIZE).sketch(condition, census.inputs.grid)
+    found = StoredUnits(copy, b"key", SIZE).sketch(condition, census.inputs.grid, {})
+    assert found.related is None  # a unit may be in universes of different codes
     chosen = keys
     if condition:
         chosen = keys[(copy.decoded("sex", 0, copy.records) == "m").to_numpy()]
