@@ -28,7 +28,7 @@ from discreet_service.policies import (
     Shape,
     sign_policy,
 )
-from discreet_service.policies.exposure import boxes_of
+from discreet_service.policies.asked import boxes_of
 from discreet_service.policies.sketches import UniverseSketch
 from tests.helpers.service_people import PeopleOfService
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from .asked import AskedLevel as AskedLevel
     from .asked import AskedTable as AskedTable
     from .asked import AskedVariable as AskedVariable
+    from .asked import Box as Box
+    from .asked import LayerAxis as LayerAxis
+    from .asked import Shape as Shape
     from .document import PolicyDocument as PolicyDocument
     from .document import PolicyError as PolicyError
     from .document import SparsityPolicy as SparsityPolicy
     from .document import exposure_limit as exposure_limit
     from .document import sign_policy as sign_policy
     from .evidence import LayerFigures as LayerFigures
-    from .exposure import Box as Box
-    from .exposure import LayerAxis as LayerAxis
-    from .exposure import Shape as Shape
     from .in_force import POLICY_FILE as POLICY_FILE
     from .in_force import PoliciesInForce as PoliciesInForce
     from .overview import PolicyState as PolicyState

@@ -4,8 +4,31 @@ classifications; what records tell is asked of `Evidence`, by the rules that nee
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+
+class LayerAxis(NamedTuple):
+    """A variable of a box."""
+
+    variable: str
+    level: str
+    size: int  # How many codes the level has
+    codes: tuple[str, ...] | None  # The codes; None for all
+    geography: bool  # Whether it tells where
+
+    @property
+    def shown(self) -> int:
+        """Number of shown codes."""
+        return self.size if self.codes is None else len(self.codes)
+
+
+Box = tuple[LayerAxis, ...]
+#: For each variable what the table shows of it; None stands for the total.
+Shape = tuple[tuple[LayerAxis | None, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +77,7 @@ class AskedFilter:
     apart: frozenset[tuple[str, str]]  # As of `AskedLevel`
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AskedTable:
     """A table that somebody asks for, in its canonical form.
 
@@ -108,3 +131,26 @@ class AskedTable:
         """The name of whom the table is about: unit and filters, the same for all spellings."""
         conditions = [f"{one.variable}/{one.level}={'|'.join(one.codes)}" for one in self.where]
         return " & ".join([self.unit, *sorted(conditions)])
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What it shows of each variable."""
+        found: dict[str, tuple[LayerAxis | None, ...]] = {
+            one.variable: (LayerAxis(one.variable, one.level, one.size, one.codes, one.geography),)
+            for one in self.where
+        }
+        for one in self.by:
+            levels = tuple(
+                LayerAxis(one.name, level.name, level.size, level.codes, one.geography)
+                for level in one.levels
+            )
+            around = (None,) if one.total else ()
+            found[one.name] = found.get(one.name, around) + levels
+        return tuple(found[name] for name in sorted(found))
+
+
+def boxes_of(shape: Shape) -> list[Box]:
+    """The boxes of a table: of each variable one of the things that it shows."""
+    return [
+        tuple(axis for axis in chosen if axis is not None) for chosen in itertools.product(*shape)
+    ]

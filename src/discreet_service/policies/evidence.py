@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from discreet_service.policies.exposure import Box, Shape
+from discreet_service.policies.asked import Box, Shape
 
 if TYPE_CHECKING:
     from discreet.arrays import BoolArray, FloatArray, IntArray

@@ -14,62 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, UintArray, mixed
-from discreet_service.policies.asked import AskedTable
+from discreet_service.policies.asked import AskedTable, Box, LayerAxis, Shape, boxes_of
 
 #: Boxes with more codes than this count as whole levels where codes are told apart.
 _MOST_CODES = 500
 #: Less than any count is exposed.
 _NOTHING = 0.5
+#: So many tables are known before they are released.
+_MOST_KNOWN = 1_000
 #: Pieces into which a box is cut at most when cells are charged.
 _MOST_PIECES = 500
-
-
-class LayerAxis(NamedTuple):
-    """A variable of a box."""
-
-    variable: str
-    level: str
-    size: int  # How many codes the level has
-    codes: tuple[str, ...] | None  # The codes; None for all
-    geography: bool  # Whether it tells where
-
-    @property
-    def shown(self) -> int:
-        """Number of shown codes."""
-        return self.size if self.codes is None else len(self.codes)
-
-
-Box = tuple[LayerAxis, ...]
-#: For each variable what the table shows of it; None stands for the total.
-Shape = tuple[tuple[LayerAxis | None, ...], ...]
-
-
-def shape_of(asked: AskedTable) -> Shape:
-    """Shown levels of each variable of a table."""
-    fixed = {
-        one.variable: LayerAxis(one.variable, one.level, one.size, one.codes, one.geography)
-        for one in asked.where
-    }
-    found: dict[str, tuple[LayerAxis | None, ...]] = {}
-    for one in asked.by:
-        levels = tuple(
-            LayerAxis(one.name, level.name, level.size, level.codes, one.geography)
-            for level in one.levels
-        )
-        around: tuple[LayerAxis | None, ...] = (None,) if one.total else ()
-        if one.name in fixed:
-            around = (fixed[one.name],)
-        found[one.name] = around + levels
-    return tuple(
-        found[name] if name in found else (fixed[name],) for name in sorted({*found, *fixed})
-    )
-
-
-def boxes_of(shape: Shape) -> list[Box]:
-    """The boxes of a table: of each variable one of the things that it shows."""
-    return [
-        tuple(axis for axis in chosen if axis is not None) for chosen in itertools.product(*shape)
-    ]
 
 
 def shape_text(shape: Shape) -> str:
@@ -155,7 +109,7 @@ class ReleasedLayers:
     >>> released = ReleasedLayers()
     >>> released.most_exposed(table("a", "b")).exposure
     2.25
-    >>> released.add(shape_of(table("a", "b")))
+    >>> released.add(table("a", "b").shape)
     >>> released.most_exposed(table("a", "c")).exposure, released.new_cells(table("a", "c"))
     (3.0, 6)
     """
@@ -165,12 +119,18 @@ class ReleasedLayers:
     _by_pattern: dict[tuple[tuple[str, str], ...], _AlikeBoxes] = field(default_factory=dict)
     _variables: dict[str, None] = field(default_factory=dict)
     _columns: dict[str, _Column] = field(default_factory=dict)
+    # Of all boxes, the sum of the digests of their levels, and what they weigh.
+    _total: UintArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    _weight: FloatArray = field(default_factory=lambda: np.zeros(0))
     _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     _levels: dict[tuple[str, str], int] = field(default_factory=dict)
+    # Tables with their limits → their most exposed counts, until one more is released.
+    _known: dict[Any, MostExposed] = field(default_factory=dict)
 
     def add(self, shape: Shape) -> None:
         """Note that a table was released."""
+        self._known.clear()
         self.shapes.append(shape)
         for box in boxes_of(shape):
             if box not in self._boxes:
@@ -204,7 +164,7 @@ class ReleasedLayers:
         ...     return AskedTable(dataset="d", version="1", unit="u", by=by, where=(), cells=410,
         ...                       digest="")
         >>> released = ReleasedLayers()
-        >>> released.add(shape_of(table("fives", "legal")))
+        >>> released.add(table("fives", "legal").shape)
         >>> released.other_grouping(table("legal", "fives"), ())
         'fives 1'
         >>> released.other_grouping(table("legal", "fives"), ("town",))
@@ -214,7 +174,7 @@ class ReleasedLayers:
         apart |= {(one.variable, one.level): one.apart for one in asked.where}
         if not any(apart.values()):
             return ""
-        for box in boxes_of(shape_of(asked)):
+        for box in boxes_of(asked.shape):
             others = frozenset[tuple[str, str]]().union(
                 *(apart[axis.variable, axis.level] for axis in box)
             )
@@ -228,7 +188,7 @@ class ReleasedLayers:
         """Number of cells of a table that nobody received before."""
         return sum(
             _uncovered(box, self._by_pattern.get(_pattern(box), _AlikeBoxes()).near(box))
-            for box in boxes_of(shape_of(asked))
+            for box in boxes_of(asked.shape)
             if box not in self._boxes
         )
 
@@ -236,16 +196,21 @@ class ReleasedLayers:
         self, asked: AskedTable, everywhere: float = 1.0, levels: Mapping[str, float] | None = None
     ) -> MostExposed:
         """The counts of a table that are most exposed for their limit, with all releases."""
-        shape = shape_of(asked)
+        shape, key = asked.shape, (asked, everywhere, tuple((levels or {}).items()))
+        if key in self._known:
+            return self._known[key]
         new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]
-        columns, total, weight = self._side_by_side([*self._boxes, *new])
+        targets = boxes_of(tuple((None, *filter(None, one)) for one in shape))
         best = MostExposed(exposure=0.0, limit=1.0, target=())
-        for target in boxes_of(tuple((None, *filter(None, one)) for one in shape)):
+        exposures = self._exposures(targets, *self._side_by_side([*self._boxes, *new]))
+        for target, found in zip(targets, exposures, strict=True):
             limit = limit_of(target, everywhere, levels)
             names = tuple(f"{axis.variable} {axis.level}" for axis in target)
-            found = self._exposure(target, columns, total, weight)
             this = MostExposed(exposure=found, limit=limit, target=names)
             best = max(best, this, key=lambda one: one.share)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[key] = best
         return best
 
     def exposures(self, targets: Sequence[Box]) -> list[float]:
@@ -263,8 +228,7 @@ class ReleasedLayers:
         for axis in axes:
             self._levels.setdefault((axis.variable, axis.level), len(self._levels) + 1)
         names = [axis.variable for axis in axes]
-        columns, total, weight = self._side_by_side(list(self._boxes), names)
-        return [self._exposure(target, columns, total, weight) for target in targets]
+        return self._exposures(targets, *self._side_by_side(list(self._boxes), names))
 
     def _side_by_side(
         self, boxes: Sequence[Box], names: Iterable[str] = ()
@@ -272,10 +236,13 @@ class ReleasedLayers:
         more = [axis.variable for box in boxes[len(self._boxes) :] for axis in box]
         variables = dict.fromkeys([*self._variables, *more, *names])
         columns = {name: self._column(name, boxes) for name in variables}
+        start = len(self._total)
         total, weight = np.zeros(len(boxes), dtype=np.uint64), np.zeros(len(boxes))
+        total[:start], weight[:start] = self._total, self._weight
         for column in columns.values():
-            total += column["hash"]
-            weight -= np.log(column["size"])
+            total[start:] += column["hash"][start:]
+            weight[start:] -= np.log(column["size"][start:])
+        self._total, self._weight = total[: len(self._boxes)], weight[: len(self._boxes)]
         return columns, total, weight
 
     def _column(self, variable: str, boxes: Sequence[Box]) -> _Column:
@@ -302,25 +269,45 @@ class ReleasedLayers:
             self._groups.append(frozenset(codes))
         return self._numbers[codes]
 
-    def _exposure(
-        self, target: Box, columns: Mapping[str, _Column], total: UintArray, weight: FloatArray
-    ) -> float:
+    def _exposures(
+        self,
+        targets: Sequence[Box],
+        columns: Mapping[str, _Column],
+        total: UintArray,
+        weight: FloatArray,
+    ) -> list[float]:
         """The exposure of the counts that some axes span, those of the worst place."""
-        usable = np.ones(len(total), dtype=np.bool_)
-        rest, left = total.copy(), weight.copy()
-        places: list[IntArray] = []
-        for axis in target:
-            column = columns[axis.variable]
-            same = column["level"] == self._levels[axis.variable, axis.level]
-            finer = (column["level"] > 0) & ~same & (column["size"] >= axis.size)
-            usable &= (same & self._meets(column["codes"], axis.codes)) | finer
-            # Finer codes of one code are as many parts of it.
-            rest -= np.where(same, column["hash"], 0).astype(np.uint64)
-            left += np.log(np.where(same, column["size"], min(axis.size, 10**9)))
-            if axis.geography and (axis.codes is None or len(axis.codes) > 1):
-                places.append(np.where(same, column["codes"], 0))
-        kept = np.flatnonzero(usable)
-        return self._worst(rest[kept], left[kept], [place[kept] for place in places])
+        axes = dict.fromkeys(axis for target in targets for axis in target)
+        lying = {axis: self._lying(axis, columns[axis.variable]) for axis in axes}
+        exposures = []
+        for target in targets:
+            usable = np.ones(len(total), dtype=np.bool_)
+            rest, left = total.copy(), weight.copy()
+            places: list[IntArray] = []
+            for axis in target:
+                fits, digests, parts, place = lying[axis]
+                usable &= fits
+                rest -= digests
+                left += parts
+                if axis.geography and (axis.codes is None or len(axis.codes) > 1):
+                    places.append(place)
+            kept = np.flatnonzero(usable)
+            exposures.append(self._worst(rest[kept], left[kept], [each[kept] for each in places]))
+        return exposures
+
+    def _lying(
+        self, axis: LayerAxis, column: _Column
+    ) -> tuple[BoolArray, UintArray, FloatArray, IntArray]:
+        """Per box whether it has counts of an axis or parts of them, and what it shares with it:
+        the digest of its level, how many codes weigh as one, and its codes.
+        """
+        same = column["level"] == self._levels[axis.variable, axis.level]
+        finer = (column["level"] > 0) & ~same & (column["size"] >= axis.size)
+        fits = (same & self._meets(column["codes"], axis.codes)) | finer
+        # Finer codes of one code are as many parts of it.
+        parts = np.log(np.where(same, column["size"], min(axis.size, 10**9)))
+        digests = np.where(same, column["hash"], 0).astype(np.uint64)
+        return fits, digests, parts, np.where(same, column["codes"], 0)
 
     def _meets(self, codes: IntArray, wanted: tuple[str, ...] | None) -> BoolArray:
         """Which groups of codes share one with those that are wanted."""

@@ -22,15 +22,12 @@ from discreet.arrays import (
     starts,
 )
 from discreet.disclosure import LeastSquares
-from discreet_service.policies.asked import AskedTable
+from discreet_service.policies.asked import AskedTable, Shape, boxes_of
 from discreet_service.policies.evidence import Evidence, LayerFigures, Levels
 from discreet_service.policies.exposure import (
     MostExposed,
     ReleasedLayers,
-    Shape,
-    boxes_of,
     limit_of,
-    shape_of,
 )
 
 #: Answers that have more cells together are not examined, by sizes of classifications alone.
@@ -74,7 +71,7 @@ class ShownFigures:
     ) -> MeasuredExposure:
         """The counts that are most exposed for their limit: of a table, or further by it."""
         self._shapes += map(evidence.whole, released.shapes[len(self._shapes) :])
-        new = evidence.whole(shape_of(asked))
+        new = evidence.whole(asked.shape)
         boxes = dict.fromkeys(box for shape in (*self._shapes, new) for box in boxes_of(shape))
         if sum(math.prod(axis.shown for axis in box) for box in boxes) > MOST_CELLS:
             return MeasuredExposure(worst=None)

@@ -28,7 +28,7 @@ from discreet_service.database import (
     put_row,
 )
 from discreet_service.permissions import Principal
-from discreet_service.policies.asked import AskedFilter, AskedTable
+from discreet_service.policies.asked import AskedFilter, AskedTable, Box
 from discreet_service.policies.counters import Counters
 from discreet_service.policies.document import (
     CustomGroupPolicy,
@@ -36,7 +36,7 @@ from discreet_service.policies.document import (
     PolicyDocument,
 )
 from discreet_service.policies.evidence import Evidence
-from discreet_service.policies.exposure import Box, ReleasedLayers, read_shape, shape_of, shape_text
+from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_text
 from discreet_service.policies.in_force import HeldPolicy, PoliciesInForce
 from discreet_service.policies.ledger import (
     NEAR,
@@ -603,7 +603,7 @@ class Policies:
         with released.lock:
             cells = charge_cells(case)
             if not verdict.repeat:
-                shape = shape_of(asked)
+                shape = asked.shape
                 facts = {"unit": asked.unit, "digest": asked.digest, "cells": cells}
                 (row,) = _RELEASED.rows(case.connection, **asked.place, **facts,
                                         shape=shape_text(shape), released_at=case.now)  # fmt: skip

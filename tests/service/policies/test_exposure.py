@@ -19,15 +19,8 @@ from discreet_service.policies import (
     AskedVariable,
     exposure,
 )
-from discreet_service.policies.exposure import (
-    Box,
-    LayerAxis,
-    ReleasedLayers,
-    boxes_of,
-    read_shape,
-    shape_of,
-    shape_text,
-)
+from discreet_service.policies.asked import Box, LayerAxis, boxes_of
+from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_text
 from tests.helpers.rows import for_all_rows
 
 SIZES = {"a": 2, "b": 3, "c": 4, "place": 5}
@@ -73,7 +66,7 @@ def test_one_table_has_the_exposure_of_the_library(by: tuple[str, ...]) -> None:
 
 def test_tables_add_up_and_repeats_add_nothing() -> None:
     released = ReleasedLayers()
-    released.add(shape_of(table("a", "b")))
+    released.add(table("a", "b").shape)
     once = released.most_exposed(table("a", "b")).exposure
     assert once == pytest.approx(1.5 * 4 / 3)
     # New: c, and a x c.
@@ -90,7 +83,7 @@ def test_what_is_used_is_what_the_rule_finds_in_tables_that_were_released(
     released = ReleasedLayers()
     assert released.exposures([(), axes("a"), axes("a", "place")]) == [0.0, 0.0, 0.0]
     for by in (("a", "b"), ("b", "place"), asked):
-        released.add(shape_of(table(*by)))
+        released.add(table(*by).shape)
     spanned = [axes(*names) for k in range(len(asked) + 1)
                for names in itertools.combinations(asked, k)]  # fmt: skip
     used = released.exposures(spanned)
@@ -108,13 +101,13 @@ def axes(*names: str) -> Box:
 
 def test_filters_count_for_their_universe_and_for_all() -> None:
     released = ReleasedLayers()
-    released.add(shape_of(table("a", "b")))
+    released.add(table("a", "b").shape)
     # Of all: a1 can be asked for as well.
     assert released.most_exposed(table("c", a="a0")).exposure == pytest.approx(
         1 + 1 / 2 + 1 / 3 + 1 / 6 + 1 / 8
     )
     # Another code tells nothing of a0.
-    released.add(shape_of(table("c", a="a1")))
+    released.add(table("c", a="a1").shape)
     assert released.most_exposed(table(a="a0")).exposure == pytest.approx(
         max(1 + 1 / 3, 1 + 1 / 2 + 1 / 3 + 1 / 6 + 1 / 8)
     )
@@ -122,7 +115,7 @@ def test_filters_count_for_their_universe_and_for_all() -> None:
 
 def test_places_are_told_apart() -> None:
     released = ReleasedLayers()
-    released.add(shape_of(table("a", place="place0")))
+    released.add(table("a", place="place0").shape)
     assert released.most_exposed(table("b", place="place1")).exposure == pytest.approx(4 / 3)
     assert released.most_exposed(table("b", place="place0")).exposure == pytest.approx(
         1 + 1 / 2 + 1 / 3
@@ -133,7 +126,7 @@ def test_places_are_told_apart() -> None:
 
 def test_shapes_are_kept_whole() -> None:
     for each in (table("a", "place", b="b1"), table(), table("a", total=False)):
-        assert read_shape(shape_text(shape_of(each))) == shape_of(each)
+        assert read_shape(shape_text(each.shape)) == each.shape
 
 
 @st.composite
@@ -156,17 +149,17 @@ def cells_of(box: Box) -> set[tuple[tuple[str, str], ...]]:
 def test_new_cells_are_those_that_no_table_before_has(tables: list[AskedTable]) -> None:
     released, known = ReleasedLayers(), set[tuple[tuple[str, str], ...]]()
     for each in tables:
-        own = set().union(*(cells_of(box) for box in boxes_of(shape_of(each))))
+        own = set().union(*(cells_of(box) for box in boxes_of(each.shape)))
         assert released.new_cells(each) == len(own - known)
         known |= own
-        released.add(shape_of(each))
+        released.add(each.shape)
         assert released.new_cells(each) == 0
 
 
 def exposure_by_hand(tables: list[AskedTable]) -> float:
     """The largest exposure of a cell of the last table: each crossing of it that was released."""
-    boxes = {box for each in tables for box in boxes_of(shape_of(each))}
-    cells = {cell for box in boxes_of(shape_of(tables[-1])) for cell in cells_of(box)}
+    boxes = {box for each in tables for box in boxes_of(each.shape)}
+    cells = {cell for box in boxes_of(tables[-1].shape) for cell in cells_of(box)}
     shown = {cell for box in boxes for cell in cells_of(box)}
     most = 0.0
     for cell in cells:
@@ -198,7 +191,7 @@ def exposure_by_hand(tables: list[AskedTable]) -> float:
 def test_exposure_is_never_below_what_can_be_added_up(tables: list[AskedTable]) -> None:
     released = ReleasedLayers()
     for each in tables[:-1]:
-        released.add(shape_of(each))
+        released.add(each.shape)
     found = released.most_exposed(tables[-1]).exposure
     assert found >= exposure_by_hand(tables) - 1e-9
 
@@ -210,7 +203,7 @@ def test_the_order_of_tables_does_not_matter() -> None:
     for _ in range(6):
         released = ReleasedLayers()
         for at in generator.permutation(len(tables)):
-            released.add(shape_of(tables[at]))
+            released.add(tables[at].shape)
             released.most_exposed(last)
         found.add(round(released.most_exposed(last).exposure, 12))
     assert len(found) == 1

@@ -16,7 +16,7 @@ from discreet.classifications import Classification
 from discreet.disclosure import Axis, LayerExposure
 from discreet_service.database import ServiceDatabase
 from discreet_service.policies import LayerAxis, LayerFigures, Shape, leverage
-from discreet_service.policies.exposure import MostExposed, ReleasedLayers, shape_of
+from discreet_service.policies.exposure import MostExposed, ReleasedLayers
 from discreet_service.policies.leverage import ShownFigures
 from tests.helpers.policy_cases import ASKING, PolicedTown, Town, TownEvidence, policed
 
@@ -237,7 +237,7 @@ def test_a_filter_counts_as_its_level() -> None:
     exposure = []
     for first in ((), ("sex",)):
         released = ReleasedLayers()
-        released.add(shape_of(town.asked(first, {} if first else {"sex": 1})))
+        released.add(town.asked(first, {} if first else {"sex": 1}).shape)
         asked = town.asked(("age",), {"sex": 0})
         found = ShownFigures().measured(asked, released, town.evidence(), 60.0, {}).worst
         assert found is not None

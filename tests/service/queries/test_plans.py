@@ -10,7 +10,6 @@ import pytest
 
 from discreet.arrays import CellIndex
 from discreet_service.datasets import DataVersion
-from discreet_service.policies.exposure import shape_of
 from discreet_service.problems import ServiceError
 from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_query
 from discreet_service.queries.counts import protected_answer
@@ -175,7 +174,7 @@ def test_figures_of_whole_levels_are_those_of_answers(
 ) -> None:
     """Whatever part of a level is asked for; of areas, all that lie in the same one are there."""
     evidence, asked = evidence_of(census, document), planned(census, document).asked
-    shape, shown = shape_of(asked), 0
+    shape, shown = asked.shape, 0
     for layer in evidence.layer_figures(evidence.whole(shape), every=True):
         by = [{"variable": axis.variable, "level": axis.level} for axis in layer.box]
         table = ask({"unit": "person", "by": by, "totals": "all"})
@@ -206,7 +205,7 @@ def test_parts_that_answers_hide_expose_nothing(census: DataVersion) -> None:
     hidden = np.zeros((3, 2, 1), dtype=np.bool_)
     hidden[2, 1] = True
     evidence = replace(evidence_of(census, document), hidden_of=lambda query: hidden)
-    shape = evidence.whole(shape_of(planned(census, document).asked))
+    shape = evidence.whole(planned(census, document).asked.shape)
     every, shown = (
         {layer.key for layer in evidence.layer_figures(shape, every=each)} for each in (True, False)
     )

@@ -9,7 +9,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from discreet_service.database.schema import POLICY_ALERTS, RATE_COUNTERS
-from discreet_service.policies.exposure import shape_of
 from discreet_service.policies.overview import near_limits, refusals_by_rule, released_sums
 from discreet_service.policies.rates import CELLS_PER_DAY, day_of
 from tests.service.studio.conftest import GERMAN, HTML, text_of
@@ -33,7 +32,7 @@ def test_exposure_is_what_the_policies_work_out(readers: Any) -> None:
     """Of each limit so much as the policies say of the same counts."""
     readers.page("/tables/census/result?unit=person&by=region:district,sex", "rita")
     asked = readers.service.answers.prepared("census", _query("region:district,sex")).plan.asked
-    axes = [next(axis for axis in one if axis is not None) for one in shape_of(asked)]
+    axes = [next(axis for axis in one if axis is not None) for one in asked.shape]
     place, sex = sorted(axes, key=lambda axis: not axis.geography)
     policy = readers.service.policies.policy("census", "2022-1").exposure
     with readers.service.database.reading() as connection:
