@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate, chain, pairwise, product
+from itertools import accumulate, chain, pairwise, product, takewhile
 
 from discreet_fire.catalogue import SAFE, commands_with
 from discreet_fire.logs.claims import (
@@ -417,19 +417,6 @@ _MIXED = re.compile(r"\||[!~](?!=)")
 #: Commands that leave the data as they are.
 _COUNTING = frozenset(("count", "summarize", "tabulate"))
 _READING = _COUNTING | {"display"}
-
-
-@dataclass(frozen=True, slots=True)
-class _ShownCount:
-    """A number of cases (CONFIDENTIAL): its line if ``count`` shows it, condition, data."""
-
-    line: int | None
-    figure: float | None = field(repr=False)
-    condition: frozenset[str]
-    values: dict[str, str]
-    data: int
-
-
 _BEHIND_IF = re.compile(r"\bif\b(.*)", re.DOTALL)
 #: Missing values of one variable after the other are no cells of one table.
 _OF_MISSING = re.compile(r"!?mi(?:ssing)?\(`?\w+'?|`?\w+'?(?:[=!~]=|[<>]=?)\.")
@@ -450,14 +437,17 @@ def add_related_counts(
     judgements: Sequence[tuple[EchoBlock, BlockJudgement]],
     rules: CleaningRules,
 ) -> None:
-    """Withhold counts that tell of too few cases together with other counts of a log."""
-    single: list[_ShownCount] = []
+    """Withhold counts that tell of too few cases together with other counts of a log: those of a
+    loop, those that differ by too few, and those of one value of a variable after the other if one
+    is too small, or if a shown whole leaves too few for the values that are not shown.
+    """
     gone: set[int | None] = set()
-    data = 0
+    # By figure the lines of ``count`` with what they compare; series of one value after the other.
+    counts: dict[float, list[tuple[int | None, dict[tuple[int, str], str]]]] = defaultdict(list)
+    series: dict[tuple[tuple[int, str], frozenset[str]], dict[str, tuple[int | None, float]]]
+    series, data = defaultdict(dict), 0
     for block, judgement in judgements:
         data += not _READING.issuperset(block.names)
-        if not (judgement.counted or judgement.cases):
-            continue
         # The condition; none where several commands have several.
         conditions = {
             match[1] if (match := _BEHIND_IF.search(one.text, one.command.end - one.start)) else ""
@@ -470,52 +460,30 @@ def add_related_counts(
             missing = bool(whole) and all(map(_OF_MISSING.fullmatch, whole))
             gone |= set() if missing else {*judgement.counted}
             continue
-        equals = () if _MIXED.search(condition) else map(_EQUAL.fullmatch, sorted(whole))
-        values = {one[1]: one[2] for one in equals if one is not None}
-        shown: list[tuple[int | None, float | None]] = [(None, one) for one in judgement.cases]
-        shown += [(at, numeric(lines[at].text.strip())) for at in judgement.counted]
-        single += [_ShownCount(at, one, whole, values, data) for at, one in shown]
-    gone.update(_near(single, rules), _in_series(single, rules))
+        shown: list[tuple[int | None, float]] = [(None, one) for one in judgement.cases]
+        shown += [(at, numeric(lines[at].text.strip()) or 1.0) for at in judgement.counted]
+        equals = () if _MIXED.search(condition) else filter(None, map(_EQUAL.fullmatch, whole))
+        values = {(data, one[1]): one[2] for one in equals}
+        for line, figure in shown:
+            counts[figure].append((line, values))
+            for key, value in values.items():
+                series[key, whole - {f"{key[1]}=={value}"}][value] = line, figure
+    figures = sorted(counts)
+    for at, figure in enumerate(figures, 1):
+        for larger in takewhile(lambda one, least=figure: rules.few(one - least), figures[at:]):
+            for (line, one), (below, other) in product(counts[figure], counts[larger]):
+                # No record is in both if a variable has another value in each.
+                apart = any(other.get(name, value) != value for name, value in one.items())
+                gone |= set() if apart else {line, below}
+    for parts in (list(some.values()) for some in series.values() if len(some) > 1):
+        known = sum(figure for _, figure in parts)
+        if any(rules.few(one) for _, one in parts) or any(
+            rules.few(one - known) for one in figures
+        ):
+            gone |= {line for line, _ in parts if line is not None}
     for _, judgement in judgements:
         for at in gone.intersection(judgement.counted):
             text = lines[at or 0].text
             if numeric(text.strip()) is not None:
                 start = len(text) - len(text.lstrip())
-                cut = LogCut(at or 0, start, len(text.rstrip()), "related-counts")
-                judgement.cuts.append(cut)
-
-
-def _near(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int | None]:
-    """Lines of counts that differ by too few cases, unless no record is in both: a variable has
-    another value in each.
-    """
-    by_figure: dict[float, list[_ShownCount]] = defaultdict(list)
-    for one in counts:
-        if one.figure is not None:
-            by_figure[one.figure].append(one)
-    figures = sorted(by_figure)
-    for place, figure in enumerate(figures, 1):
-        for larger in figures[place:]:
-            if not rules.few(larger - figure):
-                break
-            for one, other in product(by_figure[figure], by_figure[larger]):
-                apart = one.data == other.data and any(
-                    other.values.get(name, value) != value for name, value in one.values.items()
-                )
-                yield from () if apart else (one.line, other.line)
-
-
-def _in_series(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int | None]:
-    """Lines of counts of one value of a variable after the other, one of which is too small;
-    or a shown whole leaves too few cases for the values that are not shown.
-    """
-    series: dict[tuple[str, frozenset[str], int], dict[str, _ShownCount]] = defaultdict(dict)
-    for one in counts:
-        for name, value in one.values.items():
-            rest = one.condition - {f"{name}=={value}"}
-            series[name, rest, one.data][value] = one
-    for parts in (list(some.values()) for some in series.values() if len(some) > 1):
-        known = sum(one.figure or 0 for one in parts)
-        small = any(one.figure is None or rules.few(one.figure) for one in parts)
-        if small or any(rules.few(one.figure - known) for one in counts if one.figure is not None):
-            yield from (one.line for one in parts)
+                judgement.cuts.append(LogCut(at or 0, start, len(text.rstrip()), "related-counts"))
