@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from discreet.files import texts_of
@@ -26,7 +27,7 @@ from discreet_fire.catalogue import (
     strictest,
     values_of,
 )
-from discreet_fire.findings import Finding, Severity
+from discreet_fire.findings import Severity
 from discreet_fire.flow import (
     MADE_OF_VALUES,
     UNTOUCHED,
@@ -51,11 +52,9 @@ from discreet_fire.rewriting.called_files import (
     written_place,
 )
 from discreet_fire.rewriting.changes import (
-    Edit,
     Language,
     ProgramNotes,
     Rewriting,
-    applied,
     newline_of,
 )
 from discreet_fire.stata import (
@@ -68,7 +67,7 @@ from discreet_fire.stata import (
     Word,
     parse_do,
 )
-from discreet_fire.texts import Lines, uncollected
+from discreet_fire.texts import uncollected
 
 _FILED = re.compile(r"\b(?:us(?:ing?)?|mat\w*)\b|\b[re]\(|[`$]")
 
@@ -188,26 +187,15 @@ class WordChange(NamedTuple):
     reason: str
 
 
-class StatementNote(NamedTuple):
-    """Something to tell about a statement."""
-
-    rule: str
-    severity: Severity
-    what: str
-    start: int
-    end: int
-    hint: str = ""
-
-
 @dataclass(kw_only=True, slots=True)
 class Decision:
-    """What becomes of one statement: words to replace or put in, what to tell, and, if it is
-    commented out, why: as (rule, command, reason).
+    """What becomes of one statement: words to replace or put in, what to tell of which passage,
+    and, if it is commented out, why: as (rule, command, reason).
     """
 
     statement: DoStatement
     changes: list[WordChange] = field(default_factory=list)
-    notes: list[StatementNote] = field(default_factory=list)
+    notes: list[tuple[str, Severity, str, tuple[int, int], str]] = field(default_factory=list)
     refused: tuple[str, str, str] | None = None
 
     def refuse(self, rule: str, command: str, reason: str) -> None:
@@ -219,7 +207,7 @@ class Decision:
     ) -> None:
         """Tell something about the statement or a word of it."""
         place = word or self.statement
-        self.notes.append(StatementNote(rule, severity, what, place.start, place.end, hint))
+        self.notes.append((rule, severity, what, (place.start, place.end), hint))
 
 
 class Decider:
@@ -553,7 +541,16 @@ def rewrite_parsed(
     calls = _point_calls(dofile, by_start, place_call)
     notes = ProgramNotes(text=dofile.text)
     wording = texts_of("discreet_fire.rewriting", "wording", language)["command"]
-    edits = _edits(dofile, decisions, wording, notes)
+    _note_edits(dofile, decisions, wording, notes)
+    for decision in decisions:
+        # What is commented out needs no look, in whatever way it is read.
+        for note in decision.notes if decision.refused is None else ():
+            notes.find(*note)
+        if decision.refused is not None:
+            rule, command, reason = decision.refused
+            span = (decision.statement.start, decision.statement.end)
+            notes.find(rule, Severity.REFUSED, f"{command}: {reason}", span)
+    done = notes.rewriting()
     exits = (
         one.end for one in dofile.statements
         if one.canonical == "exit"
@@ -562,17 +559,13 @@ def rewrite_parsed(
     end = next(exits, len(dofile.text))  # findings of reading matter less in notes behind it
     findings = [
         replace(one, severity=Severity.INFO) if one.start > end and one.rule in _OF_READING else one
-        for one in (*dofile.findings, *_findings(decisions, notes.lines))
+        for one in (*dofile.findings, *done.findings)
     ]
     if not following.settled:
         message = "names hold each other in so many steps that values cannot be followed"
         findings.append(notes.lines.finding("entangled", Severity.ERROR, message, 0, 0))
-    return Rewriting(
-        text=applied(dofile.text, edits),
-        edits=tuple(edits),
-        findings=tuple(sorted(findings, key=lambda one: (one.start, -one.severity.rank, one.rule))),
-        calls=tuple(calls),
-    )
+    findings.sort(key=lambda one: (one.start, -one.severity.rank, one.rule))
+    return replace(done, findings=tuple(findings), calls=tuple(calls))
 
 
 def _stop_shown(
@@ -614,7 +607,7 @@ def _pass_constants(
         clean = clean or draws_judged(part, dofile, earlier)
         clean = clean or (not following.taints.replaced and keeps_records(part, dofile, folders))
         if clean or holds_no_data(part, dofile, following.known, following.temporary_files):
-            decision.notes = [note for note in decision.notes if note.rule not in _OF_COMMAND]
+            decision.notes = [note for note in decision.notes if note[0] not in _OF_COMMAND]
 
 
 def _point_calls(
@@ -661,33 +654,25 @@ def _pointed_call(call: CalledFile) -> WordChange | None:
     return WordChange(at, at, SUFFIX, "path", call.command, "the rewritten file runs")
 
 
-def _edits(
+def _note_edits(
     dofile: DoFile, decisions: Iterable[Decision], wording: str, notes: ProgramNotes
-) -> list[Edit]:
+) -> None:
     newline = newline_of(dofile.text)
-    out: list[tuple[int, int, Decision]] = []
-    single: dict[tuple[int, int], WordChange] = {}
-    covered = 0
-    for decision in sorted(decisions, key=lambda one: one.statement.start):
-        if decision.refused is not None and decision.statement.end > covered:
-            start, end = _refused_span(dofile, decision.statement)
-            out.append((start, end, decision))
-            covered = max(covered, end)
-        for change in decision.changes:
-            single.setdefault((change.start, change.end), change)
-    merged = _merged(out)
+    ordered = sorted(decisions, key=lambda one: one.statement.start)
+    gone = (one for one in ordered if one.refused is not None)
+    merged = _merged([(*_refused_span(dofile, one.statement), one) for one in gone])
     for start, end, decision in merged:
         after = _comment(dofile, start, end, decision.statement, wording, newline)
         assert decision.refused is not None
         rule, command, reason = decision.refused
         notes.replace((start, end), after, rule, command, Action.REFUSED, reason)
     starts = [start for start, _, _ in merged]
-    for change in single.values():
-        at = bisect_left(starts, change.start + 1) - 1
-        if at < 0 or merged[at][1] <= change.start:
-            start, end, after, rule, command, reason = change
+    for start, end, after, rule, command, reason in chain.from_iterable(
+        one.changes for one in ordered
+    ):
+        at = bisect_left(starts, start + 1) - 1
+        if (at < 0 or merged[at][1] <= start) and (start, end) not in notes.spans:
             notes.replace((start, end), after, rule, command, Action.WRAPPED, reason)
-    return sorted(notes.edits, key=lambda edit: (edit.start, edit.end))
 
 
 def _refused_span(dofile: DoFile, statement: DoStatement) -> tuple[int, int]:
@@ -766,21 +751,3 @@ def _comment(
         opens=statement.opens and end == statement.end,
         joins=joins,
     )
-
-
-def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
-    by_place: dict[tuple[str, int, int, str], StatementNote] = {}
-    decisions = list(decisions)
-    gone = {one.statement.end: one.statement.start for one in decisions if one.refused}
-    for decision in decisions:
-        statement = decision.statement
-        # What is commented out needs no look, in whatever way it is read.
-        moot = gone.get(statement.end, statement.end) <= statement.start
-        notes = [] if moot else decision.notes
-        if decision.refused:
-            rule, command, reason = decision.refused
-            message = f"{command}: {reason}"
-            place = (statement.start, statement.end)
-            notes = [*notes, StatementNote(rule, Severity.REFUSED, message, *place)]
-        by_place |= {(note.rule, note.start, note.end, note.what): note for note in notes}
-    return [lines.finding(*note) for note in by_place.values()]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.rules import Action
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.do_files import Edit, Rewriting, rewrite
+from discreet_fire.rewriting.changes import Edit, Rewriting
+from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind, Why
 from tests.helpers.do_files import Planted, planted_do_files
