@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate, chain, pairwise, product, takewhile
+from itertools import accumulate, chain, pairwise, product
 
 from discreet_fire.catalogue import SAFE, commands_with
 from discreet_fire.logs.claims import (
@@ -461,7 +461,9 @@ def add_related_counts(
             gone |= set() if missing else {*judgement.counted}
             continue
         shown: list[tuple[int | None, float]] = [(None, one) for one in judgement.cases]
-        shown += [(at, numeric(lines[at].text.strip()) or 1.0) for at in judgement.counted]
+        for at in judgement.counted:  # what is withheld already was small
+            figure = numeric(lines[at].text.strip())
+            shown.append((at, 1.0 if figure is None else figure))
         equals = () if _MIXED.search(condition) else filter(None, map(_EQUAL.fullmatch, whole))
         values = {(data, one[1]): one[2] for one in equals}
         for line, figure in shown:
@@ -470,20 +472,20 @@ def add_related_counts(
                 series[key, whole - {f"{key[1]}=={value}"}][value] = line, figure
     figures = sorted(counts)
     for at, figure in enumerate(figures, 1):
-        for larger in takewhile(lambda one, least=figure: rules.few(one - least), figures[at:]):
+        for larger in figures[at:]:
+            if not rules.few(larger - figure):
+                break
             for (line, one), (below, other) in product(counts[figure], counts[larger]):
                 # No record is in both if a variable has another value in each.
                 apart = any(other.get(name, value) != value for name, value in one.items())
                 gone |= set() if apart else {line, below}
     for parts in (list(some.values()) for some in series.values() if len(some) > 1):
-        known = sum(figure for _, figure in parts)
-        if any(rules.few(one) for _, one in parts) or any(
-            rules.few(one - known) for one in figures
-        ):
-            gone |= {line for line, _ in parts if line is not None}
+        own = [figure for _, figure in parts]
+        if any(map(rules.few, [*own, *(one - sum(own) for one in figures)])):
+            gone |= {line for line, _ in parts}
     for _, judgement in judgements:
-        for at in gone.intersection(judgement.counted):
-            text = lines[at or 0].text
+        for place in filter(gone.__contains__, judgement.counted):
+            text = lines[place].text
             if numeric(text.strip()) is not None:
                 start = len(text) - len(text.lstrip())
-                judgement.cuts.append(LogCut(at or 0, start, len(text.rstrip()), "related-counts"))
+                judgement.cuts.append(LogCut(place, start, len(text.rstrip()), "related-counts"))

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import IntArray, UintArray
+from discreet.files import file_digest
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables import (
     LEFT,
@@ -255,12 +256,12 @@ def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
         path = queue.store(token) / ("program" if role == "program" else "outputs") / name
         if not path.is_file():
             problems.append(f"{name} is missing")
-        elif digest_of(path) != digest:
+        elif file_digest(path) != digest:
             problems.append(f"{name} was changed")
     sealed = own[0].facts.get("tables")
     if sealed is not None and token is not None:
         path = queue.store(token) / TABLES
-        if not path.is_file() or digest_of(path) != sealed:
+        if not path.is_file() or file_digest(path) != sealed:
             problems.append("its table data changed")
     return problems
 
@@ -286,12 +287,6 @@ def submitted_files(queue: Queue, number: int) -> tuple[SubmittedFile, ...]:
         SubmittedFile(**dict(zip(names, row, strict=True)))  # type: ignore[arg-type]
         for row in queue.files(number)
     )
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 #: Submissions that are released, or about to be: of an intent that was not withdrawn.

@@ -20,12 +20,11 @@ from typing import Any
 
 from discreet import __version__
 from discreet.errors import OutputCheckError
-from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk
+from discreet.files import TEMPORARY_SUFFIX, check_writable, file_digest, kept_on_disk
 from discreet_fire.queue.contents import (
     check_contents,
     conflict_sentences,
     content_problems,
-    digest_of,
 )
 from discreet_fire.queue.decisions import (
     check_decided,
@@ -201,7 +200,7 @@ def _make(queue: Queue, number: int, record: str, target: Path) -> None:
             shutil.copyfile(home / name, copy)
         else:
             copy.write_bytes(cut)
-        if digest_of(copy) != digest:
+        if file_digest(copy) != digest:
             message = "an output changed since its approval"
             raise queue_error(message, "queue-damaged", f"submission {number}: {name}")
     manifest = {
@@ -214,7 +213,7 @@ def _make(queue: Queue, number: int, record: str, target: Path) -> None:
     text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
     (pending / MANIFEST).write_bytes(text.encode())
     names = [*outputs, MANIFEST]
-    sums = "".join(f"{digest_of(pending / name)}  {name}\n" for name in names)
+    sums = "".join(f"{file_digest(pending / name)}  {name}\n" for name in names)
     (pending / SUMS).write_bytes(sums.encode())
     for path in (*pending.iterdir(), pending):
         kept_on_disk(path)
@@ -244,7 +243,7 @@ def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
         manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
         lines = (target / SUMS).read_text(encoding="utf-8").splitlines()
         sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-        digests = {path.name: digest_of(path) for path in target.iterdir() if path.name != SUMS}
+        digests = {path.name: file_digest(path) for path in target.iterdir() if path.name != SUMS}
     except (OSError, ValueError, RecursionError):
         return "files are missing or cannot be read"
     if not isinstance(manifest, dict) or manifest.get("record") != record:

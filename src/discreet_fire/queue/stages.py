@@ -27,11 +27,12 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
+from discreet.files import file_digest
 from discreet_fire.catalogue import Policy
 from discreet_fire.findings import COPYING, Finding, Severity
 from discreet_fire.linked_tables import LEFT, kinds_left
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
-from discreet_fire.queue.contents import TABLES, SubmissionTables, digest_of
+from discreet_fire.queue.contents import TABLES, SubmissionTables
 from discreet_fire.queue.folder import LOG_HELD, NOT_RUN, queue_error
 from discreet_fire.queue.parts import OutputPart, parts_of
 from discreet_fire.research_session import (
@@ -381,7 +382,7 @@ def _permitted(work: SubmissionWork) -> bool:
     """Whether an officer has permitted exactly these files."""
     home = work.folder / "program"
     files = (path for path in home.rglob("*") if path.is_file())
-    return {(str(path.relative_to(home)), digest_of(path)) for path in files} == work.permitted
+    return {(str(path.relative_to(home)), file_digest(path)) for path in files} == work.permitted
 
 
 def clean(work: SubmissionWork) -> None:
@@ -441,7 +442,7 @@ def process(
             named = ", ".join(f"{name} ({number})" for name, number in commands.items())
             message = f"{kind} were not compared with other outputs: {named}"
             work.note("ledger", LEFT, Severity.INFO, message)
-        data = digest_of(submission.data[0]) if submission.data else ""
+        data = file_digest(submission.data[0]) if submission.data else ""
         place = folder / TABLES
         place.touch(mode=0o600)
         place.write_bytes(work.tables.written(key, data))

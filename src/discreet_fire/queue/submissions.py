@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from discreet.files import kept_on_disk
+from discreet.files import file_digest, kept_on_disk
 from discreet_fire.findings import Severity
 from discreet_fire.linked_tables import LEFT
 from discreet_fire.logs import CleaningRules
@@ -24,7 +24,6 @@ from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import (
     TABLES,
     content_digest,
-    digest_of,
     findings_against,
     submitted_files,
     tables_of_others,
@@ -114,7 +113,7 @@ def _enter(queue: Queue, work: SubmissionWork) -> int:
     programs = [path for path in sorted(home.rglob("*")) if path.is_file()]
     files = [("program", str(path.relative_to(home)), path) for path in programs]
     files += [("output", path.name, path) for path in work.outputs]
-    rows = [(role, name, digest_of(path), path.stat().st_size) for role, name, path in files]
+    rows = [(role, name, file_digest(path), path.stat().st_size) for role, name, path in files]
     fingerprint = _digest([researcher.casefold(), submission.project, *rows])
     _check_new(queue, fingerprint)
     settings = queue.settings
@@ -136,7 +135,7 @@ def _enter(queue: Queue, work: SubmissionWork) -> int:
     facts["parts"] = [one.to_dict() for one in work.parts or ()]
     facts["replaces"] = submission.replaces
     if (folder / TABLES).is_file():
-        facts["tables"] = digest_of(folder / TABLES)
+        facts["tables"] = file_digest(folder / TABLES)
     why = "submitted"
     queue.append("submitted", person=researcher, reason=why, submission=number, payload=facts)
     return int(number)
