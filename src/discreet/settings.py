@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -43,8 +44,17 @@ def name_list(value: Any) -> Any:
     return list(value) if isinstance(value, Sequence) else value
 
 
+def _different(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise refused("name one or more different columns")
+    return names
+
+
 Text = Annotated[str, StringConstraints(min_length=1)]
+Names = Annotated[list[Text], BeforeValidator(name_list)]
 NameList = Annotated[list[Text], BeforeValidator(name_list), Field(min_length=1)]
+#: One or more.
+Some = Annotated[NameList, AfterValidator(_different)]
 Number = Annotated[Any, BeforeValidator(number)]
 Limit = Annotated[Any, Field(ge=0), BeforeValidator(number)]
 Positive = Annotated[Any, Field(gt=0), BeforeValidator(number)]

@@ -75,7 +75,7 @@ print(*sorted(name for name in sys.modules if name not in before))
 """
 
 
-@pytest.mark.parametrize(("code", "most"), [(SUPPRESS, 352), (PROTECT, 444), (PERTURB, 130)])
+@pytest.mark.parametrize(("code", "most"), [(SUPPRESS, 350), (PROTECT, 410), (PERTURB, 130)])
 def test_a_use_loads_only_what_it_needs(
     code: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from discreet.pretabular import Names, Some
-from discreet.settings import SecretSettings, SecretText, Settings, refused
+from discreet.settings import Names, SecretSettings, SecretText, Settings, Some, refused
 
 if TYPE_CHECKING:
     from discreet.protection.noise import PerturbationTable

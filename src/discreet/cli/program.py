@@ -248,10 +248,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "slivers": ("find-slivers",),
     "advice": ("advise",),
     "suppression": ("suppress", "audit"),
-    "programmes": (
-        *("new", "protect", "anonymise", "verify", "transmit"),
-        *("attack", "attack-periods", "check-revision", "list-changes"),
-    ),
+    "programmes": ("new", "protect", "anonymise", "verify", "transmit"),
+    "attacks": ("attack", "attack-periods", "check-revision", "list-changes"),
     "operations": (),
 }
 #: The groups of this package, each with its module.

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from discreet.confidential import Confidential
 from discreet.files import texts_of
 from discreet.operations.study import MethodReport
-from discreet.pretabular import RecordSettings
 from discreet.settings import Settings
 
 if TYPE_CHECKING:
@@ -214,6 +213,8 @@ class Operation:
     @property
     def step(self) -> bool:
         """Whether it is a step on records: asked for as a chain of one step."""
+        from discreet.pretabular import RecordSettings
+
         return issubclass(self.settings, RecordSettings)
 
     def placed(self, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from discreet.assessment import RecordRiskSettings
 from discreet.confidential import Confidential, without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.operations.operation import ChangedSource, MicrodataSource, Operation
-from discreet.pretabular import METHODS, Names, RecordSettings, StructureSettings
-from discreet.settings import Settings, refused
+from discreet.pretabular import METHODS, RecordSettings, StructureSettings
+from discreet.settings import Names, Settings, refused
 from discreet.synthesis import SynthesisSettings
 
 if TYPE_CHECKING:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from .settings import DropIdentifiersSettings as DropIdentifiersSettings
     from .settings import LocalSuppressionSettings as LocalSuppressionSettings
     from .settings import MicroaggregateSettings as MicroaggregateSettings
-    from .settings import Names as Names
     from .settings import PermuteSettings as PermuteSettings
     from .settings import PramSettings as PramSettings
     from .settings import RankSwapSettings as RankSwapSettings
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from .settings import RecordSettings as RecordSettings
     from .settings import RoundValuesSettings as RoundValuesSettings
     from .settings import SafeSettings as SafeSettings
-    from .settings import Some as Some
     from .settings import StructureSettings as StructureSettings
     from .settings import SwapSettings as SwapSettings
     from .settings import TopCodeSettings as TopCodeSettings

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from discreet.pretabular.matrices import Invariant, PramMatrix
 from discreet.settings import (
@@ -19,7 +19,9 @@ from discreet.settings import (
     LINES,
     FileContent,
     NameList,
+    Names,
     Settings,
+    Some,
     Text,
     name_list,
     refused,
@@ -34,12 +36,6 @@ def _named(value: Any) -> Any:
     return Path(value) if isinstance(value, str) else value
 
 
-def _different(names: list[str]) -> list[str]:
-    if len(set(names)) < len(names):
-        raise refused("name one or more different columns")
-    return names
-
-
 def _together(value: Any) -> Any:
     """Names of variables that change together are joined by a plus sign."""
     if not isinstance(value, Mapping):
@@ -48,9 +44,6 @@ def _together(value: Any) -> Any:
             for name, matrix in value.items()}  # fmt: skip
 
 
-Names = Annotated[list[Text], BeforeValidator(name_list)]
-#: One or more.
-Some = Annotated[NameList, AfterValidator(_different)]
 #: How codes of a variable are drawn anew.
 Matrix = Invariant | PramMatrix
 Share = Annotated[float, Field(gt=0, le=1)]

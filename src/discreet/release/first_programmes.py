@@ -78,7 +78,9 @@ def protect_line(
     with tempfile.TemporaryDirectory(
         prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
     ) as folder:
-        inputs = _inputs(line, target, Path(folder), show_values=show_values)
+        # Of what a release of one file makes, no more than that file is kept.
+        kept = {**line, "quality": {"enabled": False}} if single else line
+        inputs = _inputs(kept, target, Path(folder), show_values=show_values)
         if not single:
             return carry_out(inputs, target, progress=progress)
         summary = carry_out(inputs, Path(folder) / "release", progress=progress)

@@ -10,8 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from discreet.pretabular import Names
-from discreet.settings import LINES, Settings, Text, refused
+from discreet.settings import LINES, Names, Settings, Text, refused
 
 
 class SynthesisSettings(Settings):

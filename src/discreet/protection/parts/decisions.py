@@ -517,11 +517,9 @@ def _once(entries: Iterable[Any]) -> list[Any]:
 
 
 def described_decisions(
-    decisions: Mapping[str, PartDecisions], joint: PartDecisions | None
-) -> dict[str, Any] | None:
-    """The log of a table for programs; None if there are no rules for its parts."""
-    if joint is None:
-        return None
+    decisions: Mapping[str, PartDecisions], joint: PartDecisions
+) -> dict[str, Any]:
+    """The log of a table for programs."""
     whole = joint.to_dict()
     if len(decisions) == 1:
         return whole

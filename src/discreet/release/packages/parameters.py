@@ -335,7 +335,6 @@ def parameters_of(
     <Parameters: secret>
     """
     from discreet.microdata import parse_filter
-    from discreet.protection.parts import PartRules
 
     problems = [
         Problem("unknown section", name, f"known: {', '.join(SECTIONS)}")
@@ -376,9 +375,12 @@ def parameters_of(
         nothing = np.zeros(1, dtype=np.int64)
         with _placed("keys.grid", problems):
             perturbation_table.lookup(nothing, nothing, keys.grid)
-        with _placed("parts", problems):
-            # Tables may state the thresholds themselves, and only the rest here.
-            PartRules(**{"max_share_small": 1.0, **(parts.thresholds if parts else {})})
+        if parts is not None:
+            from discreet.protection.parts import PartRules
+
+            with _placed("parts", problems):
+                # Tables may state the thresholds themselves, and only the rest here.
+                PartRules(**{"max_share_small": 1.0, **parts.thresholds})
         for column, magnitude in magnitudes.items():
             for step in (magnitude.noise, magnitude.rules):
                 with _placed(f"magnitudes.{column}", problems):

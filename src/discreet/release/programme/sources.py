@@ -20,13 +20,12 @@ from discreet.release.programme.values import (
     Grid,
     Key,
     Mistake,
-    Names,
     ProgrammeEntry,
     Variable,
     both_secrets,
     reading_option,
 )
-from discreet.settings import NameList, Text
+from discreet.settings import NameList, Names, Text
 
 
 class CalibrateEntry(CalibrateSettings, ProgrammeEntry):

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from discreet.protection.suppression import SearchSettings
-from discreet.release.programme.values import Change, Names, ProgrammeEntry, Share
-from discreet.settings import Count, Limit, Positive, Text
+from discreet.release.programme.values import Change, ProgrammeEntry, Share
+from discreet.settings import Count, Limit, Names, Positive, Text
 
 
 class CostEntry(ProgrammeEntry):

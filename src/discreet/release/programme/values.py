@@ -161,7 +161,6 @@ _IN_ENGLISH = BeforeValidator(lambda value: {"en": value} if isinstance(value, s
 LanguageKey = Annotated[str, AfterValidator(_language)]
 Languages = Annotated[list[Language], Field(min_length=1)]
 Texts = Annotated[dict[LanguageKey, str], _IN_ENGLISH]
-Names = Annotated[list[Text], BeforeValidator(name_list)]
 Grid = Annotated[KeyGrid, BeforeValidator(_key_grid), PlainSerializer(lambda grid: grid.size)]
 Bound = Annotated[Any, valid(lambda value: is_number(value) and value == value, "must be a number")]
 #: A share of a value, or "none" for no bound.

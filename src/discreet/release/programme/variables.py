@@ -438,8 +438,6 @@ def _key_columns(
     programme: Programme, source: RecordSource, schemas: Mapping[str, Schema]
 ) -> Iterator[Problem]:
     """What keys that are made or inherited need of the records."""
-    from discreet.microdata import sum_column
-
     keys, schema = source.keys, schemas[source.name]
     entry = programme.document.sources.get(source.name)
     if entry is not None and (stated := entry.consists_of) is not None:
@@ -452,7 +450,11 @@ def _key_columns(
     if keys.column is not None or (keys.id is None and keys.inherit is None):
         return
     made = key_column(programme.sources, source.name)
-    new = (made,) if keys.unit is None else (made, sum_column(made))
+    new = [made]
+    if keys.unit is not None:
+        from discreet.microdata import sum_column
+
+        new.append(sum_column(made))
     for name in new:
         if name in schema:
             message = f"{source.called} a column {name!r} already"

@@ -49,13 +49,13 @@ def area_level_problems(
     programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
 ) -> list[Problem]:
     """Levels of areas that there are not."""
-    from discreet.release.single_areas import AreaCut
-
     problems: list[Problem] = []
     for name in names:
         areas = programme.tables[name].areas
         if areas is None:
             continue
+        from discreet.release.single_areas import AreaCut
+
         tree = spanning[programme.source_of(name).name][str(areas.variable)]
         if isinstance(tree, str):
             continue  # flat: the values found

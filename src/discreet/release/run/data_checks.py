@@ -318,12 +318,12 @@ def check_slivers(inputs: Inputs) -> None:
 
 
 def _sliver_problems(inputs: Inputs) -> Iterator[Problem]:
-    from discreet.assessment import find_slivers
-
     programme = inputs.programme
     stated = programme.document.slivers
     if stated is None:
         return
+    from discreet.assessment import find_slivers
+
     for (source, where), areas in _compared(programme, stated.areas).items():
         if len(areas) < 2:
             continue

@@ -200,13 +200,7 @@ class Writer:
 
     def _in_languages(self) -> None:
         """Pages about the release, workbooks and atlases: one of each per language."""
-        from discreet.publication import (
-            WriteOptions,
-            title_in,
-            write_many,
-            write_report,
-            write_workbook,
-        )
+        from discreet.publication import write_report, write_workbook
 
         programme, table, stage = self.programme, self.shelf.table, self.shelf.stage
         drawn = atlas_tables(self.inputs)
@@ -219,6 +213,8 @@ class Writer:
             for file in workbook_files(programme)[at : at + 1]:
                 write_workbook(map(table, workbook_tables(programme)), stage / file, **spoken)
             for file in atlas_files(programme)[at : at + 1]:
+                from discreet.publication import WriteOptions, title_in, write_many
+
                 maps = [WriteOptions(language=language, **self._maps(name)) for name in drawn]
                 title = title_in(self.title, language)
                 write_many(list(map(table, drawn)), stage / file, title, maps)
@@ -241,12 +237,12 @@ class Writer:
         )
 
     def _quality(self, internal: Path | None) -> None:
+        if not quality_files(self.programme):
+            return
         from discreet.publication import LANGUAGES
         from discreet.release.report.quality import write_quality
         from discreet.release.report.sections import words
 
-        if not quality_files(self.programme):
-            return
         every = {
             name: self.shelf.extras(name)
             for name in self.programme.tables

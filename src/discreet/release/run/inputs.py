@@ -21,8 +21,6 @@ from discreet.microdata import (
     StoredRecords,
     distant_records,
     matching,
-    since_column,
-    with_squares,
 )
 from discreet.protection.problems import Opener, not_yet_known, present
 from discreet.protection.protocol import COUNT, Place
@@ -424,6 +422,8 @@ def _read_with_columns(
             message = f"grid cells of {name} cannot be computed in a database"
             hint = f"add the column {name!r} to the records, and remove east and north"
             raise ProgrammeError(message, code="squares", where=name, hint=hint)
+        from discreet.microdata import with_squares
+
         size = entry.squares[-1]
         records = with_squares(records, east=entry.east, north=entry.north, size=size, column=name)
     return records
@@ -472,6 +472,8 @@ def check_period_keys(programme: Programme, columns: Iterable[str]) -> Iterator[
     period, column = programme.document.period, programme.main.keys.column
     if period is None or column is None:
         return
+    from discreet.microdata import since_column
+
     there = since_column(column) in set(columns)
     if there != (period.keys != "same"):
         which = "says" if there else "does not say"

@@ -16,8 +16,6 @@ import polars as pl
 from discreet.errors import DiscreetError, Problem, PublicationError, raise_all
 from discreet.protection.registry import protection
 from discreet.release.inputs import Inputs
-from discreet.release.report.sections import words
-from discreet.release.revised_releases import ReleaseChanges, table_changes
 from discreet.release.run.data_checks import RevisionCheck
 from discreet.release.state.memory import (
     EarlierTable,
@@ -29,6 +27,7 @@ from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
     from discreet.assessment import PeriodReport
+    from discreet.release.revised_releases import ReleaseChanges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +41,10 @@ class PeriodChecks:
 
     def sentences(self, language: str) -> Iterator[str]:
         """The figures of the attack and of the revision, for the office."""
+        if not (self.attacked or self.changes or self.revision):
+            return
+        from discreet.release.report.sections import words
+
         if self.attacked is not None:
             rates, about = self.attacked.rates(), words(language)
             names = [self.attacked.pairs[0].first, *(pair.second for pair in self.attacked.pairs)]
@@ -93,6 +96,8 @@ def period_checks(
     if not period.revision:
         return PeriodChecks(attacked=attacked, warnings=tuple(warnings))
     before = [items for items in earlier if items[0].about.get("period") == period.name][-1]
+    from discreet.release.revised_releases import table_changes
+
     changes = table_changes({item.kept.table.name: item.kept.table for item in before}, tables)
     if revision is None:
         warnings.append(

@@ -327,7 +327,7 @@ def check_formats(programme: Programme, shelf: ReleaseState) -> None:
 
 def check_maps(inputs: Inputs, shelf: ReleaseState) -> None:
     """Refuse maps of tables without areas before any file is written."""
-    from discreet.publication import MAPS, WriteOptions, areas_of
+    from discreet.publication import MAPS
 
     problems: list[Problem] = []
     drawn = atlas_tables(inputs)
@@ -337,6 +337,8 @@ def check_maps(inputs: Inputs, shelf: ReleaseState) -> None:
     for name, entry in inputs.programme.tables.items():
         if MAPS.keys().isdisjoint(entry.formats or []) and name not in drawn:
             continue
+        from discreet.publication import WriteOptions, areas_of
+
         options = WriteOptions(
             geo=inputs.mapped(name), complete=entry.complete, **inputs.maps(name)
         )

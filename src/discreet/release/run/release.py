@@ -183,12 +183,12 @@ def _check_group(group: ProtectedGroup, method: Protection, wanted: set[str]) ->
 
 def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartDecisions]:
     """Filter → what the rules say of the parts of that count; none without rules."""
+    thresholds, method = inputs.thresholds(name), inputs.programme.method(name)
+    if thresholds is None and not inputs.programme.parts_tied_with(name):
+        return {}
     from discreet.protection.parts import PartRules, check_parts, released_parts
 
-    thresholds, method = inputs.thresholds(name), inputs.programme.method(name)
     if thresholds is None:
-        if not inputs.programme.parts_tied_with(name):
-            return {}
         where, table = next(iter(counts.items()))
         return {where: released_parts(name, table.dimensions, table.parts)}
     rules = PartRules(**thresholds)
@@ -401,8 +401,6 @@ class _Release:
         """Protect tables that are linked, and keep what comes of it."""
         missing = set(counted)
         waiting: dict[str, ReleasedOutcome] = {}
-        from discreet.protection.parts import described_decisions
-
         decided = {name: part_decisions(self.inputs, name, own) for name, own in counted.items()}
         joint = self._joint(decided, counted)
         for group in method.protect(self.inputs, counted, context):
@@ -425,17 +423,19 @@ class _Release:
                             for item, table in zip(tables, added, strict=True)
                         }
                     for each, done in tables.items():
-                        parts = described_decisions(decided[each], joint[each])
-                        self._keep(method, done, parts, joint[each], context.printed[each])
+                        self._keep(method, done, decided[each], joint[each], context.printed[each])
                         self.step(each)
 
     def _followed(self, name: str, counts: Counts) -> dict[str, PartDecisions]:
         """What a table must hide because tables of other records do."""
+        followed = self.programme.method(name).follows(self.programme, name)
+        if not followed:
+            return {}
         from discreet.protection.parts import PartDecisions, released_parts
 
         others = {
             other: PartDecisions.from_dict(log)
-            for other in self.programme.method(name).follows(self.programme, name)
+            for other in followed
             if (log := self.shelf.extras(other)["decisions"]) is not None
         }
         if all(decided.outcome == "complete" for decided in others.values()):
@@ -460,11 +460,11 @@ class _Release:
         counted: Mapping[str, Counts],
     ) -> dict[str, PartDecisions | None]:
         """One set of decisions per table; tables of the same records do not contradict it."""
-        from discreet.protection.parts import joint_decisions
+        joint: dict[str, PartDecisions] = {}
+        for name in filter(decided.get, decided):
+            from discreet.protection.parts import joint_decisions
 
-        joint = {
-            name: joint_decisions(list(each.values())) for name, each in decided.items() if each
-        }
+            joint[name] = joint_decisions(list(decided[name].values()))
         for group in sorted({self.programme.parts_tied_with(name) for name in joint} - {()}):
             own = {name: joint[name] for name in group if name in joint}
             if any(one.outcome != "complete" for one in own.values()):
@@ -511,20 +511,23 @@ class _Release:
         self,
         method: Protection,
         outcome: ReleasedOutcome,
-        parts: Mapping[str, Any] | None,
+        decided: Mapping[str, PartDecisions],
         joint: PartDecisions | None,
         printed: Mapping[str, str],
     ) -> None:
         """Put a table on the shelf, with what is to be said about it later."""
-        from discreet.protection.parts import suppress_parts
+        protected, parts = outcome.table, None
+        if joint is not None:
+            from discreet.protection.parts import described_decisions, suppress_parts
 
+            protected, parts = suppress_parts(protected, joint), described_decisions(decided, joint)
         name, own = outcome.table.name, outcome.table.provenance.digests
         counted = full_count(self.programme, name)  # where others are estimates
         full = (note_of("discreet.derived", "full-count"),) if counted else ()
         table = annotated(
             self.programme,
             name,
-            outcome.table if joint is None else suppress_parts(outcome.table, joint),
+            protected,
             (*method.statement(self.inputs, name), *full),
             {**printed, **own} if printed else {},
         )
