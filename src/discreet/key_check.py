@@ -195,18 +195,16 @@ def check_records(
     import polars as pl
 
     held = some[column].fill_nan(None) if some[column].dtype.is_float() else some[column]
-    frame = some.filter(held.is_not_null())
+    frame = some.filter(held.is_not_null()) if held.null_count() else some
     try:
         keys = grid_keys(frame[column], grid, column=column)
         low_keys = grid_keys(low, grid, column=column)
     except RecordKeyError:
         return None
-    texts = frame.drop(column).select(pl.all().cast(pl.String))
-    orders = {
-        name: texts.select(pl.arg_sort_by(name, pl.int_range(pl.len()))).to_series().to_numpy()
-        for name in texts.columns
-    }
-    check = check_keys(keys, grid, allowed=allowed, low=low_keys, by=orders)
+    texts = [pl.col(name).cast(pl.String) for name in frame.columns if name != column]
+    orders = frame.select(pl.arg_sort_by(text, pl.int_range(pl.len())) for text in texts)
+    by = {order.name: order.to_numpy() for order in orders}
+    check = check_keys(keys, grid, allowed=allowed, low=low_keys, by=by)
     check.raise_faults(column)
     return check
 

@@ -208,7 +208,7 @@ def test_every_way_inside_gives_the_same_bits(way, left_out, monkeypatch):
         monkeypatch.setattr(memory, "_FLAT_LIMIT", 1)
     if way == "sparse margins":
         monkeypatch.setattr(cube, "_SMALL", 0)
-        monkeypatch.setattr(cube, "_DENSE_LIMIT", 0)
+        monkeypatch.setattr(cube, "_ROOM", 0)
     if way == "lists":
         monkeypatch.setattr(measures, "_COMPILED_FROM", 1)
     assert bits(dc.tabulate(homes(), **call)) == expected

@@ -98,18 +98,16 @@ def assemble(cube: Cube, query: Query, grid: KeyGrid, keys: KeyCheck | None) -> 
     measures = cube.layout.select(cube.measures, layout)
     largest = {name: cube.largest[name].shortened(k) for name, k in query.largest.items()}
     index, measures, largest = _all_levels(dimensions, leaves, measures, largest)
-    order = sort_cells(dimensions, index)[: measures.shape[1]]
-    measures = measures[:, order]
     return Table(
         dimensions=tuple(dimensions),
-        index=tuple(part[order] for part in index),
+        index=tuple(index),
         count=measures[0].copy(),
         cell_key=layout.keys(measures, grid),
         grid=grid if layout.keyed else None,
         weight=layout.weights(measures),
         sums={name: layout.value(measures, name) for name in query.values},
         contributions={
-            name: contributions_of(name, measures, layout, grid, part.of_cells(order))
+            name: contributions_of(name, measures, layout, grid, part)
             for name, part in largest.items()
         },
         where=query.where_text,
@@ -151,7 +149,7 @@ def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Classification
     at = cube.place[variable.axes[0]]
     codes, values = cube.codes[at], cube.values[at]
     occurring = np.flatnonzero(np.bincount(codes, minlength=1))
-    texts = values.gather(occurring).to_list()
+    texts = (values if len(occurring) == len(values) else values.gather(occurring)).to_list()
     filled = [text for text in texts if text is not None]
     tree = _found_tree(variable.name, tuple(filled))
     if len(filled) < len(texts):
@@ -160,7 +158,7 @@ def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Classification
     table = np.array([tree.index[code] for code in named], dtype=np.int32)
     lookup = np.zeros(max(len(values), 1), dtype=np.int32)
     lookup[occurring] = table
-    return tree, lookup[codes]
+    return tree, lookup.take(codes)
 
 
 @lru_cache(maxsize=32)
@@ -227,20 +225,24 @@ def _all_levels(
     measures: Any,
     largest: dict[str, Largest],
 ) -> tuple[list[PositionArray], Any, dict[str, Largest]]:
-    """Roll up once per choice of classifications; shared cells are kept once."""
+    """Roll up once per choice of classifications; shared cells are kept once. Cells in order."""
     trees = [Tree(dimension.parents, dimension.levels) for dimension in dimensions]
     parts = []
     for choice in product(*(range(len(options)) for options in leaves)):
         positions = [options[k] for options, k in zip(leaves, choice, strict=True)]
         index, rolled, lists = roll_up(trees, positions, measures, largest)
-        keep = np.ones(rolled.shape[1], dtype=np.bool_)
-        for k, part in zip(choice, index, strict=True):
-            if k > 0:
-                keep &= part > 0
-        kept = {name: of.of_cells(keep) for name, of in lists.items()}
-        parts.append(([part[keep] for part in index], rolled[:, keep], kept))
+        if any(choice):
+            own = [part > 0 for k, part in zip(choice, index, strict=True) if k > 0]
+            keep = np.flatnonzero(np.logical_and.reduce(own))
+            index, rolled = [part[keep] for part in index], rolled.take(keep, axis=1)
+            lists = {name: of.of_cells(keep) for name, of in lists.items()}
+        parts.append((index, rolled, lists))
     if len(parts) == 1:
         return parts[0]
     index = [np.concatenate([part[0][k] for part in parts]) for k in range(len(dimensions))]
-    every = {name: Largest.joined([part[2][name] for part in parts]) for name in largest}
-    return index, np.concatenate([part[1] for part in parts], axis=1), every
+    order = sort_cells(dimensions, index)
+    every = {
+        name: Largest.joined([part[2][name] for part in parts]).of_cells(order) for name in largest
+    }
+    rolled = np.concatenate([part[1] for part in parts], axis=1).take(order, axis=1)
+    return [part[order] for part in index], rolled, every

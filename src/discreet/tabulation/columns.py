@@ -57,9 +57,8 @@ def code_columns(frame: pl.DataFrame, axes: Iterable[CubeAxis]) -> dict[CubeAxis
     plain = [axis for axis in wanted if axis.bounds is None and not axis.levels]
     texts = {axis.column: pl.Categories.random() for axis in plain}
     texts = {name: private for name, private in texts.items() if frame[name].dtype == pl.String}
-    categories = frame.select(
-        pl.col(name).cast(pl.Categorical(private)) for name, private in texts.items()
-    )
+    coded = [pl.col(name).cast(pl.Categorical(private)) for name, private in texts.items()]
+    categories = frame.select(coded) if coded else frame
     codings = {}
     for axis in wanted:
         if axis.levels:

@@ -131,8 +131,8 @@ def _joined(cubes: Sequence[Cube], name: str, places: IntArray, size: int) -> La
     return joint
 
 
-_DENSE_LIMIT = 2**23
 _DENSE_SHARE = 8
+_ROOM, _GAPS = 2**25, 64
 _SMALL = 2**16
 
 
@@ -166,12 +166,12 @@ def roll_up(
     measures: IntArray,
     largest: Mapping[str, Largest],
 ) -> tuple[list[npt.NDArray[np.int32]], IntArray, dict[str, Largest]]:
-    """Every cell on every combination of levels."""
+    """Every cell on every combination of levels, in order."""
     cells = CellIndex(tuple(tree.size for tree in trees))
     size, finest = cells.size, cells.numbers(positions, measures.shape[1])
     flat, measures = merge_cells(finest, measures)
-    dense = size <= _SMALL or (size <= _DENSE_LIMIT and size <= _DENSE_SHARE * len(flat))
-    if dense:
+    # Adding up slices takes a fraction of grouping, even where few of the cells occur.
+    if size <= _SMALL or (size * len(measures) <= _ROOM and size <= _GAPS * len(flat)):
         flat, measures = _dense(trees, size, flat, measures)
     else:
         flat, measures = _sparse(trees, flat, measures)
@@ -185,7 +185,8 @@ def _dense(
     """On the complete grid: add whole slices of children to their parents."""
     rows = len(measures)
     grid = np.zeros((rows, size), dtype=np.int64)
-    grid[:, flat] = measures
+    for row, measure in zip(grid, measures, strict=True):
+        row[flat] = measure
     after = size
     before = 1
     for tree in trees:
@@ -199,12 +200,12 @@ def _dense(
             together = last - first + 1 == len(nodes) and bool((np.diff(nodes) > 0).all())
             children = view[:, first : last + 1] if together else view[:, nodes]
             if len(parents) == 1:
-                view[:, parents[0]] += children.sum(axis=1)
+                view[:, parents[0]] += np.einsum("ijk->ik", children)  # faster than its sum
             else:
                 view[:, parents] += np.add.reduceat(children, starts, axis=1)
         before *= tree.size
     occupied = np.flatnonzero(grid[0])
-    return occupied, grid[:, occupied]
+    return occupied, grid.take(occupied, axis=1)
 
 
 def _sparse(trees: Sequence[Tree], flat: IntArray, measures: IntArray) -> tuple[IntArray, IntArray]:

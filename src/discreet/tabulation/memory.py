@@ -169,7 +169,7 @@ class Counted:
     def of_cells(self, chosen: IntArray) -> Counted:
         """Some of the cells."""
         lists = {name: part.of_cells(chosen) for name, part in self.largest.items()}
-        return Counted(self.measures[:, chosen], lists)
+        return Counted(self.measures.take(chosen, axis=1), lists)
 
     def add(self, other: Counted) -> None:
         """Take in what another pass found for the same cells."""
@@ -559,7 +559,7 @@ class MemoryEngine(Engine):
 
     def some_records(self, columns: Sequence[str]) -> pl.DataFrame:
         """Records from everywhere."""
-        return self.frame.select(columns)[sampled_places(self.height)]
+        return self.frame.select(pl.col(columns).gather(sampled_places(self.height)))
 
     def lowest_keys(self, record_key: str) -> pl.Series:
         """All record keys in the lowest part of the grid."""
