@@ -16,6 +16,7 @@ import narwhals as nw
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, RecordKeyError, raise_all
 from discreet.keygrid import KeyGrid
+from discreet.memory_limit import share_heap
 from discreet.microdata import distant_records, import_record_keys, read_microdata
 from discreet.tables import Table
 from discreet.tabulation.assembly import assemble
@@ -162,6 +163,8 @@ def iterate_tables(
         grid=KeyGrid.of(key_grid),
         unsuitable_keys=allow_unsuitable_keys,
     )
+    if isinstance(records, nw.LazyFrame):  # else memory would grow with the file
+        share_heap()
     engines = _engines(task)
     keys = engines[0].key_check()
     for group, cube in _counted(engines, engines[0].groups()):
