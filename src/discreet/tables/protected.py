@@ -308,8 +308,9 @@ class ProtectedTable:
         stored = (status != absent) & (absent != CellStatus.suppressed)
         index, status = self.index, status.astype(np.int8, copy=False)
         if not stored.all():
-            index = tuple(part[stored] for part in index)
-            value, status = value[stored], status[stored]
+            kept = np.flatnonzero(stored)
+            index = tuple(part.take(kept) for part in index)
+            value, status = value.take(kept), status.take(kept)
         order = sort_cells(self.dimensions, index)[: len(value)]
         if not np.array_equal(order, np.arange(len(order))):
             index = tuple(part[order] for part in index)

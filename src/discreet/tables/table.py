@@ -442,8 +442,8 @@ class Table:
             return None
         inner = np.ones(len(self), dtype=np.bool_)
         for dimension, part in zip(self.dimensions, self.index, strict=True):
-            inner &= dimension.is_leaf[part]
-        if int(inner.sum()) * math.log2(self.grid.size) < _ENOUGH_BITS:
+            inner &= dimension.is_leaf.take(part)
+        if np.count_nonzero(inner) * math.log2(self.grid.size) < _ENOUGH_BITS:
             return None
         digest = hashlib.sha256(b"discreet table 1")
         for dimension, part in zip(self.dimensions, self.index, strict=True):
