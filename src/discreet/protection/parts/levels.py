@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
@@ -56,6 +56,7 @@ class Level:
         return names[self.depth - 1] if 0 < self.depth <= len(names) else ""
 
 
+@lru_cache(maxsize=64)
 def levels_of(dimension: Dimension) -> Mapping[int, Level]:
     """The levels of a variable by number, finest first; the total is the last.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -154,8 +154,7 @@ class PartCells:
         cells, small, unique = (self._by_kind(self._kind[mask]) for mask in masks)
         # Floats hold whole numbers up to 2^53, more than there are records anywhere.
         records = self._by_kind(self._kind, self.count).astype(np.int64)
-        matrices = self._on_levels
-        return tuple(_on_parts(cube, matrices) for cube in (cells, records, small, unique))
+        return tuple(_on_parts(np.stack((cells, records, small, unique)), self._on_levels))
 
     def _by_kind(
         self, kind: npt.NDArray[np.int64], weights: IntArray | None = None
@@ -167,7 +166,9 @@ class PartCells:
 
     def cells_per_part(self, which: BoolArray) -> npt.NDArray[Any]:
         """Number of these cells on each part; parts by place of their levels."""
-        return _on_parts(self._by_kind(self._kind[which]), self._on_levels)
+        cells: npt.NDArray[Any]
+        (cells,) = _on_parts(self._by_kind(self._kind[which])[None], self._on_levels)
+        return cells
 
     def place(self, part: PartKey) -> tuple[int, ...]:
         """Position of a part among the measures of all parts."""
@@ -220,9 +221,8 @@ class PartCells:
         _, first, cell = np.unique(numbers, return_index=True, return_inverse=True)
 
         def added(column: IntArray) -> IntArray:
-            sums = np.zeros(len(first), dtype=np.int64)
-            np.add.at(sums, cell, column[chosen])
-            return sums
+            # Floats hold whole numbers up to 2^53, more than there are records anywhere.
+            return np.bincount(cell, column[chosen], minlength=len(first)).astype(np.int64)
 
         cells = PartCells(
             dimensions,
@@ -305,10 +305,8 @@ class PartCells:
         first, alone = _alike(groups, size, self.count[cells])
         matrices = list(self._on_levels)
         matrices[at] = self._exactly_on_levels(at, tree)
-        every, alike = (
-            _on_parts(self._by_kind(self._kind[cells[chosen]]), matrices)
-            for chosen in (first, alone)
-        )
+        cubes = [self._by_kind(self._kind[cells[chosen]]) for chosen in (first, alone)]
+        every, alike = _on_parts(np.stack(cubes), matrices)
         return every, alike
 
     def _exactly_on_levels(self, at: int, tree: int) -> BoolArray:
@@ -322,6 +320,7 @@ class PartCells:
         return np.array(rows, dtype=np.bool_)
 
 
+@lru_cache(maxsize=64)
 def _kinds(dimension: Dimension) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Codes that stand on the same levels, as one kind; and a code of each kind."""
     depth = int(dimension.levels.max()) + 1
@@ -330,13 +329,12 @@ def _kinds(dimension: Dimension) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return kinds.astype(np.int64), first.astype(np.int64)
 
 
-def _on_parts(cube: npt.NDArray[Any], matrices: Sequence[BoolArray | None]) -> npt.NDArray[Any]:
-    """Numbers per combination of kinds, summed up to every part."""
-    for at, matrix in enumerate(matrices):
-        if matrix is None:
-            continue
-        cube = np.moveaxis(np.tensordot(matrix.astype(np.int64), cube, (1, at)), 0, at)
-    return cube
+def _on_parts(cubes: npt.NDArray[Any], matrices: Sequence[BoolArray | None]) -> npt.NDArray[Any]:
+    """Cubes of numbers per combination of kinds, summed up to every part."""
+    for at, matrix in enumerate(matrices, 1):
+        if matrix is not None:
+            cubes = np.moveaxis(np.tensordot(matrix.astype(np.int64), cubes, (1, at)), 0, at)
+    return cubes
 
 
 def _split_codes(dimension: Dimension, tree: int, possible: BoolArray) -> BoolArray:
