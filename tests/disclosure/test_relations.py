@@ -13,7 +13,7 @@ from discreet.disclosure import Coverage, Partitions
 from discreet.disclosure.code_limits import codes_passing
 from discreet.disclosure.system import CellSystem
 from discreet.microdata import parse_filter, read_microdata
-from discreet.protection.suppression import table_relations
+from discreet.protection.suppression import build_problem, table_relations
 
 TOTAL = "Total"
 Spec = tuple[list[Any], str | None]
@@ -287,6 +287,39 @@ def test_coincidences() -> None:
     assert [(doubt.text, doubt.assumed) for doubt in found.doubts] == [("age determines sex", True)]
     assert found.determines("age", "sex")
     assert "Readers are assumed to know it" in found.doubt_lines()[0]
+
+
+def test_sets_that_only_empty_cells_of_nobody_make_equal_are_two_cells() -> None:
+    """Of 48 to 59 years and without work is one person, who has no sex and lives in d0.
+
+    No table says that nobody else is: neither with a sex, nor in another district.
+    """
+    people = pl.DataFrame(
+        {
+            "district": ["d0", "d4", "d0", "d0", "d0", "d1", "d0", "d1", "d1", "d0"],
+            "kind": ["k1", "k0", *["k1"] * 8],
+            "age": [19, 12, 52, 50, 49, 40, 0, 10, 19, 28],
+            "sex": ["m", None, "w", None, "w", "m", "m", "m", "w", None],
+            "work": [None, "x", "x", None, "x", "x", None, "z", "y", "x"],
+        }
+    )
+    tree = dc.Classification.from_parents("tree", {"d0": None, "d1": None, "d4": None})
+    areas = [tree.replace(column="district"), dc.Classification.flat("kind", ["k0", "k1"])]
+    twelve, eighteen = bands("twelve", 12), bands("eighteen", 18)
+    near = "district in ['d0', 'd1']"
+    by: list[Spec] = [
+        ([twelve], near), ([eighteen, areas, "work"], "sex is null"),
+        ([twelve, "work"], "sex is null"), ([twelve, "work"], near),
+    ]  # fmt: skip
+    tables = tabulated(people, by)
+    judged = [dc.primary(table, [dc.rules.MinimumFrequency(3)]) for table in tables]
+    _, members = build_problem(list(zip(tables, judged, strict=True)), records=people)
+    places = [
+        table.to_polars().select("twelve", "work").rows().index(("48-59", "Missing"))
+        for table in tables[2:]
+    ]
+    one, other = (own[at] for own, at in zip(members.cells[2:], places, strict=True))
+    assert one != other
 
 
 def test_doubts_are_struck_out_by_name() -> None:

@@ -286,7 +286,10 @@ class CellSystem:
         return list(layers)
 
     def _add_common(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """The cells of what two layers say in common, as far as no table has them all."""
+        """The cells of what two layers say in common, as far as no table has them all.
+
+        With those that may occur and do not: no reader knows that nobody is in them.
+        """
         reached: dict[tuple[int, int], IntArray] = {}
         for pair in pairs:
             layer = self.cells.layer(pair[0] & pair[1])
@@ -299,7 +302,8 @@ class CellSystem:
                     keys = keys[keys >= 0]
                     reached[own, layer.closed] = keys[self._covered(fine, layer, keys)]
             one, other = (reached[own, layer.closed] for own in pair)
-            self._append(layer, np.setdiff1d(np.intersect1d(one, other), layer.distinct()[0]))
+            if np.setdiff1d(np.intersect1d(one, other), layer.distinct()[0]).size:
+                self._add_joint(layer)
 
     def _add_joint(self, layer: CellLayer) -> None:
         """All cells of a layer that no published zero rules out, as far as they are new."""
