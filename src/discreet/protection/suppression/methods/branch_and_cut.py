@@ -3,8 +3,8 @@
 In: a `SuppressionProblem`. Out: a proven `Pattern` with a bound. A quick pattern comes first, then
 the program over single relations to its end, then attacks as cuts, in parts and whole. `optimal`
 goes on until cost and bound meet; `auto` takes steps of the solver in proportion to what the first
-pattern took, and solves blocks where the whole table stays open: the same program over few cells,
-all others as they are. Nothing depends on the clock until a time limit strikes.
+pattern took, and solves blocks where attacks leave cuts to be found: the same program over few
+cells, all others as they are. Nothing depends on the clock until a time limit strikes.
 """
 
 from __future__ import annotations
@@ -31,29 +31,23 @@ from discreet.protection.suppression.methods.local_search import drop_unused, pr
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import (
-    WIDE_GAP,
     Pattern,
     certified,
     certify,
-    gap_between,
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks, relation_distances
 
 #: `auto`: steps of the solver, as a share of those for the first pattern, at least and at most;
-#: how much of what is left the program over single relations may take, then blocks, attacks,
-#: and branching.
+#: how much of what is left the program over single relations may take, then attacks, and blocks.
+#: Branching has the rest.
 _SHARE, _LEAST, _MOST = 8.0, 1.5e9, 3e9
-_CHEAP_SHARE, _BLOCK_SHARE, _CUT_SHARE, _BRANCH_SHARE = 0.2, 0.3, 0.5, 0.5
+_CHEAP_SHARE, _CUT_SHARE, _BLOCK_SHARE = 0.4, 0.5, 0.5
 #: With more sensitive cells, or where a round of attacks takes too much, `auto` solves blocks
 #: alone; iterations of the solver in an attack on the whole table, for each of its relations.
 _MANY, _ITERATIONS = 1_500, 0.2
-#: Fewer secondaries than these, and so few aims, are left to branching however wide the gap is.
-_BLOCK_CELLS, _FEW = 40, 100
-#: Rounds of cuts, how often they lead to a pattern, branchings, and nodes of one.
-_ROUNDS, _PAUSE, _BRANCHINGS, _NODES = 60, 5, 20, 500
-#: Branching goes on while so many rounds leave at most this share of the gap.
-_LAST, _CLOSED = 4, 0.9
+#: Rounds of cuts, and how often they lead to a pattern.
+_ROUNDS, _PAUSE = 60, 5
 #: Cells that the program hides by more are hidden; the price of one that it hides in full.
 _SURE, _CHEAPEST = 0.9, 0.02
 #: With more aims of insiders the whole table is searched for the public alone.
@@ -106,16 +100,16 @@ class _Closing:
         program: CutProgram,
         cost: int,
         complete: Callable[[BoolArray, list[CuttingPlane]], BoolArray | None],
-        patience: float = math.inf,
+        tell: Callable[[], None] = lambda: None,
     ) -> None:
-        self.program, self.cost, self._patience = program, cost, patience
+        self.program, self.cost, self._complete, self._tell = program, cost, complete, tell
         self.best: BoolArray | None = None
-        self._complete = complete
 
     @property
-    def proven(self) -> bool:
-        """Whether no pattern is cheaper than the best one."""
-        return self.program.movable.whole(self.program.least) >= self.cost
+    def done(self) -> bool:
+        """Whether no pattern is cheaper than the best one, or work has come to its end."""
+        proven = self.program.movable.whole(self.program.least) >= self.cost
+        return proven or self.program.late
 
     def keep(self, chosen: BoolArray | None) -> bool:
         """Keep a pattern that is cheaper than the best one."""
@@ -124,24 +118,22 @@ class _Closing:
         self.best, self.cost = chosen, self.program.movable.paid(chosen)
         return True
 
-    def cut(self, rounds: float, pause: int, tell: Callable[[], None] = lambda: None) -> None:
+    def cut(self, rounds: float, pause: int) -> None:
         """Raise the bound by cuts, and follow where they lead now and then."""
         program = self.program
-        while not program.complete and not self.proven and not program.late and rounds > 0:
+        while not (program.complete or self.done) and rounds > 0:
             program.round()
             rounds -= 1
             if program.rounds % pause == 0 or program.complete:
                 self.keep(self._complete(program.x > _SURE, []))
-                tell()
+                self._tell()
 
-    def branch(
-        self, number: float, nodes: int | None, tell: Callable[[], None] = lambda: None
-    ) -> BoolArray | None:
-        """Branch as long as that closes the gap; gives a pattern that no more cuts rule out."""
-        program, gaps = self.program, [math.inf]
-        while number > 0 and not self.proven and not program.late:
+    def branch(self, number: float, nodes: int | None = None) -> BoolArray | None:
+        """Branch so often at most; gives a pattern that no more cuts rule out."""
+        program = self.program
+        while number > 0 and not self.done:
             chosen = program.branch(self.cost, nodes)
-            tell()
+            self._tell()
             if chosen is None:
                 return None
             cuts = program.cuts_at(chosen)
@@ -149,9 +141,6 @@ class _Closing:
                 return chosen
             self.keep(self._complete(chosen, cuts))
             number -= 1
-            gaps.append(self.cost - program.least)
-            if len(gaps) > self._patience and gaps[-1] > _CLOSED * gaps[-1 - _LAST]:
-                return None
         return None
 
 
@@ -181,30 +170,21 @@ class _TableSearch:
                 self._insiders, self._hidden = insiders, proofs.draft.hidden
                 near.watch(aims)
         paid = near.movable.paid(self._hidden[self._cells])
-        self._closing = _Closing(near, paid, self._completed, _LAST)
+        self._closing = _Closing(near, paid, self._completed, self._tell)
 
     def pattern(self, method: str, work: float) -> Pattern:
         """The best pattern, after so much work."""
         near, closing, effort, watch = self._near, self._closing, self._effort, self._watch
-        end = effort.steps + work
-        limited = math.isfinite(work)
-        many = np.count_nonzero(self._hidden & ~self.draft.must) >= _BLOCK_CELLS
-        effort.end = effort.steps + _CHEAP_SHARE * (end - effort.steps)
-        self._branch(1, _NODES)
-        if limited and many and gap_between(self.draft.spent, near.bound) > WIDE_GAP:
-            self._blocks(_BLOCK_SHARE * (end - effort.steps), 0)
+        end, limited = effort.steps + work, math.isfinite(work)
+        effort.end = effort.steps + _CHEAP_SHARE * work
+        self._branch(1)
         effort.end = effort.steps + _CUT_SHARE * (end - effort.steps)
-        closing.cut(_ROUNDS if limited else math.inf, _PAUSE, self._tell)
-        while not (limited or closing.proven or self._stuck or watch.over()):
-            self._branch(math.inf, None)
-        effort.end = effort.steps + _BRANCH_SHARE * (end - effort.steps)
-        few = len(near.separator.aims) <= _FEW or near.complete
-        if few or gap_between(closing.cost, near.movable.whole(near.least)) <= WIDE_GAP:
-            self._branch(_BRANCHINGS, _NODES)
-        if limited and not closing.proven and not watch.over():
-            self._blocks(end - effort.steps, 1)
-            effort.end = end
-            self._branch(_BRANCHINGS, _NODES)
+        closing.cut(_ROUNDS if limited else math.inf, _PAUSE)
+        if limited and not near.complete and not watch.over():
+            self._blocks(_BLOCK_SHARE * (end - effort.steps))
+        effort.end = end
+        while not (closing.done or self._stuck):
+            self._branch(math.inf)
         if np.array_equal(self._hidden, self.draft.hidden):
             pattern = finished_pattern(self.draft, method, watch)
         else:
@@ -220,10 +200,10 @@ class _TableSearch:
             f"{near.number:,} cuts, {near.branchings:,} branchings"
         )
 
-    def _branch(self, number: float, nodes: int | None) -> None:
+    def _branch(self, number: float) -> None:
         """Branch, and take what no more cuts rule out, or cut it off."""
         near, closing = self._near, self._closing
-        chosen = closing.branch(number, nodes, self._tell)
+        chosen = closing.branch(number)
         if chosen is None:
             return
         inside = self.draft.must.copy()
@@ -280,9 +260,8 @@ class _TableSearch:
         self._hidden = hidden if cheaper else self._hidden
         return cheaper
 
-    def _blocks(self, work: float, turn: int) -> None:
-        seed = self._seed + turn
-        other = improved(self.draft, self._near.bound, self._watch, seed, work)
+    def _blocks(self, work: float) -> None:
+        other = improved(self.draft, self._near.bound, self._watch, self._seed, work)
         self._adopt(other, other.must)
 
 
@@ -313,8 +292,8 @@ _SIZES = (120, 240, 480)
 _AROUND, _AROUND_LEAST, _AROUND_MOST = 6, 600, 1_500
 #: Blocks with more cells than these that move, or more tasks, are left alone.
 _CELLS, _TASKS = 2_500, 1_500
-#: Rounds of cuts from patterns in parts and from whole ones.
-_BLOCK_ROUNDS, _BLOCK_BRANCHINGS = 25, 30
+#: Rounds of cuts from patterns in parts and from whole ones, and nodes of a branching.
+_BLOCK_ROUNDS, _BLOCK_BRANCHINGS, _NODES = 25, 30, 500
 #: A block is given up after so many steps of the solver; what each takes at least.
 _BLOCK_WORK, _BLOCK_LEAST = 4e8, 5e6
 #: A size is left for the next one when so many blocks in a row came to nothing; there are no
@@ -379,7 +358,7 @@ def _with_block(
     closing.cut(_BLOCK_ROUNDS, _BLOCK_ROUNDS + 1)
     closing.keep(closing.branch(_BLOCK_BRANCHINGS, _NODES))
     effort.steps += program.separator.effort.steps
-    done = closing.proven
+    done = program.movable.whole(program.least) >= closing.cost
     if size >= every:
         tried[at:] = True
     tried[at, inside[: size // 2]] = True
