@@ -15,13 +15,24 @@ from pydantic import ValidationError
 
 import discreet as dc
 from discreet import rules
+from discreet.disclosure import Insiders
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression, SuppressionSettings, report_on
 from discreet.protection.suppression.methods import registry
 from discreet.protection.suppression.methods.insider_guard import guarded_pattern
+from discreet.protection.suppression.methods.registry import find_pattern
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
 from discreet.rules.marks import Mark
 from tests.helpers.insiders_apart import KINDS, InsiderCase, insider_case
+from tests.helpers.small_systems import (
+    cheapest,
+    is_kept_from,
+    is_safe,
+    problem_of,
+    sums_of_table,
+    table_of,
+)
 
 
 def opened(case: InsiderCase, **options: Any) -> set[Any]:
@@ -51,25 +62,47 @@ def test_weaker_aims_hold_and_audits_say_which(aim: Any) -> None:
     assert len(case.blanks(safe)) < len(case.blanks(case.suppressed()))
 
 
-def test_bounds_hold_against_insiders_too() -> None:
-    """What single relations ask for every insider is a bound; attacks bring it to the cost."""
-    reached = 0
-    for seed in range(1):
-        case = insider_case("two-way", "record", seed, 40)
-        sources = list(zip(case.tables, case.primaries, strict=True))
-        public, exact, levels = (
-            Suppression.of(sources, method="fast", insiders=aim).pattern
-            for aim in ("off", "exact", "levels")
-        )
-        bounds = [own.bound or 0 for own in (public, exact, levels)]
-        assert bounds[0] <= bounds[1] <= bounds[2] <= levels.cost
-        assert bounds[1] <= exact.cost
-        best = Suppression.of(sources, method="optimal", insiders="levels")
-        assert best.pattern.bound is not None
-        assert bounds[2] <= best.pattern.bound <= best.pattern.cost <= levels.cost
-        assert not case.computed(list(best.tables))
-        reached += bounds[2] > bounds[0] and best.pattern.optimal
-    assert reached
+def lone_cells(seed: int) -> tuple[SuppressionProblem, Insiders]:
+    """A small table in which some contributors stand alone behind one or two inner cells."""
+    draw = np.random.default_rng([seed, 31])
+    value = table_of(draw.integers(2, 30, (3, 3))).ravel()
+    number = np.arange(16).reshape(4, 4)
+    inner = draw.permutation(number[1:, 1:].ravel())
+    state = np.full(16, CellState.free)
+    state[inner[:4]] = CellState.primary
+    state[draw.choice(16, 7, replace=False)] = CellState.fixed
+    state[inner[:3]] = CellState.primary
+    owner = np.full(16, -1, dtype=np.int64)
+    owner[inner[:5]] = [1, 2, 1, 3, 4]
+    level = np.where(state == CellState.primary, 2, 0)
+    problem = problem_of(
+        value, sums_of_table((4, 4)), state=state, cost=draw.integers(1, 20, 16), lower=level,
+        upper=level,
+    )  # fmt: skip
+    return problem, Insiders(owner=owner, share=0.0)
+
+
+def test_the_cheapest_pattern_against_insiders_is_that_of_trying_all() -> None:
+    """Methods cost no less, bounds are no higher, and `optimal` has both."""
+    refused = 0
+    for seed in (0, 1, 10, 12, 14):
+        problem, insiders = lone_cells(seed)
+        known = [np.flatnonzero(insiders.owner == who).tolist() for who in range(1, 5)]
+        lowest = cheapest(problem, insiders=known)
+        if lowest is None:
+            with pytest.raises(SuppressionError):
+                find_pattern(problem, "optimal", insiders=insiders)
+            refused += 1
+            continue
+        assert lowest > (cheapest(problem) or 0)
+        for method in ("fast", "auto", "optimal"):
+            pattern = find_pattern(problem, method, insiders=insiders)  # type: ignore[arg-type]
+            assert is_safe(problem, pattern.hidden)
+            assert all(is_kept_from(problem, pattern.hidden, own) for own in known)
+            assert pattern.bound is not None
+            assert pattern.bound <= lowest <= pattern.cost
+            assert method != "optimal" or pattern.bound == lowest == pattern.cost
+    assert refused == 1
 
 
 @pytest.mark.exhaustive
@@ -122,7 +155,7 @@ def test_reports_have_the_price_of_each_aim() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("span", "per"), KINDS)
 def test_no_contributor_computes_a_cell_of_others_in_many_tables(span: str, per: str) -> None:
-    """`bench/insiders.py` takes more seeds and more records."""
+    """`bench/firms.py` takes more seeds and more records."""
     case = insider_case(span, per, 0, 40)
     safe = case.suppressed()
     assert not case.computed(safe)

@@ -138,16 +138,33 @@ def is_safe(problem: SuppressionProblem, hidden: np.ndarray, *, whole: bool = Fa
     return all(demand_of(problem, cell).met_by(*attack(reader, cell)) for cell in cells)
 
 
-def cheapest(problem: SuppressionProblem, *, whole: bool = False) -> int | None:
-    """The cost of the cheapest safe pattern, by trying all; None if there is none."""
+def cheapest(
+    problem: SuppressionProblem, *, whole: bool = False, insiders: Iterable[Iterable[int]] = ()
+) -> int | None:
+    """The cost of the cheapest safe pattern, by trying all; None if there is none.
+
+    Nor does any of the insiders, by the cells that each knows, compute a sensitive cell of others.
+    """
+    known = [list(own) for own in insiders]
     free = np.flatnonzero(problem.state == CellState.free).tolist()
     patterns = [p for number in range(len(free) + 1) for p in combinations(free, number)]
     for pattern in sorted(patterns, key=lambda cells: int(problem.cost[list(cells)].sum())):
         hidden = problem.hidden
         hidden[list(pattern)] = True
-        if is_safe(problem, hidden, whole=whole):
+        if is_safe(problem, hidden, whole=whole) and all(
+            is_kept_from(problem, hidden, own) for own in known
+        ):
             return problem.cost_of(hidden)
     return None
+
+
+def is_kept_from(problem: SuppressionProblem, hidden: np.ndarray, own: Iterable[int]) -> bool:
+    """Whether one who knows some cells computes no sensitive cell of others."""
+    rest = hidden.copy()
+    rest[list(own)] = False
+    reader, his = reader_of(problem, rest), {*own} | his_alone(problem, own)
+    others = [cell for cell in problem.primary.tolist() if cell not in his]
+    return all(high - low > 0.99 for low, high in (attack(reader, cell) for cell in others))
 
 
 def his_alone(problem: SuppressionProblem, cells: Iterable[int]) -> set[int]:
