@@ -212,9 +212,7 @@ def pruned(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
         return draft
     watch.tell("prune")
     least = _LEAST if draft.effort else _TRIED
-    # Without what larger patches took where dear ways were found in small ones.
-    usual = draft.effort - draft.patches.effort.grown
-    end = draft.effort + max(least, _SHARE * usual)
+    end = draft.effort + max(least, _SHARE * draft.effort)
     prune(draft, lambda: watch.over() or draft.effort > end)
     watch.tell(f"prune: {int(draft.hidden.sum()):,} cells hidden")
     return draft

@@ -20,7 +20,7 @@ from discreet.disclosure import TOLERANCE, Insiders, Proof, known_parts
 from discreet.protection.suppression.problem.demands import LEVELS, levels_against, levels_of_rest
 from discreet.protection.suppression.problem.system import CellState, unknowns_of
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.local_lp import GROWN_PATCH, flow_for_task, never
+from discreet.protection.suppression.proof.local_lp import flow_for_task, never
 
 #: Cells of the first patch, and of the largest, where hidden cells alone are moved.
 _FIRST, _LARGEST = 150, 600
@@ -241,8 +241,7 @@ class InsiderProofs(Confidential):
         cells = self.cells(blocked)
         before = step[cells]
         step[cells] = np.inf
-        grown = GROWN_PATCH if largest is None else 0
-        flow = flow_for_task(self.draft, aim.cell, step, price, size, largest, aim.distance, grown)
+        flow = flow_for_task(self.draft, aim.cell, step, price, size, largest, aim.distance)
         step[cells] = before
         return flow
 

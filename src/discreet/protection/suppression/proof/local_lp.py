@@ -29,9 +29,6 @@ from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 _STEP_HIDDEN, _STEP_COST = 0.5, 0.1
 #: Cells of the first patch that is tried around a cell.
 PATCH_SIZE = 600
-#: A way that hides more than so many times the median cost is looked for in larger patches, up to
-#: so many cells, as long as that makes it so much cheaper and takes no more work than this.
-_DEAR, GROWN_PATCH, _CHEAPER, _GROWTH = 20.0, 2_400, 0.95, 1.5e9
 #: Cells of a patch when many tasks are to be proven at once.
 _PROOF_PATCH = 800
 #: A patch is left after so many goes that proved less than this share of what is open.
@@ -57,51 +54,32 @@ def flow_for_task(
     size: int = PATCH_SIZE,
     largest: int | None = None,
     distance: float | None = None,
-    grown: int = 0,
 ) -> tuple[IntArray, FloatArray] | None:
     """The cheapest way to do one task: cells and how far each moves; None if there is none.
 
     A `distance` stands for that of the task, which is then the number of a cell.
 
-    Patches grow from `size` cells, to `largest` if given, until one of them can do it, and on to
-    `grown` cells as long as that makes it noticeably cheaper: a small patch leaves dear ways only.
-    The step to a cell is infinite if it must stay; its price per unit is 0 where hidden.
+    Patches grow from `size` cells, to `largest` if given, until one of them can do it. The step to
+    a cell is infinite if it must stay; its price per unit is 0 where hidden.
     """
     cell, distance = draft.distance(task) if distance is None else (task, distance)
     room = draft.up[cell] if distance > 0 else draft.down[cell]
     if room < abs(distance) - TOLERANCE:
         return None
     seed = np.array([cell], dtype=np.int64)
-    best, least = None, math.inf
     while True:
         patch = draft.patches.around(seed, size, step)
-        before = draft.effort
-        cells, flow = patch.cells, None
+        cells = patch.cells
         at = int(np.searchsorted(cells, cell))
         if at < len(cells) and cells[at] == cell:
             draft.solved += 1
             moved = least_flow(
                 patch, draft.down[cells], draft.up[cells], price[cells], at, distance
             )
-            flow = None if moved is None else (cells, moved)
-        if best is not None:
-            draft.patches.effort.grown += draft.effort - before
-        paid = math.inf
-        if flow is not None:
-            cells, moving = flow[0][flow[1] != 0], flow[1][flow[1] != 0]
-            paid = float(price[cells] @ np.abs(moving))
-        if flow is not None and paid < least:
-            best, cheaper, least = flow, paid < _CHEAPER * least, paid
-            late = draft.patches.effort.grown > _GROWTH
-            # Whether it hides cells that cost much.
-            dear = draft.cost[cells[~draft.hidden[cells]]].sum() > _DEAR * draft.median_cost
-            if not grown or late or not cheaper or not dear:
-                return best
-        elif best is not None:
-            return best
-        most = math.inf if largest is None else largest
-        if patch.whole or size >= (most if best is None else grown):
-            return best
+            if moved is not None:
+                return cells, moved
+        if patch.whole or size >= (math.inf if largest is None else largest):
+            return None
         size *= 2
 
 
@@ -125,7 +103,7 @@ def cover_tasks(
     price /= draft.median_cost
     if factor is not None:
         price *= factor
-    failed, grown = [], GROWN_PATCH if allowed is None else 0
+    failed = []
     for at, task in enumerate(tasks):
         if tell is not None and at % _TELL == 0:
             tell(at / len(tasks))
@@ -133,7 +111,7 @@ def cover_tasks(
             continue
         if over():
             break
-        flow = flow_for_task(draft, int(task), step, price, grown=grown)
+        flow = flow_for_task(draft, int(task), step, price)
         if flow is None:
             failed.append(int(task))
             continue
