@@ -241,7 +241,7 @@ class SuppressionProtection(Protection):
     def concluded(self, inputs: InputsView, made: Sequence[str]) -> Iterable[str]:
         """Earlier tables that had no part in anything."""
         groups = linked_tables(inputs.programme, made)
-        used = {each.name for group in groups for each in tables_before(inputs, group)}
+        used = {before.name for group in groups for before, _ in tables_before(inputs, group)}
         for item in inputs.earlier:
             if item.protect == self.name and item.name not in used:
                 yield (

@@ -18,7 +18,14 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import Confidential
-from discreet.disclosure import Relations, figures_shown, places_in, relations_of, units_of
+from discreet.disclosure import (
+    Relations,
+    figures_shown,
+    make_whole,
+    places_in,
+    relations_of,
+    units_of,
+)
 from discreet.errors import SuppressionError
 from discreet.protection.protocol import Counts, InputsView, ProgrammeView
 from discreet.protection.suppression.problem.demands import LEVELS, Earlier, hidden_in
@@ -36,7 +43,6 @@ from discreet.protection.suppression.release.sensitive_cells import (
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.disclosure import Relations
     from discreet.rules import Primary
 
 #: Branchings of the program that looks for hidden values.
@@ -110,7 +116,6 @@ def _filled(
     relations: Relations, units: IntArray, hidden: BoolArray, guess: IntArray, least: int
 ) -> IntArray | None:
     """The values with hidden ones next to a guess, so that everything adds up."""
-    from discreet.disclosure import make_whole
     from discreet.solver import column_values, loaded_solver
 
     filled = np.where(hidden, guess, units)
@@ -185,36 +190,26 @@ class RecountedTable(Confidential):
 def recounted_tables(inputs: InputsView, names: Sequence[str]) -> list[RecountedTable]:
     """Earlier tables that tell of the values of a group, counted anew."""
     units = table_units(inputs.programme, names)
-    return [
-        _counted(inputs, one, own).of_units(units[own[0]])
-        for own in _by_place(inputs.programme, names)
-        for one in _of_place(inputs, own)
-    ]
+    pairs = tables_before(inputs, names)
+    return [_counted(inputs, before, own).of_units(units[own[0]]) for before, own in pairs]
 
 
-def tables_before(inputs: InputsView, names: Sequence[str]) -> list[Any]:
-    """The earlier tables that tell of the values of a group."""
-    return [one for own in _by_place(inputs.programme, names) for one in _of_place(inputs, own)]
-
-
-def _by_place(programme: ProgrammeView, names: Sequence[str]) -> list[list[str]]:
-    """Tables by the place of their records."""
-    places = dict.fromkeys(programme.places[name] for name in names)
-    return [[name for name in names if programme.places[name] == place] for place in places]
-
-
-def _of_place(inputs: InputsView, names: Sequence[str]) -> list[Any]:
-    programme = inputs.programme
-    values = {v for name in names for v in with_related(programme, programme.tables[name].values)}
-    weight = programme.tables[names[0]].weight or ""
-    return [
-        before
-        for before in inputs.earlier
-        if before.is_related(programme, names[0])
-        and before.protect == programme.method(names[0]).name
-        and set(before.values) & values
-        and before.about["weight"] == weight
-    ]
+def tables_before(inputs: InputsView, names: Sequence[str]) -> list[tuple[Any, list[str]]]:
+    """The earlier tables that tell of the values of a group, with the tables of these records."""
+    programme, found = inputs.programme, []
+    for place in dict.fromkeys(programme.places[name] for name in names):
+        own = [name for name in names if programme.places[name] == place]
+        tables = [programme.tables[name] for name in own]
+        values = {v for table in tables for v in with_related(programme, table.values)}
+        found += [
+            (before, own)
+            for before in inputs.earlier
+            if before.is_related(programme, own[0])
+            and before.protect == programme.method(own[0]).name
+            and set(before.values) & values
+            and before.about["weight"] == (tables[0].weight or "")
+        ]
+    return found
 
 
 def with_related(programme: ProgrammeView, values: Sequence[str]) -> set[str]:
@@ -281,8 +276,7 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
             found.append(judge.judged(entry, value, counts, holdings))
         off = check_values(judge, before, main, value, asked[0].weight, refuse=not may_change)
         published = figure_of(before.kept.table, before.values.index(value))
-        named = _named(before, before.values.index(value), main)
-        primaries[value] = _with_named(strictest(found), named)
+        primaries[value] = _with_named(before, value, strictest(found), main)
         if off or others.any():
             decimals = judge.decimals(value, weight)
             of = main, primaries[value], column_of(value, weight)
@@ -317,28 +311,26 @@ def changed_notes(past: Sequence[RecountedTable]) -> list[str]:
     return notes
 
 
-def _named(before: Any, number: int, table: Table) -> BoolArray:
-    """Cells that the earlier release itself calls sensitive, by the reasons it published."""
-    mask = np.zeros(len(table), dtype=np.bool_)
+def _with_named(before: Any, value: str, found: Primary, table: Table) -> Primary:
+    """The same with cells that the earlier release itself calls sensitive, by published reasons.
+
+    They must not become known exactly.
+    """
+    from discreet.rules import CellVerdict, Reason
+
     said = before.kept.table.withheld
     if said is None or not said.reasons:
-        return mask
+        return found
     own = np.array([False, *(note.kind != "secondary" for note in said.reasons)])[said.reason]
     if before.kept.table.several_figures:
-        own &= said.index[-1] == number
+        own &= said.index[-1] == before.values.index(value)
     place = places_in(
         (table.dimensions, table.index, len(table)),
         (before.kept.table.spanning, [part[own] for part in said.index], int(own.sum())),
     )
-    mask[place[place >= 0]] = True
-    return mask
-
-
-def _with_named(found: Primary, named: BoolArray) -> Primary:
-    """The same with cells that were sensitive then: they must not become known exactly."""
-    from discreet.rules import CellVerdict, Reason
-
-    fresh = named & ~found.sensitive
+    fresh = np.zeros(len(table), dtype=np.bool_)
+    fresh[place[place >= 0]] = True
+    fresh &= ~found.sensitive
     return dataclasses.replace(
         found,
         verdict=np.where(fresh, CellVerdict.sensitive, found.verdict).astype(np.int8),
@@ -368,8 +360,6 @@ def check_values(
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
     """Number of published values that are not the true ones."""
-    from discreet.disclosure import units_of
-
     hidden = hidden_in(table, published)
     true = units_of(table, column, decimals)
     place, shown = figures_shown(published, table, decimals)
