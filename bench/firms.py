@@ -27,6 +27,7 @@ from suppression import BATCH
 
 import discreet as dc
 from discreet import rules
+from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression
 from tests.helpers.attacker_apart import Attacker, Cell, Demand, Listed, named, sums_over
 
@@ -215,7 +216,7 @@ def main() -> None:
             began = time.process_time()
             try:
                 done = firms.protected(method, aim)
-            except dc.SuppressionError as error:
+            except SuppressionError as error:
                 line[aim] = {"refused": error.code}
                 continue
             spent = round(time.process_time() - began, 2)

@@ -28,6 +28,8 @@ from discreet.protection.suppression.proof.certificate import Certificate
 
 #: So many cells move at most.
 MOST_CELLS = 100
+#: In large blocks more cells around one move where so many leave it open, so many times as many.
+_WIDER = 3
 #: Of so many cells in large blocks the surroundings are searched for whole moves.
 _SEARCHED = 300
 #: Where levels are so many steps of whole numbers, these say next to nothing.
@@ -59,13 +61,17 @@ def held_in_whole_numbers(
             patches = Patches(block.relations, np.ones(len(block), dtype=np.bool_))
             columns["whole"][place[fine[at]]] = True
             for cell, own in zip(at[~fine[at]].tolist(), place[~fine[at]].tolist(), strict=True):
+                moved = False
                 searched += 1
-                near = np.zeros(len(block), dtype=np.bool_)
-                near[patches.nearest(np.array([cell]), MOST_CELLS, equally_far)] = True
-                part = block.part(near)
-                close = WholeAttacker(part, least[number][near], most[number][near])
-                reach = close.reached(int(near[:cell].sum())) if searched <= _SEARCHED else None
-                columns["whole"][own] = moved = reach is not None and reach[2]
+                for many in (MOST_CELLS, _WIDER * MOST_CELLS) if searched <= _SEARCHED else ():
+                    near = np.zeros(len(block), dtype=np.bool_)
+                    near[patches.nearest(np.array([cell]), many, equally_far)] = True
+                    close = WholeAttacker(block.part(near), least[number][near], most[number][near])
+                    reach = close.reached(int(near[:cell].sum()))
+                    moved = reach is not None and reach[2]
+                    if moved:
+                        break
+                columns["whole"][own] = moved
                 untested += not moved
         else:
             for cell, own in zip(at.tolist(), place.tolist(), strict=True):
