@@ -38,6 +38,8 @@ RATES = {10: 16.0, 40: 5.0, 70: 1.8}
 #: Values of so many units more are nothing to the attacker's linear programs.
 SLACK = 1e-3
 CODES = "abcdefghijklmnopqrst"
+#: Methods on the problems of the other engine.
+OURS: tuple[Any, ...] = ("fast", "auto")
 
 
 @dataclass
@@ -170,7 +172,7 @@ write("done.jj")
 
 
 def theirs(firms: Firms, kind: str, seconds: float) -> dict[str, Any] | None:
-    """Cost and open cells of the other engine, and of our `fast` and `auto` for its problem."""
+    """Cost, open cells and time of the other engine, and what our methods cost for its problem."""
     from discreet.protection.suppression import find_pattern
     from discreet_argus import read_jj
 
@@ -195,7 +197,7 @@ def theirs(firms: Firms, kind: str, seconds: float) -> dict[str, Any] | None:
             "cost": problem.cost_of(mask),
             "open": len(before.open_cells(hidden)),
             "cpu": spent,
-            "fast": find_pattern(problem, "fast").cost,
+            "ours": {way: find_pattern(problem, way).cost for way in OURS},
         }
 
 
@@ -226,8 +228,8 @@ def main() -> None:
                 "cpu": spent,
                 **firms.opened(done),
             }
-        for kind in ("MOD", "OPT") if seconds else ():
-            line[kind] = theirs(firms, kind, seconds)
+        if seconds:  # without levels its modular method is its optimal one
+            line["pytauargus"] = theirs(firms, "OPT", seconds)
         print(json.dumps(line), flush=True)
 
 

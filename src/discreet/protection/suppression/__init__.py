@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from .methods.registry import find_pattern as find_pattern
     from .problem.demands import Earlier as Earlier
     from .problem.demands import hidden_in as hidden_in
+    from .problem.linked_tables import Cost as Cost
     from .problem.linked_tables import build_problem as build_problem
-    from .problem.parameters import Cost as Cost
     from .problem.system import CellState as CellState
     from .problem.system import SuppressionProblem as SuppressionProblem
     from .proof.audit import Audit as Audit

@@ -25,8 +25,7 @@ from discreet.disclosure import (
 )
 from discreet.disclosure.relations import with_equal_cells_merged
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.parameters import Cost
+from discreet.protection.suppression.problem.linked_tables import Cost, build_problem
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
 from discreet_argus import read_rda, read_records

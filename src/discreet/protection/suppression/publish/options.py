@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import Progress
-from discreet.protection.suppression.problem.parameters import Cost
+from discreet.protection.suppression.problem.linked_tables import Cost
 from discreet.protection.suppression.problem.related_values import SharedOptions
 from discreet.protection.suppression.settings import insider_aim
 

@@ -40,11 +40,11 @@ from discreet.protection.suppression.problem.demands import (
 )
 from discreet.protection.suppression.problem.linked_tables import (
     COUNTS,
+    Cost,
     ProblemSource,
     build_problem,
     problem_sources,
 )
-from discreet.protection.suppression.problem.parameters import Cost
 from discreet.protection.suppression.problem.related_values import (
     RelatedValues,
     ValueCells,

@@ -23,7 +23,7 @@ from discreet.derived import rounded
 from discreet.disclosure import DisclosureVerdict, Knowledge, linked_cells, rows_across
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.protection.protocol import COUNT, Counts, InputsView, ReleaseContext, all_of
-from discreet.protection.suppression.problem.parameters import Cost
+from discreet.protection.suppression.problem.linked_tables import Cost
 from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.protection.suppression.release.checks import joined, table_units, unit_links
 from discreet.protection.suppression.release.earlier_tables import RecountedTable
