@@ -70,6 +70,21 @@ def test_a_square_of_blanks_protects(table: dc.Table) -> None:
     assert (low, high) == (1.0, 4.0)
 
 
+@pytest.mark.parametrize("records", [1, 0])
+def test_a_hidden_zero_with_records_tells_readers_that_zeros_may_be_hidden(records: int) -> None:
+    """Where a zero of records stands between blanks, none of them is known to be more."""
+    frame = pl.DataFrame(
+        {"at": ["a", "b", "c", *["d"] * records], "sales": [5, 4, 9, 0][: 3 + records]}
+    )
+    table = dc.tabulate(frame, ["at"], values=["sales"])
+    codes = table.to_polars()["at"]
+    blank = codes.is_in(["a", "b", "d"]).to_numpy()
+    safe = dc.suppress(table, blank, method="fast", value="sales")
+    asked = codes.is_in(["a"]).to_numpy()
+    found = dc.audit(safe, table, asked, value="sales", intervals=True, coalition=0)
+    assert set(found.intervals()["low"]) == {0.0 if records else 1.0}
+
+
 def test_levels_wider_than_the_interval_are_missed(table: dc.Table) -> None:
     primary = dc.primary(
         table,

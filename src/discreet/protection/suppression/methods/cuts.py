@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -119,16 +119,6 @@ class Aims(Confidential):
     def still(self, at: int) -> BoolArray | None:
         """The cells that do not move for whom the aim is about; None for the public."""
         return self.known.get(int(self.who[at]))
-
-    def for_insiders(
-        self, watched: Callable[[int], Iterable[int]], known: Mapping[int, BoolArray]
-    ) -> Aims:
-        """These aims for the insiders of each cell instead of the public."""
-        pairs = [(at, who) for at in range(len(self)) for who in watched(int(self.cell[at]))]
-        at, who = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        return Aims(
-            cell=self.cell[at], side=self.side[at], level=self.level[at], who=who, known=known
-        )
 
     def joined(self, other: Aims) -> Aims:
         """These aims and others of the same cells."""

@@ -16,15 +16,15 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.disclosure import Insiders, refuse_cells
 from discreet.errors import Problem, SuppressionError, shortened
-from discreet.protection.suppression.methods.cut_program import CutProgram
+from discreet.protection.suppression.methods.cut_program import single_relation_bounds
 from discreet.protection.suppression.methods.cuts import (
     Aims,
     MovableCells,
     aims_of,
-    movable_cells,
 )
 from discreet.protection.suppression.methods.local_search import ProofUsers, replace_in_turn
 from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.problem.demands import LEVELS
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
@@ -134,25 +134,30 @@ def _bound(pattern: Pattern, proofs: InsiderProofs, watch: WorkTime) -> int | No
 
     Single relations tell, for each insider without what his own cells let others move.
     """
-    problem = proofs.draft.problem
-    if pattern.bound is None or len(proofs.draft) > MOST_BOUNDED or watch.over():
+    if pattern.bound is None or len(proofs.draft) > MOST_BOUNDED:
         return pattern.bound
-    movable = movable_cells(problem)
-    already = problem.cost_of(problem.hidden)
-    near = CutProgram(movable, aims_of(movable.unknowns), already=already)
-    near.watch(insider_aims(movable, proofs))
+    near = single_relation_bounds(proofs.draft.problem, watch.over)
+    if near is None:
+        return pattern.bound
+    near.watch(insider_aims(near.movable, proofs))
     near.near(_ROUNDS, watch.over)
     return max(pattern.bound, near.bound)
 
 
 def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> Aims:
     """Aims for insiders who do not move their own cells, where they can be reached."""
-    cells = movable.unknowns.cells
-    known = {}
-    for insider, own in proofs.cells_of.items():
-        known[insider] = np.isin(cells, proofs.draft.unknowns.cells[own])
-    aims = aims_of(replace(movable.unknowns, **proofs.levels_at(cells)))
-    return aims.for_insiders(lambda cell: proofs.watched_at(int(cells[cell])), known)
+    cells = proofs.draft.at(movable.unknowns.cells)
+    levels = {name: getattr(proofs.levels, name)[cells] for name in LEVELS}
+    aims = aims_of(replace(movable.unknowns, **levels))
+    watched = [proofs.watched_at(int(cell)) for cell in cells[aims.cell]]
+    at = np.repeat(np.arange(len(aims)), [len(who) for who in watched])
+    return Aims(
+        cell=aims.cell[at],
+        side=aims.side[at],
+        level=aims.level[at],
+        who=np.array([who for own in watched for who in own], dtype=np.int64),
+        known={insider: np.isin(cells, own) for insider, own in proofs.cells_of.items()},
+    )
 
 
 def _cost_of_moves(proofs: InsiderProofs) -> FloatArray:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -264,13 +263,9 @@ class InsiderProofs(Confidential):
         own = [aim for aim in own if aim.insider == failed.insider and not aim.waived]
         return bool(own) and all(aim.met_by(low) or aim.met_by(high) for aim in own)
 
-    def levels_at(self, cells: IntArray) -> dict[str, Any]:
-        """The levels of cells of the problem against insiders, by name."""
-        return {name: getattr(self.levels, name)[self._number[cells]] for name in LEVELS}
-
     def watched_at(self, cell: int) -> list[int]:
-        """The insiders against whom the full aims of a cell of the problem hold."""
-        aims = [self.aims[which] for which in self.aims_at.get(int(self._number[cell]), ())]
+        """The insiders against whom the full aims of a cell hold."""
+        aims = [self.aims[which] for which in self.aims_at.get(cell, ())]
         exempt = [aim.exempt for aim in aims if aim.insider is None]
         free = set.intersection(*exempt) if exempt else self.cells_of.keys()
         return [insider for insider in self.cells_of if insider not in free]
