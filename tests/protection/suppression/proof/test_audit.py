@@ -79,7 +79,7 @@ def test_a_hidden_zero_with_records_tells_readers_that_zeros_may_be_hidden(recor
     table = dc.tabulate(frame, ["at"], values=["sales"])
     codes = table.to_polars()["at"]
     blank = codes.is_in(["a", "b", "d"]).to_numpy()
-    safe = dc.suppress(table, blank, method="fast", value="sales")
+    safe = replace(dc.suppress(table, blank, method="fast", value="sales"), notes=())
     asked = codes.is_in(["a"]).to_numpy()
     found = dc.audit(safe, table, asked, value="sales", intervals=True, coalition=0)
     assert set(found.intervals()["low"]) == {0.0 if records else 1.0}
