@@ -7,7 +7,7 @@ audited. CONFIDENTIAL. A method is loaded when it is used.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
@@ -89,25 +89,6 @@ def find_pattern(
         bound = quick_lower_bound(problem) if watch.limited else lower_bound_of(problem)
         pattern = replace(pattern, bound=min(bound, pattern.cost))
     return pattern
-
-
-def insider_patterns(
-    problem: SuppressionProblem, method: Method, insiders: Insiders, shares: Sequence[float]
-) -> list[Pattern | None]:
-    """A pattern without regard to insiders, and one for each share of the levels; None: none."""
-    first = find_pattern(problem, method)
-    patterns: list[Pattern | None] = [first]
-    for share in shares:
-        try:
-            own = replace(insiders, share=share)
-            patterns.append(
-                find_pattern(problem, method, insiders=own)
-                if method in SEARCHED
-                else _held_against_all(problem, first, own, WorkTime())
-            )
-        except SuppressionError:
-            patterns.append(None)
-    return patterns
 
 
 def _held_against_all(

@@ -5,15 +5,16 @@ CONFIDENTIAL: for use in the house.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.errors import SuppressionError
 from discreet.protection.parts import levels_of, name_of_part, named_level
-from discreet.protection.suppression.methods.registry import insider_patterns
+from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.publish.suppression import Suppression
 from discreet.protection.suppression.settings import InsiderAim, Method, share_of
@@ -54,23 +55,19 @@ class InsiderPrice:
 
 
 #: The aims whose prices are worked out.
-_PRICED: tuple[InsiderAim, ...] = ("exact", 0.25, "levels")
+_PRICED: tuple[InsiderAim, ...] = ("off", "exact", 0.25, "levels")
 
 
-def _prices(suppression: Suppression) -> tuple[InsiderPrice, ...]:
+def _prices(suppression: Suppression) -> Iterator[InsiderPrice]:
     """What each aim against contributors costs for these tables, by the same method."""
-    if suppression.insiders is None:
-        return ()
-    method = cast(Method, suppression.pattern.method)
-    shares = [share_of(aim) for aim in _PRICED]
-    patterns = insider_patterns(suppression.problem, method, suppression.insiders, shares)
-    costs = (
-        (None, None) if pattern is None else (pattern.secondaries, pattern.cost)
-        for pattern in patterns
-    )
-    return tuple(
-        InsiderPrice(aim, *cost) for aim, cost in zip(("off", *_PRICED), costs, strict=True)
-    )
+    own, method = suppression.insiders, cast(Method, suppression.pattern.method)
+    for aim in () if own is None else _PRICED:
+        insiders = None if aim == "off" else replace(own, share=share_of(aim))
+        try:
+            pattern = find_pattern(suppression.problem, method, insiders=insiders)
+            yield InsiderPrice(aim, pattern.secondaries, pattern.cost)
+        except SuppressionError:
+            yield InsiderPrice(aim, None, None)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -231,7 +228,7 @@ def report_on(suppression: Suppression, *, prices: bool = False) -> SuppressionR
         reasons=reasons,
         notes=suppression.notes,
         waived=tuple(waived),
-        prices=_prices(suppression) if prices else (),
+        prices=tuple(_prices(suppression)) if prices else (),
     )
 
 
