@@ -154,7 +154,7 @@ class LeastSquares:
         return result
 
     def _solved(self) -> FloatArray:
-        """The leverages of all sets at once: what the relations, made independent, leave of each."""
+        """The leverages of all sets at once, from relations made independent."""
         entries = np.zeros((len(self._rest), len(self._published)))
         entries[self._row, self._cell] = self._coefficient
         entries *= self._scale[:, np.newaxis] * self._spread
