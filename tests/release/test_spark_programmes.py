@@ -104,11 +104,14 @@ def test_a_cluster_of_a_master_and_two_workers_gives_the_release_of_one_machine(
     text = "\n".join([text[: text.index("[tables.")], *blocks])
     protect(_written(census / "file.toml", text), tmp_path / "of-file")
     programme = _written(census / "spark.toml", SOURCE.sub(r'spark = "./\1"', text))
+    few = "spark.sql.shuffle.partitions 2\nspark.ui.enabled false\n"  # 200 are for large clusters
+    _written(tmp_path / "spark-defaults.conf", few)
     with cluster(tmp_path) as url:
         environment = {
             **os.environ,
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_CONF_DIR": str(tmp_path),
         }
         done = subprocess.run(
             [sys.executable, "-m", "discreet", "protect", str(programme), "--master", url,

@@ -23,12 +23,12 @@ def test_what_is_not_flagged_tells_of_no_small_group(tmp_path: Path, seed: int) 
 def test_many_sequences_leave_nothing_open_and_flag_little_without_harm(
     tmp_path: Path,
 ) -> None:
-    outcomes = [play(seed, tmp_path / str(seed)) for seed in range(40)]
+    outcomes = [play(seed, tmp_path / str(seed)) for seed in range(16)]
 
     def total(name: str) -> int:
         return sum(getattr(one, name) for one in outcomes)
 
     assert total("opened") == 0, [one.said for one in outcomes if one.opened]
-    assert total("targets") > 5_000
-    assert total("caught") == total("harmful") > 10
+    assert total("targets") > 2_000
+    assert total("caught") == total("harmful") > 4
     assert total("flagged") < 0.15 * total("harmless")
