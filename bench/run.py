@@ -249,11 +249,12 @@ def smoke(options: argparse.Namespace) -> bool:
     return not failed
 
 
-#: Programs beside this one that measure many records: their words at full size, and small; none
-#: where tests do the same.
+#: Programs beside this one that measure many records, or a service: their words at full size, and
+#: small; none where tests do the same.
 SCALE = {
     "store.py": ("--persons 83_000_000", "--persons 20_000 --seconds 0.1 --rounds 1"),
     "places.py": ("--persons 83_000_000 --memory 4GB", ""),
+    "studio.py": ("--rounds 9", "--smoke"),
 }
 
 

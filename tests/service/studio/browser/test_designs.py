@@ -1,4 +1,4 @@
-"""The designer in Chromium: from design to activation by keys, and as others see it."""
+"""The designer in Chromium: as it is moved, and as others see it."""
 
 from __future__ import annotations
 
@@ -60,47 +60,6 @@ def test_sliders_draw_while_they_move(logged_in: Any, check_page: Any) -> None:
     _press(page, "#a_variance", "ArrowRight")
     assert page.input_value("#a_exact") == ""
     assert page.locator("[data-value-of=a_variance]").inner_text() == "2.75"
-
-
-def test_from_design_to_activation_by_keys(logged_in: Any, check_page: Any, studio: Any) -> None:
-    page = logged_in("methodologist")
-    _press(page, "nav.pages a[href='/designs']", "Enter")
-    page.wait_for_url("**/designs")
-    # The version is free whatever ran before on this demonstration.
-    version = page.input_value("#version")
-    _press(page, "#version", "End", *"17")
-    version += "17"
-    _press(page, "button[value=save]", "Enter")
-    page.wait_for_url("**/designs/sets")
-    check_page(page)
-    form = f"form[action='/designs/sets/census/{version}']"
-    _press(
-        page,
-        f"{form} input[name=reason]",
-        *"Number of independent values from which a total can be",
-    )
-    page.keyboard.press("Enter")
-    page.wait_for_selector("text=Needs a second person")
-    check_page(page)
-    # The second person: from the work list to the content, the effect, and the decision.
-    carl = logged_in("second custodian")
-    _press(carl, f"#waiting ~ ul a:has-text('census {version}')", "Enter")
-    carl.wait_for_url("**/approvals/*")
-    assert "Maximum noise (D)" in carl.locator("#figures").inner_text()
-    heads = carl.locator("#figures thead").inner_text()
-    assert f"census {version}: Proposed" in heads
-    assert "In force" in heads
-    assert carl.locator("figure.chart").count() == 4
-    check_page(carl)
-    # No page needs more than two screens for one decision, and the decision is in view.
-    assert carl.evaluate("document.documentElement.scrollHeight") <= 2 * 900
-    assert carl.locator("button[value=approve]").bounding_box()["y"] < 900
-    _press(carl, "button[value=approve]", "Enter")
-    carl.wait_for_url("**/approvals")
-    check_page(carl)
-    assert not carl.locator(f"#proposals tr:has-text('census {version}')").count()
-    state = studio.service.parameter_sets.show("census", version).state
-    assert state == "active"
 
 
 def test_effect_on_true_counts(logged_in: Any, check_page: Any) -> None:

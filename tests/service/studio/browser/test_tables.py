@@ -30,19 +30,6 @@ def _cells(page: Any) -> list[str]:
     return list(page.locator("#table tbody td").all_inner_texts())
 
 
-def test_reader_goes_from_home_to_a_download(logged_in: LoggedIn, studio: ServedStudio) -> None:
-    """In seven steps: home, release, table, its file, as everybody may."""
-    page = logged_in("reader")
-    page.get_by_role("link", name="Releases", exact=True).first.click()
-    page.locator('a[href="/releases/census-2022"]').click()
-    page.get_by_role("link", name=re.compile("Rents")).click()
-    with page.expect_download() as waiting:
-        page.get_by_role("link", name="csv", exact=True).click()
-    content = waiting.value.path().read_bytes()
-    assert b"rent" in content.lower()
-    assert studio.pages("/releases/census-2022/rents")
-
-
 def test_estimate_follows_what_is_chosen(logged_in: LoggedIn, check_page: Any) -> None:
     """Each change is asked for after a moment, and told to who cannot see it."""
     page = logged_in("requester")
