@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -163,6 +164,8 @@ class ReleaseCatalogue:
                 and self._waiting.get(str(folder), math.inf) > self._clock()
             ):
                 refused[str(folder)] = self._refused[str(folder)]
+                if held is not None and held.files.folder == earlier(folder):
+                    served[folder.name] = held
             else:
                 self._read(folder, old, served, refused)
                 marks[folder] = _mark(folder) + _file_mark(folder)
@@ -194,6 +197,10 @@ class ReleaseCatalogue:
             if found.public_from > self._clock():
                 self._waiting[str(folder)] = found.public_from
                 refused[str(folder)] = f"under embargo until {found.embargo}"
+                with suppress(DiscreetError):
+                    before = open_release(earlier(folder), self.keys, folder.name)
+                    if before.public_from <= self._clock():
+                        served[folder.name] = before
             else:
                 self._waiting.pop(str(folder), None)
                 served[folder.name] = found
@@ -212,6 +219,11 @@ class ReleaseCatalogue:
 
     def __repr__(self) -> str:
         return f"<ReleaseCatalogue: {len(self._served):,} releases>"
+
+
+def earlier(folder: Path) -> Path:
+    """Where the release stays that is served until the embargo of the one in a folder ends."""
+    return folder.with_name(f".{folder.name}.earlier")
 
 
 def _mark(folder: Path) -> _Mark:

@@ -34,7 +34,7 @@ from discreet_service.database import (
 from discreet_service.people import Approvals, Proposal, ProposalKind
 from discreet_service.permissions import Principal
 from discreet_service.problems import ServiceError
-from discreet_service.releases.catalogue import ReleaseCatalogue
+from discreet_service.releases.catalogue import ReleaseCatalogue, earlier
 from discreet_service.releases.drafts import ReleaseDraft, read_draft
 from discreet_service.releases.programmes import ProgrammeShelf, StoredProgramme
 from discreet_service.releases.release import ServedRelease, UnservedFolderError, open_release
@@ -141,12 +141,15 @@ class Publications:
         What somebody is just doing is left to them.
         """
         shelf = self._catalogue.shelf
-        if not (self._begun() or _left(shelf)):
+        if not (self._begun() or _left(shelf) or [*shelf.glob(".*.earlier")]):
             return []
         with contextlib.suppress(_BusyShelfError), self._alone(0):
             done = self._settle_begun()
             for folder in _left(shelf):  # killed before anything was written down
                 shutil.rmtree(folder, ignore_errors=True)
+            for name, release in self._catalogue.releases().items():
+                if release.files.folder == shelf / name:  # no embargo keeps another one
+                    shutil.rmtree(earlier(shelf / name), ignore_errors=True)
             return done
         return []
 
@@ -165,7 +168,8 @@ class Publications:
         new, summary = draft.release, draft.summary
         there, served = _identity(self._catalogue.shelf / new.id), self._served(new.id)
         last = row_of(connection, PUBLICATIONS, release=new.id)
-        if (last is not None and last.begun) or (served and there != served):
+        known = there, _identity(earlier(self._catalogue.shelf / new.id))
+        if (last is not None and last.begun) or (served and served not in known):
             message, hint = "the release has been replaced since", "check the changes again"
             raise ServiceError(message, "changed-meanwhile", "release", hint)
         origin = {"dataset": programme.dataset, "programme": programme.digest}
@@ -202,6 +206,8 @@ class Publications:
                     switch(beside, place)
                 elif not place.exists() and aside(beside).exists():
                     aside(beside).rename(place)
+            for folder in (beside, aside(beside)):
+                self._keep_earlier(place, folder)
             kept_on_disk(shelf)
             # Write down that nothing is left to be done; and that it was taken back, if so.
             mine = {"release": row.release, "seal": row.seal, "begun": True}
@@ -215,6 +221,15 @@ class Publications:
                 shutil.rmtree(folder, ignore_errors=True)
             self._catalogue.look_again()
         return [row.release for row in rows]
+
+    def _keep_earlier(self, place: Path, folder: Path) -> None:
+        """Keep what was read until now for as long as what took its place is under embargo."""
+        keys, now = self._catalogue.keys, self._clock()
+        with contextlib.suppress(UnservedFolderError):
+            waits = open_release(place, keys).public_from > now
+            if waits and open_release(folder, keys, place.name).public_from <= now:
+                shutil.rmtree(earlier(place), ignore_errors=True)
+                folder.rename(earlier(place))
 
     def _made_ready(self, row: sa.Row[Any], beside: Path) -> bool:
         """Whether the files to be published are there, whole; made anew of the draft if need be."""
@@ -291,13 +306,12 @@ def prepared(draft: ServedRelease, shelf: Path, keys: tuple[bytes, ...]) -> Path
 
 
 def switch(beside: Path, place: Path) -> None:
-    """Put a folder in the place of another, which is gone afterwards.
+    """Put a folder in the place of another, which stands beside it afterwards.
 
     Where the system can, there is no moment in which there is neither.
     """
     if place.exists():
         _exchange(beside, place)
-        shutil.rmtree(beside, ignore_errors=True)
     else:
         beside.rename(place)
 

@@ -228,6 +228,39 @@ def test_what_cannot_be_put_in_its_place_is_put_there_later(
     service.close()
 
 
+def test_until_an_embargo_ends_readers_have_what_it_is_to_replace(
+    office: Path, folder: Path, seals: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (drafts,) = folder.glob("programmes/*/drafts")
+    start = (text := (office / "programme.toml").read_text("utf-8")).index("[tables.legal_ages]")
+    embargo = '[publication]\nembargo = "2100-12-15T09:30+01:00"'
+    waiting = office / "waiting.toml"
+    waiting.write_text(text[:start].replace("[publication]", embargo, 1), "utf-8")
+    dc.protect(waiting, drafts / OTHER / RELEASE)
+    (drafts / OTHER / "draft.json").write_text(json.dumps({"draft": OTHER, "version": "2"}))
+    service, kept = opened(folder), publications.Publications._keep_earlier
+    monkeypatch.setattr(publications.Publications, "_keep_earlier", None)
+    with pytest.raises(TypeError):  # it ends before the old one is kept
+        agreed(service, proposed(service, at=1))
+    monkeypatch.setattr(publications.Publications, "_keep_earlier", kept)
+    service.publications.settle()
+    later = opened(folder)
+    for one in (service, later):
+        assert one.publications.settle() == []
+        assert one.releases.release(NAME).identity == seals[0]
+        assert one.releases.table(f"{NAME}.population")
+        assert "embargo" in next(iter(one.releases.refused().values()))
+    now = [service.clock()]
+    monkeypatch.setattr(later.releases, "_clock", lambda: now[0])
+    now[0] = int(later.releases.release(NAME).public_from) + 10**14
+    later.releases.look_again()
+    assert later.releases.release(NAME).embargo
+    later.publications.settle()
+    assert not [*(folder / "releases").glob(".*.earlier")]
+    later.close()
+    service.close()
+
+
 def test_files_that_are_lost_are_made_anew_of_the_draft(
     folder: Path, seals: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
