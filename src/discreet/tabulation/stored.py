@@ -273,7 +273,7 @@ class _StorePass:
         return Cube(
             axes=one.axes,
             codes=tuple(positions),
-            values=tuple(coding.values.gather(own) for coding, own in codings),
+            values=tuple(coding.values[own] for coding, own in codings),
             measures=measured.measures,
             layout=one.layout,
             largest=measured.largest,

@@ -8,6 +8,7 @@ import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,6 +20,7 @@ from discreet_service.database import (
     RowPage,
     ServiceDatabase,
     Statement,
+    WriteBatch,
     equal_to,
     newest_rows,
 )
@@ -61,9 +63,13 @@ class QueryLog:
         """Write a request down, before its answer goes out: the facts of `row`."""
         row = self.row(**facts)
         if connection is None:
-            self._database.batched(lambda batch: self.write(batch.connection, row))
+            self._database.batched(partial(self.note, row))
         else:
             self.write(connection, row)
+
+    def note(self, row: Mapping[str, Any], batch: WriteBatch) -> None:
+        """Write a row together with what else a batch writes."""
+        self.write(batch.connection, row)
 
     def write(self, connection: sa.Connection, row: Mapping[str, Any]) -> None:
         """Write a row."""

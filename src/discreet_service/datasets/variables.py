@@ -14,6 +14,7 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray, PositionArray
 from discreet.classifications import Classification
 from discreet.disclosure import Axis
+from discreet.tables import Dimension
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +90,38 @@ class CatalogueVariable:
     def codes_of(self, number: int) -> tuple[str, ...]:
         """The codes of a level, in the order of the classification."""
         return tuple(self.tree.codes[at] for at in self.cuts[number].tolist())
+
+    @cached_property
+    def _on_levels(self) -> dict[tuple[int, ...], Dimension]:
+        return {}
+
+    def on_levels(self, levels: tuple[int, ...]) -> Dimension:
+        """All codes of some levels; many answers have the same."""
+        if levels not in self._on_levels:
+            self._on_levels[levels] = self.of_codes({
+                at for number in levels for at in self.cuts[number].tolist()
+            })  # fmt: skip
+        return self._on_levels[levels]
+
+    def of_codes(self, positions: Collection[int]) -> Dimension:
+        """Some codes and the total, each below the next one above it among them."""
+        tree, kept, parents = self.tree, [0, *sorted(positions)], [-1]
+        place = {at: k for k, at in enumerate(kept)}
+        for at in kept[1:]:
+            above = tree.parents[at]
+            while above not in place:
+                above = tree.parents[above]
+            parents.append(place[above])
+        codes = tuple(tree.codes[at] for at in kept)
+        cut = Classification(
+            name=tree.name,
+            codes=codes,
+            parents=tuple(parents),
+            labels={code: tree.labels[code] for code in codes if code in tree.labels},
+            titles=tree.titles,
+            missing=tree.missing,
+        )
+        return Dimension(classifications=(cut,))
 
     def stands_on(self, at: int, number: int) -> bool:
         """Whether the code at a position stands on a level."""

@@ -300,7 +300,10 @@ class DataVersion:
         The others stay, since rules for official figures name variables of theirs.
         """
         programme = self.inputs.programme.with_table(ANSWER, entry)
-        return dataclasses.replace(self.inputs, programme=programme)
+        inputs = dataclasses.replace(self.inputs, programme=programme)
+        if self.inputs.totals.keys() >= {*(entry.by or ())}:  # no variable that only it names
+            inputs.__dict__["totals"] = self.inputs.totals
+        return inputs
 
     def records(self, unit: str) -> tuple[Any, str]:
         """The records of a unit with their keys, and the column of keys. CONFIDENTIAL."""

@@ -196,7 +196,10 @@ class ReleasedLayers:
         self, asked: AskedTable, everywhere: float = 1.0, levels: Mapping[str, float] | None = None
     ) -> MostExposed:
         """The counts of a table that are most exposed for their limit, with all releases."""
-        shape, key = asked.shape, (asked, everywhere, tuple((levels or {}).items()))
+        shape, key = (
+            asked.shape,
+            (asked, everywhere, None if levels is None else tuple(levels.items())),
+        )
         if key in self._known:
             return self._known[key]
         new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]

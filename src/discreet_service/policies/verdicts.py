@@ -237,6 +237,8 @@ _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
 _CLOCKS_APART = 5_000
 #: So many verdicts on averaging are kept to look at the effects of policies.
 _KEPT = 10_000
+#: What somebody else writes in a batch.
+Note = Callable[[WriteBatch], None]
 #: Who asks where it does not matter who does.
 _NOBODY = Principal(name="", kind="local", grants=())
 #: A table that was released; the number that it got.
@@ -387,18 +389,34 @@ class Policies:
         verdict.require()
         return verdict
 
-    def decide(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
-        """Decide without raising; callers must answer allowed queries only."""
+    def decide(
+        self,
+        asked: AskedTable,
+        principal: Principal,
+        evidence: Evidence,
+        ready: Callable[[Verdict], Note] | None = None,
+    ) -> Verdict:
+        """Decide without raising; callers must answer allowed queries only.
+
+        Args:
+            asked: The table.
+            principal: Who asks.
+            evidence: What records tell of it.
+            ready: Makes the answer ready, and gives what is written together with its release; not
+                called for tables that were published before, or are refused at first sight.
+        """
         self.in_force.ensure(asked.dataset, asked.version)
         verdict = self._database.batched(partial(self.look, asked, principal))
         if not verdict.allowed or verdict.repeat:
             return verdict
         with padded(self._clock, self._wait):
             facts = self._gathered(asked, evidence)
+            note = None if ready is None else ready(verdict)
             with self._of(asked).deciding:
                 # Others write while this is compared; what they release is compared again.
                 facts = self._compared(asked, facts)
-                return self._database.batched(partial(self._settled, asked, principal, facts))
+                settled = partial(self._settled, asked, principal, facts, note)
+                return self._database.batched(settled)
 
     def look(self, asked: AskedTable, principal: Principal, batch: WriteBatch) -> Verdict:
         """Verdicts of rules on a query that is logged now, before anything is counted.
@@ -415,7 +433,12 @@ class Policies:
         return verdict
 
     def _settled(
-        self, asked: AskedTable, principal: Principal, facts: UniverseFacts, batch: WriteBatch
+        self,
+        asked: AskedTable,
+        principal: Principal,
+        facts: UniverseFacts,
+        released: Note | None,
+        batch: WriteBatch,
     ) -> Verdict:
         """What rules say with the data; what they allow counts as released."""
         case, held = self._case_of(asked, principal, batch, facts)
@@ -424,6 +447,8 @@ class Policies:
         note(case, [near_pattern(asked, others) for others in near])
         if verdict.allowed:
             self._release(case, verdict)
+            if released is not None:
+                released(batch)
         else:
             self._note_refusal(case, verdict)
         return verdict

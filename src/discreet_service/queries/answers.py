@@ -10,7 +10,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from discreet.derived import area_sizes, left_out, quantiles, thinned_flows, wit
 from discreet.errors import DiscreetError, Problem
 from discreet.release import Inputs
 from discreet.tables import ProtectedTable
+from discreet_service.database import WriteBatch
 from discreet_service.datasets import ANSWER, CatalogueUnit, DatasetCatalogue, DataVersion
 from discreet_service.operation import ServiceMetrics
 from discreet_service.permissions import Principal
@@ -165,6 +166,8 @@ def _asked_variable(one: SpanningCodes, unit: CatalogueUnit) -> AskedVariable:
 
 #: Answers that are made at the same time are told apart by so many locks.
 _LOCKS = 64
+#: Tables that take fewer seconds to make are made again rather than written to the disk and read.
+_WORTH_KEEPING = 0.1
 #: Codes of library errors that are told as they are.
 _TOLD = ("disk-full", "memory")
 
@@ -240,11 +243,18 @@ class Answers:
         """Verdict of the policies before anything is counted; nothing is charged or logged."""
         return self.policies.check(prepared.plan.asked, principal)
 
-    def admit(self, prepared: PreparedQuery, principal: Principal, language: Language) -> Verdict:
+    def admit(
+        self,
+        prepared: PreparedQuery,
+        principal: Principal,
+        language: Language,
+        ready: Callable[[Verdict], Callable[[WriteBatch], None]] | None = None,
+    ) -> Verdict:
         """Let a query be answered: it counts as released from now on; or raise its refusal."""
         prepared.plan.require()
         self._sparse.require(prepared.query, prepared.version)
-        verdict = self.policies.decide(prepared.plan.asked, principal, self.evidence(prepared))
+        requested, evidence = prepared.plan.asked, self.evidence(prepared)
+        verdict = self.policies.decide(requested, principal, evidence, ready)
         for rule in verdict.names:
             self.metrics.refusals.labels(rule=rule).inc()
         verdict.require(language)
@@ -447,8 +457,9 @@ class Answers:
                 message = "these figures are not available for these variables"
                 hint = "query the figures one by one to find it"
                 raise ServiceError(message, "invalid-query", "measures", hint) from None
-            self.metrics.stages.labels(stage="protect").observe(time.perf_counter() - start)
-            self.cache.put(name, table)
+            took = time.perf_counter() - start
+            self.metrics.stages.labels(stage="protect").observe(took)
+            self.cache.put(name, table, on_disk=took >= _WORTH_KEEPING)
         return table, False
 
     def document(self, prepared: PreparedQuery) -> dict[str, Any]:

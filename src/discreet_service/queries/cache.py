@@ -74,9 +74,11 @@ class AnswerCache:
         self._remember(digest, table)
         return table
 
-    def put(self, digest: str, table: ProtectedTable) -> None:
+    def put(self, digest: str, table: ProtectedTable, *, on_disk: bool = True) -> None:
         """Keep a table. A disk that is full keeps none, and that is no error."""
         self._remember(digest, table)
+        if not on_disk:
+            return
         about = json.dumps(described(table), ensure_ascii=False).encode()
         cells = io.BytesIO()
         cells_frame(table).write_ipc_stream(cells, compression="zstd")

@@ -11,7 +11,6 @@ from itertools import product
 import numpy as np
 
 from discreet.arrays import CellIndex, PositionArray
-from discreet.classifications import Classification
 from discreet.protection.parts import SUPPRESSED_PARTS
 from discreet.tables import (
     CellNote,
@@ -22,8 +21,8 @@ from discreet.tables import (
     figure_dimension,
     level_numbers,
 )
-from discreet_service.datasets import CatalogueUnit, CatalogueVariable
-from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, SpanningCodes
+from discreet_service.datasets import CatalogueUnit
+from discreet_service.queries.canonical import AskedOrder, CanonicalQuery
 
 _LANGUAGES = ("en", "de")
 _BY = {"en": " by ", "de": " nach "}
@@ -71,13 +70,18 @@ def universe_of(
 
 def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) -> ProtectedTable:
     """The codes of a table that a query shows."""
-    cuts = [
-        _Cut.of(one, unit.variables[one.variable], dimension)
-        for one, dimension in zip(query.by, table.spanning, strict=True)
-    ]
+    shown = []
+    for one in query.by:
+        variable = unit.variables[one.variable]
+        index = variable.tree.index
+        shown.append(
+            variable.on_levels(one.levels)
+            if one.codes is None
+            else variable.of_codes([index[code] for code in one.codes])
+        )
     figures = [table.dimensions[-1]] if table.several_figures else []
-    dimensions = (*(cut.dimension for cut in cuts), *figures)
-    parts = _parts(dimensions, [cut.total for cut in cuts])
+    dimensions = (*shown, *figures)
+    parts = _parts(dimensions, [one.total for one in query.by])
     bare = dataclasses.replace(
         table,
         dimensions=dimensions,
@@ -89,16 +93,19 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
         cell_notes=(),
     )
     grid = CellIndex.of(dimensions).require(table.name)
-    index: Sequence[PositionArray] = grid.every()
-    known = bare.known(index, grid.size)
-    index = [part[known] for part in index]
+    every: Sequence[PositionArray] = grid.every()
+    known = bare.known(every, grid.size)
+    places = [part[known] for part in every]
     length = int(known.sum())
-    before = [cut.positions[part] for cut, part in zip(cuts, index, strict=False)]
-    before += [index[-1]] if figures else []
+    before = [
+        np.array([whole.index[code] for code in own.codes], dtype=np.int32)[part]
+        for own, whole, part in zip(shown, table.spanning, places, strict=False)
+    ]
+    before += [places[-1]] if figures else []
     value, status = _looked_up(table, before, length)
     return dataclasses.replace(
         bare,
-        index=tuple(index),
+        index=tuple(places),
         value=value,
         status=status,
         notes=tuple(
@@ -134,44 +141,6 @@ def _looked_up(
     value[stored] = table.value[at[stored]]
     status[stored] = table.status[at[stored]]
     return value, status
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Cut:
-    dimension: Dimension
-    positions: PositionArray
-    total: bool
-
-    @classmethod
-    def of(cls, one: SpanningCodes, variable: CatalogueVariable, whole: Dimension) -> _Cut:
-        """The codes that a query shows; each below the next one above it that is shown."""
-        tree = variable.tree
-        if one.codes is None:
-            shown = {at for k in one.levels for at in variable.cuts[k].tolist()}
-        else:
-            shown = {tree.index[code] for code in one.codes}
-        kept = [0, *sorted(shown)]
-        place = {at: k for k, at in enumerate(kept)}
-        parents = [-1]
-        for at in kept[1:]:
-            above = tree.parents[at]
-            while above not in place:
-                above = tree.parents[above]
-            parents.append(place[above])
-        codes = tuple(tree.codes[at] for at in kept)
-        cut = Classification(
-            name=tree.name,
-            codes=codes,
-            parents=tuple(parents),
-            labels={code: tree.labels[code] for code in codes if code in tree.labels},
-            titles=tree.titles,
-            missing=tree.missing,
-        )
-        return cls(
-            dimension=Dimension(classifications=(cut,)),
-            positions=np.array([whole.index[code] for code in codes], dtype=np.int32),
-            total=one.total,
-        )
 
 
 def _parts(dimensions: Sequence[Dimension], totals: Sequence[bool]) -> Parts | None:

@@ -5,7 +5,8 @@ that has not changed is not sent again.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Response
@@ -13,11 +14,13 @@ from fastapi.responses import JSONResponse
 from pydantic import WrapValidator
 
 from discreet_service.audit import LogMode, LogVerdict
+from discreet_service.database import WriteBatch
 from discreet_service.operation import log_event
 from discreet_service.permissions import Permission
 from discreet_service.policies import Language, Verdict
 from discreet_service.problems import ServiceError
 from discreet_service.queries import (
+    Answers,
     PreparedQuery,
     TableQuery,
     asked_format,
@@ -109,27 +112,38 @@ def _answered(
     visit.service.database.look_as_of(changes)
     form = asked_format(query.format, visit.headers.get("accept", ""))
     language = query.language or visit.language
-    prepared = visit.service.answers.prepared(dataset, query)
+    answers: Answers = visit.service.answers
+    kept: KeptAnswers = visit.app.state.kept_answers
+    prepared = answers.prepared(dataset, query)
     public = visit.principal.kind == "anonymous"
     if public:
-        visit.service.answers.require_instant(prepared)
-    verdict = admitted(visit, prepared, language, start)
-    tag = visit.service.answers.etag(prepared, f"{form.name} {language}")
-    headers = {
-        "ETag": f'"{tag}"',
-        "Vary": "Accept, Accept-Language" + ("" if public else ", Authorization, Cookie"),
-        "Cache-Control": "private, no-cache",
-        "Content-Language": language,
-    }
-    if public:
-        # What is open may be kept on the way; of a version that is named, it stays the same.
-        named = query.version is not None
-        headers["Cache-Control"] = "public, " + (_STAYS if named else _FRESH)
-    if not (is_known(known, tag) or visit.service.answers.is_instant(prepared, verdict)):
-        note_query(visit, prepared, LogMode.query, LogVerdict.deferred, start)
+        answers.require_instant(prepared)
+    tag, instant = "", True
+    content: bytes | None = None
+    row: Mapping[str, Any] = {}
+
+    def ready(verdict: Verdict) -> Callable[[WriteBatch], None]:
+        """The content, and what the log says of it: it is written together with the release."""
+        nonlocal tag, instant, content, row
+        tag, cached = answers.etag(prepared, f"{form.name} {language}"), True
+        has_it = is_known(known, tag)
+        instant = has_it or answers.is_instant(prepared, verdict)
+        if instant and not has_it and (content := kept.content(tag)) is None:
+            answer = answers.answer(prepared)
+            content = written_answer(answer.table, form, language, prepared.plan.geography)
+            cached = answer.cached
+        outcome = LogVerdict.answered if instant else LogVerdict.deferred
+        row = log_row(visit, prepared, LogMode.query, outcome, start,
+                      kept=instant and cached, size=len(content or b""))  # fmt: skip
+        return partial(visit.service.query_log.note, row)
+
+    verdict = admitted(visit, prepared, language, start, ready)
+    if not row:  # it was released before
+        visit.service.database.batched(ready(verdict))
+    log_event("query", verdict=row["verdict"], cells=row["cells"], milliseconds=row["milliseconds"])
+    if not instant:
         # The job that makes a large answer.
-        document = visit.service.answers.document(prepared)
-        wanted = {**document, "format": form.name, "language": language}
+        wanted = {**answers.document(prepared), "format": form.name, "language": language}
         job = visit.submit("query", wanted, idempotency_key)
         address = f"/api/v1/jobs/{job.id}"
         told = {
@@ -143,15 +157,18 @@ def _answered(
             },
         }
         return JSONResponse(told, 202, {"Location": address, "Retry-After": "2"})
-    kept: KeptAnswers = visit.app.state.kept_answers
-    content, cached = None if is_known(known, tag) else kept.content(tag), True
-    if content is None and not is_known(known, tag):
-        answer = visit.service.answers.answer(prepared)
-        content = written_answer(answer.table, form, language, prepared.plan.geography)
-        cached = answer.cached
+    if content is not None:
         kept.put(tag, content)
-    row = note_query(visit, prepared, LogMode.query, LogVerdict.answered, start,
-                     kept=cached, size=len(content or b""))  # fmt: skip
+    headers = {
+        "ETag": f'"{tag}"',
+        "Vary": "Accept, Accept-Language" + ("" if public else ", Authorization, Cookie"),
+        "Cache-Control": "private, no-cache",
+        "Content-Language": language,
+    }
+    if public:
+        # What is open may be kept on the way; of a version that is named, it stays the same.
+        named = query.version is not None
+        headers["Cache-Control"] = "public, " + (_STAYS if named else _FRESH)
     shown = "attachment" if form.file else "inline"
     given = KeptAnswer(
         number=changes,
@@ -168,10 +185,16 @@ def _answered(
     return given.response(content)
 
 
-def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: float) -> Verdict:
+def admitted(
+    visit: Visit,
+    prepared: PreparedQuery,
+    language: Language,
+    start: float,
+    ready: Callable[[Verdict], Callable[[WriteBatch], None]] | None = None,
+) -> Verdict:
     """Let a query be answered; a refusal is noted and raised."""
     try:
-        return visit.service.answers.admit(prepared, visit.principal, language)
+        return visit.service.answers.admit(prepared, visit.principal, language, ready)
     except ServiceError as error:
         rules = [error.rule or error.code]
         note_query(visit, prepared, LogMode.query, LogVerdict.refused, start, rules=rules)
@@ -193,7 +216,7 @@ def nearest_to(
     return [{**one, "address": address(path, address_of(one["query"]))} for one in found]
 
 
-def note_query(
+def log_row(
     visit: Visit,
     prepared: PreparedQuery,
     mode: LogMode,
@@ -204,7 +227,7 @@ def note_query(
     kept: bool = False,
     size: int = 0,
 ) -> Mapping[str, Any]:
-    """Note who asked for what, and what became of it; the row of the log."""
+    """Who asked for what, and what became of it, as a row of the log."""
     took, plan = round((time.perf_counter() - start) * 1000), prepared.plan
     # A query as the log keeps it: of long lists of codes the first ones, and how many.
     document = prepared.query.document()
@@ -212,8 +235,7 @@ def note_query(
         codes = entry["codes"]
         if codes is not None and len(codes) > _LOGGED_CODES:
             entry["codes"] = [*codes[:_LOGGED_CODES], f"and {len(codes) - _LOGGED_CODES} more"]
-    log = visit.service.query_log
-    row = log.row(
+    return visit.service.query_log.row(
         principal=visit.principal.name,
         caller_key=visit.principal.key,
         mode=mode,
@@ -229,6 +251,17 @@ def note_query(
         cache_hit=kept,
         bytes=size,
     )
-    visit.service.database.batched(lambda batch: log.write(batch.connection, row))
-    log_event("query", verdict=verdict.value, cells=plan.cells, milliseconds=took)
-    return row
+
+
+def note_query(
+    visit: Visit,
+    prepared: PreparedQuery,
+    mode: LogMode,
+    verdict: LogVerdict,
+    start: float,
+    **facts: Any,
+) -> None:
+    """Write the row of the log."""
+    row = log_row(visit, prepared, mode, verdict, start, **facts)
+    visit.service.database.batched(partial(visit.service.query_log.note, row))
+    log_event("query", verdict=row["verdict"], cells=row["cells"], milliseconds=row["milliseconds"])
