@@ -383,12 +383,6 @@ class Policies:
             held = self.in_force.held(asked.dataset, asked.version)
             return self._judged(self._case(asked, principal, connection, held, Counters()), held)
 
-    def admit(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
-        """Let a table be answered: it counts as released from now on. Or a `PolicyRefusalError`."""
-        verdict = self.decide(asked, principal, evidence)
-        verdict.require()
-        return verdict
-
     def decide(
         self,
         asked: AskedTable,

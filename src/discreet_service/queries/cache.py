@@ -12,7 +12,6 @@ import os
 import re
 import tempfile
 import threading
-from collections import OrderedDict
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +19,7 @@ import polars as pl
 from discreet.files import make_folder
 from discreet.publication import cells_frame, described, rebuilt, with_cells
 from discreet.tables import ProtectedTable
+from discreet_service.last_used import LastUsed
 
 _SEAL = hashlib.sha256().digest_size
 _LENGTH = 8
@@ -48,16 +48,14 @@ class AnswerCache:
         make_folder(folder, 0o700)
         self.folder, self.most_bytes = folder, most_bytes
         self._key = key
-        self._held: OrderedDict[str, ProtectedTable] = OrderedDict()
-        self._size, self._uncounted = 0, most_bytes
+        self._held = LastUsed[str, ProtectedTable](_MOST_HELD, _held_by)
+        self._uncounted = most_bytes
         self._lock = threading.Lock()
 
     def get(self, digest: str) -> ProtectedTable | None:
         """A table that was made before; None if there is none that can be trusted."""
-        with self._lock:
-            if digest in self._held:
-                self._held.move_to_end(digest)
-                return self._held[digest]
+        if (held := self._held.get(digest)) is not None:
+            return held
         path = self._path(digest)
         try:
             content = path.read_bytes()
@@ -124,15 +122,8 @@ class AnswerCache:
         return with_cells(rebuilt(about), pl.read_ipc_stream(io.BytesIO(content[end:])))
 
     def _remember(self, digest: str, table: ProtectedTable) -> None:
-        size = _held_by(table)
-        if size > _LARGEST_HELD:
-            return
-        with self._lock:
-            before = self._held.pop(digest, None)
-            self._size += size - (0 if before is None else _held_by(before))
-            self._held[digest] = table
-            while self._size > _MOST_HELD:
-                self._size -= _held_by(self._held.popitem(last=False)[1])
+        if _held_by(table) <= _LARGEST_HELD:
+            self._held.put(digest, table)
 
     def _make_room(self) -> None:
         """Remove the files that were used longest ago."""

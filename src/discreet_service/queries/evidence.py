@@ -8,12 +8,11 @@ import hashlib
 import json
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -28,6 +27,7 @@ from discreet.record_batches import collected
 from discreet.tables import CellStatus, ProtectedTable
 from discreet.tabulation import StoredChoice
 from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion
+from discreet_service.last_used import LastUsed
 from discreet_service.policies import LayerAxis, LayerFigures, Shape, UniverseSketch
 from discreet_service.queries.canonical import CanonicalQuery, FilterCodes, SpanningCodes
 from discreet_service.queries.counts import filter_texts, joint_filter
@@ -38,7 +38,6 @@ from discreet_service.queries.presentation import every_cell
 _MOST_AREAS = 20_000
 #: Sketches that are remembered, each some 2 kB, and sources whose areas are.
 _MOST_SKETCHES, _MOST_SOURCES = 4_000, 8
-_T = TypeVar("_T")
 
 
 def keyed_units(keys: pl.Series, key: bytes) -> UintArray:
@@ -135,42 +134,32 @@ class SketchMemory:
     """Sketches that were made before: those used last stay. CONFIDENTIAL."""
 
     def __init__(self) -> None:
-        self._sketches: OrderedDict[str, UniverseSketch] = OrderedDict()
-        self._units: OrderedDict[str, StoredUnits] = OrderedDict()
+        self._sketches = LastUsed[str, UniverseSketch](_MOST_SKETCHES)
+        self._units = LastUsed[str, StoredUnits](_MOST_SOURCES)
         self._making: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def units(self, name: str, make: Callable[[], StoredUnits]) -> StoredUnits:
         """The units of a source, made now or before."""
         with self._lock:
-            return _kept(self._units, name, make, _MOST_SOURCES)
+            if (found := self._units.get(name)) is None:
+                self._units.put(name, found := make())
+            return found
 
     def sketch(self, name: str, make: Callable[[], UniverseSketch]) -> UniverseSketch:
         """A sketch, made now or before; of several who ask for it at once, one makes it."""
         with self._lock:
-            if name in self._sketches:
-                self._sketches.move_to_end(name)
-                return self._sketches[name]
+            if (known := self._sketches.get(name)) is not None:
+                return known
             making = self._making.setdefault(name, threading.Lock())
         with making:
-            with self._lock:
-                found = self._sketches.get(name)
             try:
-                made = make() if found is None else found
+                if (found := self._sketches.get(name)) is None:
+                    self._sketches.put(name, found := make())
             finally:
                 with self._lock:
                     self._making.pop(name, None)
-            with self._lock:
-                return _kept(self._sketches, name, lambda: made, _MOST_SKETCHES)
-
-
-def _kept(held: OrderedDict[str, _T], name: str, make: Callable[[], _T], most: int) -> _T:
-    if name not in held:
-        held[name] = make()
-        if len(held) > most:
-            held.popitem(last=False)
-    held.move_to_end(name)
-    return held[name]
+            return found
 
 
 #: Gives the protected table of a query, made now or before.

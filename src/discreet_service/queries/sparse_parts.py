@@ -7,8 +7,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -21,6 +19,7 @@ from discreet.protection.parts import SUPPRESSED_PARTS, note
 from discreet.release import FigureEntry
 from discreet.tables import CellStatus, Note, ProtectedTable
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion, common_parts
+from discreet_service.last_used import LastUsed
 from discreet_service.policies import Policies, SparsityPolicy, hidden_parts
 from discreet_service.problems import ServiceError
 from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
@@ -210,8 +209,7 @@ class SparseParts:
 
     def __init__(self, policies: Policies, table_of: NoisyTable, *, most_cells: int) -> None:
         self._policies, self._table_of, self._most = policies, table_of, most_cells
-        self._known: OrderedDict[tuple[str, str], BoolArray] = OrderedDict()
-        self._lock = threading.Lock()
+        self._known = LastUsed[tuple[str, str], BoolArray](_REMEMBERED)
 
     def require(self, query: CanonicalQuery, version: DataVersion) -> None:
         """Raise an error if too much would have to be counted to judge a table."""
@@ -233,12 +231,11 @@ class SparseParts:
 
     def judged(self, version: DataVersion) -> tuple[int, int]:
         """Number of tables that judge answers of a version in this process and hide parts."""
-        with self._lock:
-            found = [
-                bool(hidden.any())
-                for (about, _), hidden in self._known.items()
-                if about.partition("\n")[0] == version.fingerprint
-            ]
+        found = [
+            bool(hidden.any())
+            for (about, _), hidden in self._known.items()
+            if about.partition("\n")[0] == version.fingerprint
+        ]
         return len(found), sum(found)
 
     def thinned(
@@ -322,14 +319,10 @@ class SparseParts:
                 judge = one.query(query)
                 name = json.dumps([judge.unit, one.axes, one.measure.name])
                 key = (f"{version.fingerprint}\n{_said(limits)}", name)
-                with self._lock:
-                    found = self._known.get(key)
+                found = self._known.get(key)
                 if found is None:
                     found = self._decided(judge, version, limits)
-                    with self._lock:
-                        self._known[key] = found
-                        if len(self._known) > _REMEMBERED:
-                            self._known.popitem(last=False)
+                    self._known.put(key, found)
                 hidden |= one.for_answer(found).reshape(shape)
             masks.append(hidden)
         return np.stack(masks, axis=-1)

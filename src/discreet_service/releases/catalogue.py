@@ -8,7 +8,6 @@ import math
 import os
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 from discreet.errors import DiscreetError
 from discreet.release import FOLDER, MANIFEST, SEAL, read_verify_key
 from discreet.tables import ProtectedTable
+from discreet_service.last_used import LastUsed
 from discreet_service.problems import ServiceError
 from discreet_service.releases.release import ListedTable, ServedRelease, open_release
 
@@ -60,7 +60,9 @@ class ReleaseCatalogue:
         self._refused: Mapping[str, str] = MappingProxyType({})
         self._marks: dict[Path, _Mark] = {}
         self._lock = threading.Lock()
-        self._opened = _OpenedTables(_CELLS_KEPT)
+        self._opened = LastUsed[tuple[str, str], ProtectedTable](
+            _CELLS_KEPT, lambda table: table.stored + 1
+        )
         self._made: dict[Any, tuple[Mapping[str, ListedTable], Any]] = {}
 
     def releases(self) -> Mapping[str, ServedRelease]:
@@ -247,28 +249,3 @@ def _state(path: Path) -> tuple[int, ...]:
     except OSError:
         return (0,)
     return (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-
-
-class _OpenedTables:
-    """Tables in memory; those unused for longest go first."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._cells = most, 0
-        self._held: OrderedDict[tuple[str, str], ProtectedTable] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: tuple[str, str]) -> ProtectedTable | None:
-        with self._lock:
-            table = self._held.get(key)
-            if table is not None:
-                self._held.move_to_end(key)
-            return table
-
-    def put(self, key: tuple[str, str], table: ProtectedTable) -> None:
-        with self._lock:
-            if key in self._held:
-                return
-            self._held[key] = table
-            self._cells += table.stored + 1
-            while self._cells > self._most and len(self._held) > 1:
-                self._cells -= self._held.popitem(last=False)[1].stored + 1

@@ -7,8 +7,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet_service.audit import LogVerdict
 from discreet_service.database import WriteBatch
+from discreet_service.last_used import LastUsed
 from discreet_service.operation import log_event
 from discreet_service.permissions import Principal
 from discreet_service.policies import AskedTable, Language, Verdict
@@ -64,49 +63,32 @@ class KeptAnswers:
     """Stored answers: contents by tag, and tags by caller and address."""
 
     def __init__(self, service: Service) -> None:
-        self._service, self._lock = service, threading.Lock()
-        self._contents: OrderedDict[str, bytes] = OrderedDict()
-        self._calls: OrderedDict[_Call, KeptAnswer] = OrderedDict()
-        self._content_size = self._calls_size = 0
+        self._service = service
+        self._contents = LastUsed[str, bytes](_MOST_CONTENT, len)
+        self._calls = LastUsed[_Call, KeptAnswer](_MOST_CALLS, _held)
 
     def content(self, tag: str) -> bytes | None:
         """The bytes of an answer; None if they are not kept."""
-        with self._lock:
-            if tag in self._contents:
-                self._contents.move_to_end(tag)
-            return self._contents.get(tag)
+        return self._contents.get(tag)
 
     def put(self, tag: str, content: bytes) -> None:
         """Keep the bytes of an answer; those used last stay."""
-        with self._lock:
-            if tag in self._contents or len(content) > _LARGEST:
-                return
-            self._contents[tag] = content
-            self._content_size += len(content)
-            while self._content_size > _MOST_CONTENT:
-                self._content_size -= len(self._contents.popitem(last=False)[1])
+        if len(content) <= _LARGEST:
+            self._contents.put(tag, content)
 
     def keep(self, scope: Scope, answer: KeptAnswer) -> None:
         """Keep what somebody was given: the public, or a key of which the end is known."""
         call = _call(scope)
         known = answer.principal.until is not None or answer.principal.kind == "anonymous"
-        if call is None or not known:
-            return
-        with self._lock:
-            before = self._calls.pop(call, None)
-            self._calls[call] = answer
-            self._calls_size += _held(answer) - (0 if before is None else _held(before))
-            while self._calls_size > _MOST_CALLS:
-                self._calls_size -= _held(self._calls.popitem(last=False)[1])
+        if call is not None and known:
+            self._calls.put(call, answer)
 
     def found(self, scope: Scope) -> KeptAnswer | None:
         """Stored answer for the same caller and request."""
         call = _call(scope)
-        with self._lock:
-            answer = None if call is None else self._calls.get(call)
-            if call is None or answer is None:
-                return None
-            self._calls.move_to_end(call)
+        answer = None if call is None else self._calls.get(call)
+        if answer is None:
+            return None
         if answer.principal.until is None:
             somebody = self._service.somebody(address_key(scope["client"][0]))
             return replace(answer, principal=somebody)

@@ -186,7 +186,7 @@ def test_nothing_is_answered_without_a_trusted_policy(
 def test_admit_raises_what_decide_tells(here: PolicedTown) -> None:
     asked = here.town.asked(("sex",), {"age": (1, 2)})
     with pytest.raises(PolicyRefusalError) as refused:
-        here.policies.admit(asked, ASKING, here.town.evidence(("sex",), {"age": (1, 2)}))
+        here.policies.decide(asked, ASKING, here.town.evidence(("sex",), {"age": (1, 2)})).require()
     assert refused.value.rule == "P6"
     assert refused.value.verdict.names == ("P6",)
 
