@@ -179,7 +179,7 @@ def test_free_cells_that_open_hidden_ones_are_not_sent(firms_programme, tmp_path
         first = next(at for at in hidden if codes[at] in truth)
         status[first], value[first] = CellStatus.published, truth[codes[first]]
         shown = dataclasses.replace(table, status=status, value=value, withheld=None)
-        return {**kept, "branches": kept["branches"]._replace(table=shown)}
+        return {**kept, "branches": dataclasses.replace(kept["branches"], table=shown)}
 
     monkeypatch.setattr("discreet.release.transmission.remembered_tables", opened)
     with pytest.raises(PublicationError, match="open"):

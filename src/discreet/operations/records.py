@@ -238,7 +238,7 @@ def _synthesised(
     if settings.method == "tables" and isinstance(records, str | os.PathLike):
         from discreet.release import read_release
 
-        records = [item.kept.table for item in read_release(Path(records))]
+        records = [item.table for item in read_release(Path(records))]
     elif isinstance(records, DescribedRecords):
         records = records.frame
     return synthesise(records, settings, id=source.id, secret=secret)

@@ -43,7 +43,7 @@ from discreet.publication import (
 from discreet.release.programme.schema import TableEntry
 from discreet.release.run.inputs import open_inputs
 from discreet.release.run.release_audit import differences, recounted
-from discreet.release.state.memory import RememberedTable, remembered_tables
+from discreet.release.state.memory import EarlierTable, remembered_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -270,7 +270,7 @@ def _sent(
     return (sent_lines(receiver, frame) for frame in lines())
 
 
-def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.DataFrame]:
+def _truth(inputs: Inputs, kept: Mapping[str, EarlierTable]) -> dict[str, pl.DataFrame]:
     """Per table with hidden cells, true values and status of all cells. CONFIDENTIAL.
 
     The receiver publishes what is free: that must not open what is not.

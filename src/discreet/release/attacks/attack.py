@@ -149,7 +149,7 @@ def attack_periods(
                 )
                 raise PublicationError(message, code="attack", where=str(release), hint=hint)
             for item in kept:
-                found.setdefault(universe_of(item.about), []).append(item.kept.table)
+                found.setdefault(universe_of(item.about), []).append(item.table)
         else:
             found = {each: list(tables) for each, tables in _universes(release).items()}
         for universe, tables in found.items():
@@ -166,8 +166,8 @@ def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Published
     for item in kept:
         group = tables.setdefault(universe_of(item.about), [])
         if not item.number:
-            places[item.kept.table.name] = (universe_of(item.about), len(group))
-        group.append(item.kept.table)
+            places[item.table.name] = (universe_of(item.about), len(group))
+        group.append(item.table)
     if inputs is None or not places:
         return PublishedFigures.of(tables)
     return PublishedFigures.of(tables, _counted(inputs, places))
@@ -195,7 +195,7 @@ def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list
 
     gates: dict[str, dict[str, GateReport]] = {}
     if inputs is not None:
-        released = {item.kept.table.name for item in by_unit if not item.number}
+        released = {item.table.name for item in by_unit if not item.number}
         for method in {item.protect for item in by_unit}:
             names = [name for name in inputs.programme.protected[method] if name in released]
             for source, spanning in inputs.spanning(names).items():
@@ -203,7 +203,7 @@ def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list
                 gates |= protection(method).closeness(inputs, own, spanning)
     values = []
     for item in by_unit:
-        table = item.kept.table
+        table = item.table
         for place, figure in enumerate(table.figures):
             at = table.index[-1] == place if table.several_figures else np.True_
             gate = None if item.number else gates.get(table.name, {}).get(figure.name)
@@ -226,7 +226,7 @@ def _rounding(kept: Sequence[EarlierTable]) -> int:
     """By how much figures were rounded at most, as they tell themselves: they have one divisor."""
     base = 0
     for item in kept:
-        cells = count_cells(item.kept.table)
+        cells = count_cells(item.table)
         shown = np.zeros(0) if cells is None else cells[1]
         base = int(np.gcd.reduce(np.rint(shown[np.isfinite(shown)]).astype(np.int64), initial=base))
     return max(base - 1, 0)

@@ -89,14 +89,14 @@ def with_earlier_columns(inputs: Inputs) -> Inputs:
         identity = inputs.identity_before(before)
         if source is None or identity is None:
             continue
-        for at, dimension in enumerate(before.kept.table.spanning):
+        for at, dimension in enumerate(before.table.spanning):
             axes = {CubeAxis.of(tree) for tree in dimension.classifications}
             axis = axes.pop()
             schema = records[source].collect_schema()
             if axes or axis.bounds is not None or axis.levels or axis.column in schema:
                 continue
             assert before.identity is not None
-            wanted = before.identity.along(before.kept.table.spanning, at)
+            wanted = before.identity.along(before.table.spanning, at)
             missing = dimension.classifications[0].missing
             where = before.about["where"]
             queries = [

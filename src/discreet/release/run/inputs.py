@@ -365,13 +365,13 @@ def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
             if programme.file(name).is_file():
                 own = read_identity(programme.file(name))
                 identities |= own
-                if not {table.kept.digest for table in tables} & set(own):
+                if not {table.digest for table in tables} & set(own):
                     message = "the fingerprints belong to none of the earlier releases"
                     opener.problems.append(
                         programme.problem(path, message, "add the release to earlier")
                     )
     opener.problems += contradictions(programme, tables)
-    return tuple(replace(one, identity=identities.get(one.kept.digest)) for one in tables)
+    return tuple(replace(one, identity=identities.get(one.digest)) for one in tables)
 
 
 def read_records(

@@ -98,7 +98,7 @@ def period_checks(
     before = [items for items in earlier if items[0].about.get("period") == period.name][-1]
     from discreet.release.revised_releases import table_changes
 
-    changes = table_changes({item.kept.table.name: item.kept.table for item in before}, tables)
+    changes = table_changes({item.table.name: item.table for item in before}, tables)
     if revision is None:
         warnings.append(
             "by how many units cells of the revision differ was not examined; add first to [period]"
@@ -118,7 +118,7 @@ def _attacked(
 
     programme, period = inputs.programme, inputs.programme.document.period
     assert period is not None
-    every = [[(item.protect, item.about, item.kept.table) for item in items] for items in earlier]
+    every = [[(item.protect, item.about, item.table) for item in items] for items in earlier]
     every.append(
         [
             (programme.method(name).name, table_statement(programme, name), table)

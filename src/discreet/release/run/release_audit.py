@@ -24,8 +24,8 @@ from discreet.release.run.counts import counted_tables, release_context
 from discreet.release.run.inputs import open_inputs, with_found_relations
 from discreet.release.run.plan import table_digests
 from discreet.release.state.memory import (
+    EarlierTable,
     ReleaseState,
-    RememberedTable,
     read_release,
     remembered_tables,
 )
@@ -124,7 +124,7 @@ def audit_release(
     return ReleaseAudit(audits=audits, findings=tuple(findings))
 
 
-def differences(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) -> list[str]:
+def differences(inputs: Inputs, kept: Mapping[str, EarlierTable], out: Path) -> list[str]:
     """Tables that are missing or of other origin, files that are not as they were made."""
     digests = table_digests(inputs)
     found = []

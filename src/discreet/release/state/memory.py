@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MicrodataError, Problem, PublicationError
 from discreet.files import (
@@ -524,16 +524,56 @@ def _text(memory: Memory) -> bytes:
     return json.dumps(memory, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-class RememberedTable(NamedTuple):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class EarlierTable:
     """A protected table of a finished release, and what is remembered with it."""
 
+    folder: Path
     table: ProtectedTable
     extras: dict[str, Any]
     files: dict[str, str]
     digest: str
+    number: int = 0
+    identity: EarlierIdentity | None = None  # fingerprints of its cells; None if nobody names them
+
+    @property
+    def name(self) -> str:
+        """Its name, with that of the release."""
+        return f"{self.folder.name}/{self.table.name}"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Its figures and their records."""
+        found: dict[str, Any] = self.extras["about"]
+        return found
+
+    @property
+    def protect(self) -> str:
+        """The method that it was protected by."""
+        return str(self.about["protect"])
+
+    @property
+    def values(self) -> list[str]:
+        """The figures of its cells."""
+        return list(self.about["tells"])
+
+    def is_related(self, programme: Programme, table: str) -> bool:
+        """Whether a table is about the records of this one, as far as names tell."""
+        single = len(programme.sources) == 1
+        return single or programme.source_of(table).name == self.about["from"]
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """Determinants of its cells, for digests."""
+        identity = {} if self.identity is None else {"identity": self.identity.mark}
+        own = {"digest": self.digest, "about": self.about, "name": self.table.name}
+        return {**own, **identity}
+
+    def __repr__(self) -> str:
+        return f"<EarlierTable {self.name}>"
 
 
-def remembered_tables(out: Path) -> dict[str, RememberedTable]:
+def remembered_tables(out: Path, number: int = 0) -> dict[str, EarlierTable]:
     """The protected tables of a finished release by name; it stays as it is.
 
     Raises:
@@ -567,8 +607,8 @@ def remembered_tables(out: Path) -> dict[str, RememberedTable]:
         if not cells.is_file() or file_digest(cells) != memory["cells"]:
             raise refused("the state of this release is damaged", cells)
         table = with_cells(rebuilt(memory["table"]), pl.read_parquet(cells))
-        facts = (table, memory["extras"], memory["files"], memory["digest"])
-        tables[table.name] = RememberedTable(*facts)
+        facts = {name: memory[name] for name in ("extras", "files", "digest")}
+        tables[table.name] = EarlierTable(folder=out, table=table, number=number, **facts)
     return tables
 
 
@@ -580,52 +620,6 @@ def _is_memory(memory: object) -> bool:
     if not isinstance(planned, list) or not isinstance(files, dict) or "programme" not in memory:
         return False
     return all(is_plain(name) for name in [*planned, *files])
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class EarlierTable:
-    """A table of a finished release."""
-
-    folder: Path
-    kept: RememberedTable
-    number: int = 0
-    identity: EarlierIdentity | None = None  # fingerprints of its cells; None if nobody names them
-
-    @property
-    def name(self) -> str:
-        """Its name, with that of the release."""
-        return f"{self.folder.name}/{self.kept.table.name}"
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Its figures and their records."""
-        found: dict[str, Any] = self.kept.extras["about"]
-        return found
-
-    @property
-    def protect(self) -> str:
-        """The method that it was protected by."""
-        return str(self.about["protect"])
-
-    @property
-    def values(self) -> list[str]:
-        """The figures of its cells."""
-        return list(self.about["tells"])
-
-    def is_related(self, programme: Programme, table: str) -> bool:
-        """Whether a table is about the records of this one, as far as names tell."""
-        single = len(programme.sources) == 1
-        return single or programme.source_of(table).name == self.about["from"]
-
-    @property
-    def entry(self) -> dict[str, Any]:
-        """Determinants of its cells, for digests."""
-        identity = {} if self.identity is None else {"identity": self.identity.mark}
-        own = {"digest": self.kept.digest, "about": self.about, "name": self.kept.table.name}
-        return {**own, **identity}
-
-    def __repr__(self) -> str:
-        return f"<EarlierTable {self.name}>"
 
 
 def table_statement(programme: Programme, table: str) -> dict[str, Any]:
@@ -655,14 +649,13 @@ def universe_of(about: Mapping[str, Any]) -> str:
 
 def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
     """The tables of a finished release."""
-    release = []
-    for kept in remembered_tables(folder).values():
-        if "about" not in kept.extras:
+    release = [*remembered_tables(folder, number).values()]
+    for table in release:
+        if "about" not in table.extras:
             message = "the release lacks the description of its tables"
             hint = "run its programme again with this version"
             raise PublicationError(message, code="release-folder", where=str(folder), hint=hint)
-        protection(kept.extras["about"]["protect"])  # what an unknown method tells is not known
-        release.append(EarlierTable(folder=folder, kept=kept, number=number))
+        protection(table.protect)  # what an unknown method tells is not known
     return release
 
 

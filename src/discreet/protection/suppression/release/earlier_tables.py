@@ -184,7 +184,7 @@ class RecountedTable(Confidential):
 
     def published(self, value: str) -> ProtectedTable:
         """The published figures of one value."""
-        return figure_of(self.before.kept.table, self.before.values.index(value))
+        return figure_of(self.before.table, self.before.values.index(value))
 
 
 def recounted_tables(inputs: InputsView, names: Sequence[str]) -> list[RecountedTable]:
@@ -231,7 +231,7 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
     programme, judge = inputs.programme, PrimaryJudge(inputs.programme)
     records = inputs.records[programme.source_of(names[0]).name]
     spanning = [
-        list(dimension.classifications) for dimension in before.kept.table.spanning
+        list(dimension.classifications) for dimension in before.table.spanning
     ]  # as they were then
     asked = []
     for entry in (programme.tables[name] for name in names):
@@ -275,7 +275,7 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
             holdings = counted_holdings(records, spanning, entry, rules, before.name)
             found.append(judge.judged(entry, value, counts, holdings))
         off = check_values(judge, before, main, value, asked[0].weight, refuse=not may_change)
-        published = figure_of(before.kept.table, before.values.index(value))
+        published = figure_of(before.table, before.values.index(value))
         primaries[value] = _with_named(before, value, strictest(found), main)
         if off or others.any():
             decimals = judge.decimals(value, weight)
@@ -318,15 +318,15 @@ def _with_named(before: Any, value: str, found: Primary, table: Table) -> Primar
     """
     from discreet.rules import CellVerdict, Reason
 
-    said = before.kept.table.withheld
+    said = before.table.withheld
     if said is None or not said.reasons:
         return found
     own = np.array([False, *(note.kind != "secondary" for note in said.reasons)])[said.reason]
-    if before.kept.table.several_figures:
+    if before.table.several_figures:
         own &= said.index[-1] == before.values.index(value)
     place = places_in(
         (table.dimensions, table.index, len(table)),
-        (before.kept.table.spanning, [part[own] for part in said.index], int(own.sum())),
+        (before.table.spanning, [part[own] for part in said.index], int(own.sum())),
     )
     fresh = np.zeros(len(table), dtype=np.bool_)
     fresh[place[place >= 0]] = True
@@ -349,7 +349,7 @@ def check_values(
 ) -> int:
     """Number of published values that differ from the data of today; an error if refused."""
     decimals = judge.decimals(value, weight)
-    published = figure_of(before.kept.table, before.values.index(value))
+    published = figure_of(before.table, before.values.index(value))
     if published.figure_decimals() != decimals:
         raise _other(before, f"{value!r} was published with {published.figure_decimals()} decimals")
     off = differing(published, table, column_of(value, weight), decimals)
