@@ -83,8 +83,12 @@ def test_a_use_loads_only_what_it_needs(
     cells = itertools.product("ab", "xy", range(1, 9))
     rows = [f"{at},{region},{branch},{n}" for at, (region, branch, n) in enumerate(cells)]
     Path("firms.csv").write_text("\n".join(["id,region,branch,turnover", *rows]))
-    start = "import sys, polars, numpy\nbefore = set(sys.modules)\n"
-    loaded = set(fresh(start + code + LOADED)[-1].split())
+    start = "import atexit, gc, sys, polars, numpy\nbefore = set(sys.modules)\n"
+    start += "atexit.register(lambda: print(gc.get_freeze_count()))\n"
+    *_, names, frozen = fresh(start + code + LOADED)
+    loaded = set(names.split())
+    # Commands do not look for rubbish among all modules once more when they end.
+    assert bool(int(frozen)) == (code != PERTURB)
     needless = {"duckdb", "numba", "openpyxl", "pandas", "pyarrow", "rich"}
     needless |= {"highspy", "discreet.protection.suppression.proof"} if code == PROTECT else set()
     needless |= {"cryptography"} if code != PROTECT else set()  # which seals the quality

@@ -245,11 +245,10 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "commands": ("demo", "tabulate"),
     "records": ("detect",),
     "record_methods": ("structure-file", "synthesise", "assess-records"),
-    "slivers": ("find-slivers",),
     "advice": ("advise",),
     "suppression": ("suppress", "audit"),
     "programmes": ("new", "protect", "anonymise", "verify", "transmit"),
-    "attacks": ("attack", "attack-periods", "check-revision", "list-changes"),
+    "attacks": ("attack", "attack-periods", "find-slivers", "check-revision", "list-changes"),
     "operations": (),
 }
 #: The groups of this package, each with its module.
