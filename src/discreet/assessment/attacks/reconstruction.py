@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import CellIndex, IntArray
+from discreet.arrays import CellIndex, FloatArray, IntArray, starts
 from discreet.assessment.attacks.bounds import NoiseRange
-from discreet.disclosure import LayerKey, PublishedCells
+from discreet.disclosure import PublishedCells, make_whole
 from discreet.errors import PerturbationError
-from discreet.solver import column_values, is_optimal, quiet_solver
+from discreet.solver import column_values, is_optimal, loaded_solver
 
-#: More combinations are not searched.
-_MOST = 5_000
+#: More combinations are not searched; none has more records.
+_MOST, _LARGEST = 5_000, float(2**31)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -59,41 +59,6 @@ def reconstruct(
         bounds: Whether to work out what is in every solution, too: two programs for each
             combination.
     """
-    place, others, equations = _figures(system, variable, code, known)
-    sizes = [len(system.axes[axis].cuts[-1]) for axis in others]
-    number = math.prod(sizes)
-    if not equations or number > _MOST:
-        message = (
-            f"too many combinations: {number:,}"
-            if equations
-            else "no published value concerns this code"
-        )
-        raise PerturbationError(
-            f"the records cannot be reconstructed: {message}",
-            code="attack",
-            where=f"{place}={code}",
-        )
-    solver = _program(number, equations)
-    nearest = np.rint(_solved(solver, number)).astype(np.int64)
-    low, high = np.zeros(number, dtype=np.int64), np.zeros(number, dtype=np.int64)
-    if bounds:
-        low, high = _ends(number, equations)
-    return Reconstruction(
-        variables=tuple(system.axes[axis].variable for axis in others),
-        codes=tuple(tuple(system.axes[axis].codes()) for axis in others),
-        low=low,
-        high=high,
-        nearest=nearest,
-    )
-
-
-_Equation = tuple[IntArray, int, int, int]
-
-
-def _figures(
-    system: PublishedCells, variable: str, code: str, known: NoiseRange
-) -> tuple[str, list[int], list[_Equation]]:
-    """Each figure about the code: the combinations it sums, its bounds, and what it shows."""
     homes = [
         (number, cut)
         for number, axis in enumerate(system.axes)
@@ -104,61 +69,95 @@ def _figures(
     keys = [key for key in system.layers if any(home in key for home in homes)]
     others = sorted({axis for key in keys for axis, _ in key} - {axis for axis, _ in homes})
     grid = CellIndex(tuple(len(system.axes[axis].cuts[-1]) for axis in others))
-    if grid.size > _MOST:
-        return variable, others, [(np.zeros(0, np.int64), 0, 0, 0)]
-    every = grid.every()
-    equations: list[_Equation] = []
-    for key in keys:
-        equations += _of_layer(system, key, homes, code, others, every, known)
-    return variable, others, equations
+    # Each figure about the code: the combinations it sums, its bounds, and what it shows.
+    figures: list[tuple[IntArray, int, int, int]] = []
+    every = grid.every() if grid.size <= _MOST else []
+    for key in keys if grid.size <= _MOST else ():
+        layer = replace(system.layers[key])
+        places = [
+            np.full(grid.size, system.axes[axis].codes(cut).index(code))
+            if (axis, cut) in homes
+            else system.axes[axis].up(-1, cut)[every[others.index(axis)]]
+            for axis, cut in key
+        ]
+        ids, back = np.unique(layer.grid.numbers(places, grid.size), return_inverse=True)
+        layer.extend(ids)
+        low, high = known.of(layer)
+        sums = np.split(np.argsort(back, kind="stable"), np.cumsum(np.bincount(back))[:-1])
+        figures += [
+            (cells, int(low[at]), int(high[at]), int(layer.value[at]))
+            for cells, at in zip(sums, layer.at(ids).tolist(), strict=True)
+            if layer.shown[at]
+        ]
+    if grid.size > _MOST or not figures:
+        message = f"too many combinations: {grid.size:,}"
+        if grid.size <= _MOST:
+            message = "no published value concerns this code"
+        raise PerturbationError(
+            f"the records cannot be reconstructed: {message}",
+            code="attack",
+            where=f"{variable}={code}",
+        )
+    cells = [own for own, *_ in figures]
+    low, high, shown = np.array([own for _, *own in figures], dtype=np.float64).T
+    nearest = _nearest(grid.size, cells, low, high, shown)
+    ends = np.zeros((2, grid.size), dtype=np.int64)
+    if bounds:
+        ends = _ends(grid.size, cells, low, high)
+    return Reconstruction(
+        variables=tuple(system.axes[axis].variable for axis in others),
+        codes=tuple(tuple(system.axes[axis].codes()) for axis in others),
+        low=ends[0],
+        high=ends[1],
+        nearest=nearest,
+    )
 
 
-def _of_layer(
-    system: PublishedCells, key: LayerKey, homes: list[tuple[int, int]], code: str,
-    others: list[int], every: list[Any], known: NoiseRange,
-) -> list[_Equation]:  # fmt: skip
-    layer, size = replace(system.layers[key]), len(every[0]) if every else 1
-    places = [
-        np.full(size, system.axes[axis].codes(cut).index(code))
-        if (axis, cut) in homes
-        else system.axes[axis].up(-1, cut)[every[others.index(axis)]]
-        for axis, cut in key
-    ]
-    ids, back = np.unique(layer.grid.numbers(places, size), return_inverse=True)
-    layer.extend(ids)
-    low, high = known.of(layer)
-    sums = np.split(np.argsort(back, kind="stable"), np.cumsum(np.bincount(back))[:-1])
-    return [
-        (cells, int(low[at]), int(high[at]), int(layer.value[at]))
-        for cells, at in zip(sums, layer.at(ids).tolist(), strict=True)
-        if layer.shown[at]
-    ]
+def _nearest(
+    number: int, cells: list[IntArray], low: FloatArray, high: FloatArray, shown: FloatArray
+) -> IntArray:
+    """Whole numbers with the least sum of distances between figures and counts."""
+    # Of each figure the sum, and the sum less and plus the distance to what it shows.
+    far = np.arange(number, number + len(cells))
+    entries = [[own, own, [at], own, [at]] for own, at in zip(cells, far, strict=True)]
+    ones = [np.ones(len(own)) for own in cells]
+    coefs = [np.concatenate([one, one, [-1.0], one, [1.0]]) for one in ones]
+    none = np.full(len(cells), _LARGEST)
+    solver = loaded_solver(
+        (
+            starts(np.array([(len(own), len(own) + 1, len(own) + 1) for own in cells]).ravel()),
+            np.concatenate([np.concatenate(own) for own in entries]),
+            np.concatenate(coefs),
+        ),
+        np.zeros(number + len(cells)),
+        np.full(number + len(cells), _LARGEST),
+        cost=np.repeat([0.0, 1.0], [number, len(cells)]),
+        rows=(np.stack([low, -none, shown], 1).ravel(), np.stack([high, shown, none], 1).ravel()),
+        mip_rel_gap=0.0,
+        mip_max_nodes=2_000,
+    )
+    solver.setOptionValue("presolve", "choose")
+    make_whole(solver, np.arange(number))
+    return np.rint(_solved(solver)[:number]).astype(np.int64)
 
 
-def _program(number: int, equations: list[_Equation]) -> Any:
-    """The whole-number program: least sum of distances between figures and counts."""
-    solver = quiet_solver(mip_rel_gap=0.0, mip_max_nodes=2_000)
-    _columns(solver, number, whole=True)
-    for at, (cells, low, high, shown) in enumerate(equations):
-        solver.addCol(1.0, 0.0, float(2**31), 0, np.zeros(0, np.int32), np.zeros(0))
-        own = np.append(cells, number + at).astype(np.int32)
-        ones = np.ones(len(cells))
-        solver.addRow(float(low), float(high), len(cells), cells.astype(np.int32), ones)
-        solver.addRow(-float(2**31), float(shown), len(own), own, np.append(ones, -1.0))
-        solver.addRow(float(shown), float(2**31), len(own), own, np.append(ones, 1.0))
-    return solver
+def _ends(number: int, cells: list[IntArray], low: FloatArray, high: FloatArray) -> IntArray:
+    """The smallest and largest number of each combination, with fractions: never too narrow."""
+    flat = np.concatenate(cells)
+    matrix = starts(list(map(len, cells))), flat, np.ones(len(flat))
+    most = np.full(number, _LARGEST)
+    solver = loaded_solver(matrix, np.zeros(number), most, rows=(low, high))
+    ends = np.zeros((2, number), dtype=np.int64)
+    for side, sense in enumerate((1.0, -1.0)):
+        for at in range(number):
+            solver.changeColCost(at, sense)
+            bound = float(_solved(solver)[at])
+            ends[side, at] = math.floor(bound + 1e-6) if side else math.ceil(bound - 1e-6)
+            solver.changeColCost(at, 0.0)
+    return ends
 
 
-def _columns(solver: Any, number: int, *, whole: bool) -> None:
-    import highspy
-
-    solver.addVars(number, np.zeros(number), np.full(number, float(2**31)))
-    if whole:
-        kinds = np.full(number, highspy.HighsVarType.kInteger)
-        solver.changeColsIntegrality(number, np.arange(number, dtype=np.int32), kinds)
-
-
-def _solved(solver: Any, number: int) -> Any:
+def _solved(solver: Any) -> FloatArray:
     solver.run()
     if not is_optimal(solver):
         raise PerturbationError(
@@ -167,25 +166,4 @@ def _solved(solver: Any, number: int) -> Any:
             code="attack",
             where="reconstruct",
         )
-    return column_values(solver)[:number]
-
-
-def _ends(number: int, equations: list[_Equation]) -> tuple[IntArray, IntArray]:
-    """The smallest and largest number of each combination, with fractions: never too narrow."""
-    import highspy
-
-    solver = quiet_solver()
-    _columns(solver, number, whole=False)
-    for cells, low, high, _ in equations:
-        solver.addRow(
-            float(low), float(high), len(cells), cells.astype(np.int32), np.ones(len(cells))
-        )
-    ends = np.zeros((2, number), dtype=np.int64)
-    for side, sense in enumerate((highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize)):
-        solver.changeObjectiveSense(sense)
-        for at in range(number):
-            solver.changeColCost(at, 1.0)
-            bound = float(_solved(solver, number)[at])
-            ends[side, at] = math.ceil(bound - 1e-6) if side == 0 else math.floor(bound + 1e-6)
-            solver.changeColCost(at, 0.0)
-    return ends[0], ends[1]
+    return column_values(solver)
