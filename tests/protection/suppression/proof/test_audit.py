@@ -215,6 +215,19 @@ def test_no_coalition_without_respondents() -> None:
 # -- wrong input ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("asked", [{"insiders": "exact"}, {"coalition": 2}])
+def test_contributors_of_counts_are_examined_where_that_is_asked_for(asked: dict) -> None:
+    """One person alone in her cell subtracts herself, and knows the two beside her."""
+    counts = dc.tabulate(pl.DataFrame({"at": [*"abbcccddd"]}), ["at"])
+    few = counts.count < 3
+    safe = dc.suppress(counts, counts.count < 0, method="fast")
+    safe = replace(safe, status=np.where(few, dc.CellStatus.suppressed, safe.status))
+    assert dc.audit(safe, counts, few).respondents is None
+    found = dc.audit(safe, counts, few, **asked).respondents
+    assert found is not None
+    assert "at=b" in found.names
+
+
 def test_as_many_true_tables_as_published_ones(table: dc.Table) -> None:
     safe = dc.suppress(table, table.count < 0, method="fast")
     for words in ((safe, [table, table]), ([], []), (table, safe)):

@@ -37,9 +37,9 @@ from discreet.protection.suppression.problem.system import (
 )
 from discreet.solver import column_values, is_optimal, quiet_solver
 
-#: Cells are taken as hidden by so much more: in patterns in parts; in whole ones first by much, and
-#: in the end by nothing.
-_BLUR, _WHOLE_BLURS = 1e-4, (1e-2, 1e-3, 0.0)
+#: Cells are taken as hidden by so much more: in parts first by this, then by that; in whole
+#: patterns, too, and in the end by nothing.
+_BLURS, _WHOLE_BLURS = (1e-2, 1e-4), (1e-2, 1e-3, 0.0)
 #: Cuts that were not tight for so many rounds are put aside.
 _OLD = 12
 #: Reduced costs are compared with this tolerance; a bound so near below a cost has met it.
@@ -75,6 +75,7 @@ class CutProgram(Confidential):
         self.complete = not len(aims)
         #: When the solver must stop, by the monotonic clock.
         self.until = math.inf
+        self._blur = 0
         self._begun = self._bridged = False
         self._rows: list[CuttingPlane] = []
         self._age: IntArray = np.zeros(0, dtype=np.int64)
@@ -128,7 +129,7 @@ class CutProgram(Confidential):
         """Take in more aims, with what single relations ask for them."""
         effort = self.separator.effort
         self.separator = Separator(self.movable, self.separator.aims.joined(aims))
-        self.separator.effort, self.complete = effort, False
+        self.separator.effort, self.complete, self._blur = effort, False, 0
         self.add(relation_cuts(self.movable, aims))
 
     def round(self) -> None:
@@ -137,11 +138,13 @@ class CutProgram(Confidential):
         self._begin()
         cuts = [cut for cut in self._aside if cut.missing(self.x) > 1e-6]
         cuts += bridge_cuts(self.movable, self.x)
-        cuts += self.separator.cuts(self.x, _BLUR, self.until)
+        cuts += self.separator.cuts(self.x, _BLURS[self._blur], self.until)
         if self.add(cuts):
             self.solve()
-        else:
-            self.complete = not self.late
+        elif not self.late:
+            self._blur += 1
+            self.complete = self._blur == len(_BLURS)
+            self._blur = min(self._blur, len(_BLURS) - 1)
 
     def add(self, cuts: Iterable[CuttingPlane]) -> int:
         """Take in cuts; how many were not there yet."""

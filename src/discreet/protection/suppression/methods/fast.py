@@ -43,20 +43,24 @@ from discreet.protection.suppression.proof.local_lp import (
 )
 from discreet.protection.suppression.proof.unit_exchange import released_by_exchange
 
-#: With more cells than these that may move, bounds alone decide before work begins.
-_EXACT_LIMIT = 3_000
 _SHOWN = 20
 
 _BOUNDS = "its a-priori bounds are narrower than its safety interval"
 _NEIGHBOURS = "cells that must be published leave no safe pattern"
 
 
-def check_outer_bounds(draft: DraftPattern) -> None:
-    """Raise an error that names the cells that bounds show to be impossible to protect."""
+def checked_draft(problem: SuppressionProblem, watch: WorkTime) -> DraftPattern:
+    """A pattern in the making, or an error that names the cells that bounds show to be impossible.
+
+    What bounds miss shows during the work.
+    """
+    watch.tell("check")
+    draft = DraftPattern(problem)
     known = draft.unknowns
     lost = known.cells[known.sensitive & ~known.protected(-draft.down, draft.up)]
     if lost.size:
         raise _impossible(draft, lost)
+    return draft
 
 
 def cover_or_refuse(
@@ -163,8 +167,10 @@ def quick_draft(
             return pruned(known, watch), near
     elif watch.limited and len(problem) > _NET:
         known = draft_at_time_limit(problem, watch, seed, watch.share(_NET_SHARE))
-    draft = covered(started_draft(problem, watch, seed), near, watch, seed, known)
-    return pruned(draft, watch), near
+    draft = checked_draft(problem, watch)
+    watch.tell("prove")
+    prove_by_hidden_cells(draft, watch.over, seed)
+    return pruned(covered(draft, near, watch, seed, known), watch), near
 
 
 #: With more cells that may move, something proven is found first where time is limited.
@@ -231,9 +237,7 @@ def exchanged_draft(
     problem: SuppressionProblem, watch: WorkTime, *, always: bool = False
 ) -> DraftPattern | None:
     """A pattern by exchanges of units, all proven; None if the problem is not of that kind."""
-    watch.tell("check")
-    draft = DraftPattern(problem)
-    check_outer_bounds(draft)
+    draft = checked_draft(problem, watch)
     if not released_by_exchange(draft, watch.over, always=always):
         return None
     if len(draft.open):
@@ -261,19 +265,6 @@ def _finished_by_hiding(draft: DraftPattern, watch: WorkTime, seed: int) -> Draf
     prove_by_hidden_cells(draft, watch.refused, seed)
     cover_or_refuse(draft, draft.open, watch.refused)
     drop_unused(draft)
-    return draft
-
-
-def started_draft(problem: SuppressionProblem, watch: WorkTime, seed: int) -> DraftPattern:
-    """A pattern in the making, checked, with what the hidden cells alone prove."""
-    watch.tell("check")
-    draft = DraftPattern(problem)
-    check_outer_bounds(draft)
-    # What bounds miss in very large problems shows during the work.
-    if len(draft) <= _EXACT_LIMIT:
-        _settle(draft, draft.unknowns.cells[draft.unknowns.sensitive])
-    watch.tell("prove")
-    prove_by_hidden_cells(draft, watch.over, seed)
     return draft
 
 

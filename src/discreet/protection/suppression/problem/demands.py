@@ -383,7 +383,7 @@ def hides_empty_cells(table: Table, published: ProtectedTable | BoolArray) -> bo
         return mask.shape == table.count.shape and bool((mask & (table.count == 0)).any())
     blank = published.status == CellStatus.suppressed
     names = [{each.name for each in own} for own in (published.spanning, table.dimensions)]
-    if not blank.any() or names[0] != names[1]:
+    if names[0] != names[1]:
         return False  # where tables do not fit, `hidden_in` says so
     places = [part[blank] for part in published.index]
     index = code_positions(table.dimensions, published.spanning, places)

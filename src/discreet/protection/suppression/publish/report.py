@@ -61,7 +61,9 @@ _PRICED: tuple[InsiderAim, ...] = ("off", "exact", 0.25, "levels")
 def _prices(suppression: Suppression) -> Iterator[InsiderPrice]:
     """What each aim against contributors costs for these tables, by the same method."""
     own, method = suppression.insiders, cast(Method, suppression.pattern.method)
-    for aim in () if own is None else _PRICED:
+    if own is None:
+        return
+    for aim in _PRICED:
         insiders = None if aim == "off" else replace(own, share=share_of(aim))
         try:
             pattern = find_pattern(suppression.problem, method, insiders=insiders)
