@@ -68,7 +68,7 @@ class SharedOptions(TypedDict, total=False):
 _DEAREST = 2**40
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+@dataclass(kw_only=True, repr=False, eq=False)
 class ValueCells(Confidential):
     """One value over all its tables, with its own problem (confidential)."""
 
@@ -125,7 +125,7 @@ class RelatedValues(ValueRows):
         first = starts([len(item.problem) for item in own])
         size = int(first[-1])
         finer = [
-            scaled_columns(item, scale, costs_in_units=self._costs_in_units)
+            scaled_columns(item.problem, scale, item.name, costs_in_units=self._costs_in_units)
             for item, scale in zip(own, scales, strict=True)
         ]
         columns = {name: np.concatenate([part[name] for part in finer]) for name in COLUMNS}
@@ -267,13 +267,14 @@ def _number_of_parts(part: ValueCells, cell: IntArray) -> FloatArray:
     return numbers
 
 
-def scaled_columns(part: ValueCells, scale: int, *, costs_in_units: bool) -> dict[str, Any]:
+def scaled_columns(
+    problem: SuppressionProblem, scale: int, name: str, *, costs_in_units: bool
+) -> dict[str, Any]:
     """The columns of the problem of a value in a unit that is so many times as fine."""
-    problem = part.problem
     if scale > 1 and float(np.abs(problem.value).max(initial=0)) * scale >= UNBOUNDED:
         message = "values that add up differ too much in size and decimals"
         hint = "publish fewer decimals, or all of them with the same number"
-        raise SuppressionError(message, code="values", where=part.name, hint=hint)
+        raise SuppressionError(message, code="values", where=name, hint=hint)
     dear = int(problem.cost.max(initial=0)) * scale > _DEAREST
     columns = {name: getattr(problem, name) for name in COLUMNS}
     for name in ("value", *LEVELS, *(["cost"] if costs_in_units and not dear else [])):

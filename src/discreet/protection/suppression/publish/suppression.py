@@ -468,16 +468,13 @@ def _insiders(
     return None, ["the number of contributors is unknown: protection against them was not examined"]
 
 
-@dataclass(repr=False, eq=False)
-class _ValueSystem:
+@dataclass(kw_only=True, repr=False, eq=False)
+class _ValueSystem(ValueCells):
     """The system of one value: what must be hidden in it, what must be shown (confidential)."""
 
-    value: str | None
     chosen: Mapping[str, Any]
     numbers: Sequence[int]
     sources: Sequence[ProblemSource]
-    problem: SuppressionProblem
-    members: TableCells
     hide: BoolArray
     show: BoolArray
     shared: bool  # whether it may share its pattern with other values
@@ -501,25 +498,25 @@ class _ValueSystem:
         show = (problem.state == CellState.fixed) & (problem.value != 0)
         asked = [getattr(each, "fixed", np.zeros(len(table), np.bool_)) for table, each in sources]
         show |= members.gathered(asked, len(problem))
-        hide = problem.hidden
-        return cls(value, own, numbers, sources, problem, members, hide, show, shared)
+        before = tuple(item.table for item in own.get("earlier", ()))
+        return cls(
+            value=value,
+            chosen=own,
+            numbers=numbers,
+            sources=sources,
+            problem=problem,
+            members=members,
+            tables=(*(table for table, _ in sources), *before),
+            current=all(getattr(each, "published", "") != "before" for _, each in sources),
+            hide=problem.hidden,
+            show=show,
+            shared=shared,
+        )
 
     @property
     def unpublished(self) -> bool:
         """Whether no table of this call shows any of its cells."""
         return any(getattr(asked, "published", "now") != "now" for _, asked in self.sources)
-
-    @property
-    def cells(self) -> ValueCells:
-        """The value over all its tables, those published before among them."""
-        before = tuple(item.table for item in self.chosen.get("earlier", ()))
-        return ValueCells(
-            value=self.value,
-            problem=self.problem,
-            members=self.members,
-            tables=(*(table for table, _ in self.sources), *before),
-            current=all(getattr(asked, "published", "") != "before" for _, asked in self.sources),
-        )
 
     @property
     def finished(self) -> Suppression:
@@ -580,9 +577,9 @@ class _RelatedSystem:
             if not part.shared or not (part.hide & listed & (part.problem.value == 0)).any():
                 continue
             options = {**options_among(part.chosen, _PROBLEM), "zero_cells": "partners"}
-            cells = replace(part.cells, problem=build_problem(part.sources, **options)[0])
+            problem, _ = build_problem(part.sources, **options)
             scale = 10 ** (self.problem.decimals - part.problem.decimals)
-            finer = scaled_columns(cells, scale, costs_in_units=False)
+            finer = scaled_columns(problem, scale, part.name, costs_in_units=False)
             for name in ("low", "high", "lower", "upper"):
                 column = columns.setdefault(name, getattr(self.problem, name).copy())
                 column[own] = finer[name]
@@ -623,14 +620,14 @@ def _related(
         return [_RelatedSystem(systems, systems[0].problem, systems[0].members)]
     cost = Cost.read(chosen.get("cost", "value"))
     related = RelatedValues(
-        [system.cells for system in systems],
+        systems,
         stated,
         chosen.get("same"),
         costs_in_units=cost.of == "value" and cost.power == 1,
         records=chosen.get("records"),
         related_within=chosen.get("related_within", NEAR),
     )
-    by_name = {system.cells.name: system for system in systems}
+    by_name = {system.name: system for system in systems}
     found = []
     left = list(by_name)
     while left:
