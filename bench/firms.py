@@ -201,11 +201,51 @@ def theirs(firms: Firms, kind: str, seconds: float) -> dict[str, Any] | None:
         }
 
 
+def summary(lines: list[dict[str, Any]]) -> list[str]:
+    """A line for each number of variables and share of sensitive cells."""
+    told = [
+        "| variables, sensitive | tables | cells, sensitive | cost: exact, levels | cost / bound | "
+        "open to the public | open: off | exact | levels | CPU s | beside pytauargus: fast, auto |",
+        "|---|" + "---:|" * 10,
+    ]
+    groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for line in lines:
+        if not any("refused" in line[aim] for aim in AIMS):
+            share = list(RATES)[line["seed"] // 3 % 3]
+            groups.setdefault((share, line["variables"]), []).append(line)
+    for (share, variables), own in sorted(groups.items()):
+        total = {
+            aim: {key: sum(line[aim][key] for line in own) for key in own[0][aim]} for aim in AIMS
+        }
+        least = max(total["off"]["cost"], 1)
+        found = [line["pytauargus"] for line in own if line.get("pytauargus")]
+        beside = [
+            f"{sum(one['ours'][way] for one in found) / sum(one['cost'] for one in found):.3f}"
+            for way in OURS
+            if found
+        ]
+        cells, sensitive = (sum(x[k] for x in own) // len(own) for k in ("cells", "sensitive"))
+        parts = [
+            f"{variables}, {share} %",
+            f"{len(own)}",
+            f"{cells}, {sensitive}",
+            ", ".join(f"{total[aim]['cost'] / least:.2f}" for aim in AIMS[1:]),
+            ", ".join(f"{total[aim]['cost'] / max(total[aim]['bound'], 1):.2f}" for aim in AIMS),
+            f"{sum(total[aim]['public'] for aim in AIMS)}",
+            *(f"{total[aim]['exactly']}, {total[aim]['by level']}" for aim in AIMS),
+            ", ".join(f"{total[aim]['cpu'] / len(own):.1f}" for aim in AIMS),
+            f"{', '.join(beside)} ({len(found)})" if found else "–",
+        ]
+        told.append(f"| {' | '.join(parts)} |")
+    return told
+
+
 def main() -> None:
     """One line of JSON per table, and sums by number of variables and share."""
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     method = sys.argv[2] if len(sys.argv) > 2 else "fast"
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
+    lines = []
     for seed in range(number):
         firms = Firms.drawn(seed)
         line: dict[str, Any] = {
@@ -231,6 +271,8 @@ def main() -> None:
         if seconds:  # without levels its modular method is its optimal one
             line["pytauargus"] = theirs(firms, "OPT", seconds)
         print(json.dumps(line), flush=True)
+        lines.append(line)
+    print("\n".join(summary(lines)))
 
 
 if __name__ == "__main__":

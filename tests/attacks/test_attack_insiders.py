@@ -155,7 +155,7 @@ def test_reports_have_the_price_of_each_aim() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("span", "per"), KINDS)
 def test_no_contributor_computes_a_cell_of_others_in_many_tables(span: str, per: str) -> None:
-    """`bench/firms.py` takes more seeds and more records."""
+    """`bench/insiders.py` takes more seeds and more records."""
     case = insider_case(span, per, 0, 40)
     safe = case.suppressed()
     assert not case.computed(safe)
