@@ -268,6 +268,16 @@ def test_contributors_cannot_estimate_each_other_closer_than_the_rule_says() -> 
     assert open_to_all.estimates.closest < 25.0
 
 
+def test_contributors_of_several_values_are_not_estimated_by_those_of_one() -> None:
+    firms = pl.DataFrame({"at": [*"aaabbbccc"], "x": range(3, 12), "y": range(20, 11, -1)})
+    table = dc.tabulate(firms, ["at"], values=["x", "y"], contributions=3)
+    judged = [dc.primary(table, [dc.rules.PPercent(60)], value=name) for name in "xy"]
+    safe = dc.suppress(table, judged, method="fast")
+    assert dc.audit(safe, table, judged, coalition=1).estimates is None
+    one = dc.suppress(table, judged[0], method="fast")
+    assert dc.audit(one, table, judged[0], coalition=1).estimates is not None
+
+
 def test_a_cell_of_two_is_estimated_by_subtraction() -> None:
     frame = pl.DataFrame({"branch": ["a", "a", "b", "b", "b"], "turnover": [80, 20, 50, 50, 50]})
     table = dc.tabulate(frame, by=["branch"], values=["turnover"], contributions=2)
