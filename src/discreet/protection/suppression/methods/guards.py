@@ -106,8 +106,9 @@ def pattern_for_cubes(
             problem, pattern.hidden, pattern.certificate, tables
         )
         opened = certificate.unprotected
-        if not len(opened) and insiders is not None:
-            opened, of_insiders = opened_to_insiders(problem, pattern.hidden, insiders, tables)
+        if insiders is not None:
+            alone, of_insiders = opened_to_insiders(problem, pattern.hidden, insiders, tables)
+            opened = np.union1d(opened, alone)
         if not len(opened):
             break
         number = max(number, len(opened))
@@ -194,8 +195,8 @@ def _conflict(problem: SuppressionProblem, frozen: BoolArray, cell: int, fewer: 
     watched = np.arange(len(problem)) == cell
     named = [problem.name(int(item)) for item in np.flatnonzero(hidden & frozen)]
     if named and not len(certify(problem, hidden, watched).unprotected):
-        more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
-        message += f"; suppress at least: {'; '.join(named[:_NAMED])}{more}"
+        more = [f"and {len(named[_NAMED:]):,} more"] if named[_NAMED:] else []
+        message += f"; suppress at least: {'; '.join([*named[:_NAMED], *more])}"
         return Problem(message, name, f"decide that, or that {fewer}")
     return Problem(message, name, fewer)
 
