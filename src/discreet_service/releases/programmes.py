@@ -392,7 +392,7 @@ def _beyond_the_data(programme: Programme, version: DataVersion) -> list[Problem
     """
     base = version.inputs.programme
     names = list(base.variables)
-    problems = []
+    problems: list[Problem] = []
     for table, entry in programme.document.tables.items():
         problems += _weaker_protection(programme, table, version)
         for at, name in enumerate(entry.by or []):

@@ -305,17 +305,18 @@ def _protection_fields(
     spoken, base = words("new_programme", language), version.inputs.programme.document
     values = [*(entry.get("value") or ()), ""]
     chosen = (entry.get("protect") or base.defaults.protect or "noise", values[0])
-    methods = [
-        {
-            "value": f"{one.name}:{one.value}".rstrip(":"),
-            "label": spoken.get(f"method_{one.name}", one.name)
-            + (f": {base.values[one.value].title(language)}" if one.value in base.values
-               else f": {one.value}" if one.value else ""),
-            "chosen": (one.name, one.value) == chosen,
-            "reason": one.reason and spoken.get(f"barred_{one.name}", one.reason),
-        }
-        for one in method_choices(version, source)
-    ]  # fmt: skip
+    titles = {name: said_in(value.title, language, name) for name, value in base.values.items()}
+    methods = []
+    for one in method_choices(version, source):
+        label = spoken.get(f"method_{one.name}", one.name)
+        methods.append(
+            {
+                "value": f"{one.name}:{one.value}".rstrip(":"),
+                "label": label + (f": {titles.get(one.value, one.value)}" if one.value else ""),
+                "chosen": (one.name, one.value) == chosen,
+                "reason": one.reason and spoken.get(f"barred_{one.name}", one.reason),
+            }
+        )
     parts = entry.get("parts") or {}
     return {
         "methods": methods,

@@ -42,7 +42,7 @@ def with_calibrated_weights(
     if distant_records(records) is not None or records.implementation.is_pyspark():
         message, hint = "weights can be calibrated only in memory", "name a file of records"
         raise ProgrammeError(message, code="calibrate", where=source.name, hint=hint)
-    totals = [item.kept.table for item in read_release(place)] if place.is_dir() else place
+    totals = [item.table for item in read_release(place)] if place.is_dir() else place
     frame = collected(records)
     codes = dict[str, pl.Series]()  # of variables of the programme, as its tables have them
     for name, stated in programme.variables.items():
