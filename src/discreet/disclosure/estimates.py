@@ -28,6 +28,8 @@ KNOWN = 1e6
 _NEAR, _NEAR_ENOUGH, _STEPS = 1e-8, 1e-3, 500
 #: A little give in every relation: figures that contradict each other must not stop the search.
 _GIVE = 1e-9
+#: And at least so much in relations scaled to one, where they are solved at once.
+_RIDGE = 1e-10
 #: Leverages of so many cells are exact; of more, those of so many that count most.
 _EXACT, _FEW = 2_000, 64
 #: Probes for systems of at most so many entries.
@@ -159,7 +161,7 @@ class LeastSquares:
         entries[self._row, self._cell] = self._coefficient
         entries *= self._scale[:, np.newaxis] * self._spread
         products = entries @ entries.T
-        products[np.diag_indices(len(products))] += self._slack[:, 0]
+        products[np.diag_indices(len(products))] += np.maximum(self._slack[:, 0], _RIDGE)
         independent = np.linalg.solve(np.linalg.cholesky(products), entries)
         leverage: FloatArray = 1 - (independent**2).sum(axis=0)
         return leverage
