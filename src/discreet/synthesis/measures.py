@@ -70,15 +70,15 @@ def distances(one: AnyArray, other: AnyArray) -> tuple[float, float]:
 
 def utility(
     columns: Sequence[NumberedColumn], rows: IntArray, made: Sequence[IntArray],
-    regressions: Sequence[Sequence[str]],
+    regressions: Sequence[Sequence[str]], most: int = 3,
 ) -> list[SynthesisMeasure]:  # fmt: skip
-    """Closeness of tables, propensities and regressions to those of the original."""
+    """Closeness of tables (of up to `most` variables), propensities and regressions."""
     parts = [
         [classed(one, own, _TABLE) for one, own in zip(columns, places, strict=True)]
         for places in ([one.places[rows] for one in columns], made)
     ]
     measures = []
-    for size in range(1, min(3, len(columns)) + 1):
+    for size in range(1, min(most, len(columns)) + 1):
         far, shape, chance, names = [], [], [], []
         for chosen in combinations(range(len(columns)), size):
             # Cells of both tables, numbered alike.
@@ -131,7 +131,8 @@ def _propensity(
     x = np.column_stack([np.ones(len(rows) + size), *single, *crossed])
     y = np.concatenate([np.zeros(len(rows)), np.ones(size)])
     share, rank = float(y.mean()), int(np.linalg.matrix_rank(x.T @ x))
-    guess = 1 / (1 + np.exp(-x @ _fitted(x, y, logistic=True)[0]))
+    beta = _fitted(x, y, logistic=True)[0]
+    guess = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
     error = float(np.square(guess - share).mean())
     # Its mean if both were drawn alike (Snoke and others 2018).
     chance = max(rank - 1, 1) * (1 - share) ** 2 * share / len(y)

@@ -21,6 +21,10 @@ class SynthesisSettings(Settings):
     #: Columns, each drawn given those before it; all but identifiers, in their order, if empty
     variables: Names = Field(default_factory=list)
     codes: Names = Field(default_factory=list)  # columns of numbers that are codes
+    #: The column that names the household of a person: households are made with their members
+    household: Text | None = None
+    #: The column by which members are in order, the reference person first; identifiers if None
+    order: Text | None = None
     #: Fewest records of a leaf: more lower the risk
     leaf: Annotated[int, Field(ge=3)] = 100
     #: Fewest records of a code that occurs, of a number that is repeated, and of its ends
@@ -28,7 +32,8 @@ class SynthesisSettings(Settings):
     keep_first: bool = False  # whether the first column keeps its frequencies
     #: Conditions of what cannot occur; it is never drawn, and an error where it occurs
     structural_zeros: Annotated[Names, LINES] = Field(default_factory=list)
-    records: Annotated[int, Field(ge=1)] | None = None  # as many as the original has if None
+    #: As many as the original has if None; of households, where one is named
+    records: Annotated[int, Field(ge=1)] | None = None
     #: Share of records that nothing is learned from; attacks on the others are held against them
     holdout: Annotated[float, Field(ge=0, le=0.5)] = 0.2
     keys: Names = Field(default_factory=list)  # what an attacker knows of somebody
@@ -51,10 +56,12 @@ class SynthesisSettings(Settings):
             raise refused("key variables cannot be sensitive", where="sensitive")
         if bool(self.keys) != bool(self.sensitive):
             raise refused("name both key variables and sensitive ones, or neither", where="keys")
+        if self.order and not self.household:
+            raise refused("order needs household", where="order")
         if any(len(set(model)) < max(len(model), 2) for model in self.models):
             raise refused("a model needs an outcome and other variables", where="models")
         if self.method == "tables":
-            for name in ("codes", "keep_first", "keys", "models"):
+            for name in ("codes", "household", "keep_first", "keys", "models"):
                 if getattr(self, name):
                     raise refused('needs records: remove it, or method = "trees"', where=name)
         return self

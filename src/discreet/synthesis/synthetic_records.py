@@ -29,6 +29,7 @@ from discreet.pretabular import (
     suspicion,
 )
 from discreet.synthesis.columns import columns_of, frame_of
+from discreet.synthesis.households import synthetic_households
 from discreet.synthesis.margins import records_of
 from discreet.synthesis.measures import SynthesisMeasure, risk, utility
 from discreet.synthesis.settings import SynthesisSettings
@@ -154,11 +155,13 @@ def synthesise(held: HeldRecords, settings: SynthesisSettings) -> SyntheticRecor
     if settings.method == "tables":
         return _from_tables(held, settings)
     frame = held.columns(held.frame.columns)
-    names = settings.variables or [name for name in frame.columns if name not in held.ids]
+    apart = {*held.ids, settings.household, settings.order if settings.household else None}
+    names = settings.variables or [name for name in frame.columns if name not in apart]
+    whole = [name for name in (settings.household, settings.order) if name]
     named = {"codes": settings.codes, "keys": settings.keys, "sensitive": settings.sensitive,
              "models": [name for model in settings.models for name in model]}  # fmt: skip
     problems = [Problem(f"no column {name!r}", "variables", nearest(name, frame.columns))
-                for name in names if name not in frame.columns]  # fmt: skip
+                for name in (*names, *whole) if name not in frame.columns]  # fmt: skip
     problems += [Problem(f"{name!r} is not synthesised", label, nearest(name, names))
                  for label, own in named.items() for name in own if name not in names]  # fmt: skip
     raise_all(MicrodataError, problems, code="synthesise")
@@ -168,6 +171,17 @@ def synthesise(held: HeldRecords, settings: SynthesisSettings) -> SyntheticRecor
         reasons = {name: suspicion(frame[name]) for name in names}
         problems = [Problem(reason, name, hint) for name, reason in reasons.items() if reason]
         raise_all(MicrodataError, problems, code="synthesise")
+    for text in settings.structural_zeros:
+        if impossible(frame.select(names), [text]).any():
+            message = "some records have an impossible combination"
+            hint = "correct them, or remove the condition"
+            raise MicrodataError(message, code="synthesise", where=text, hint=hint)
+    if settings.household:
+        if settings.household in names:
+            message, hint = "the household is no variable", "leave it out of variables"
+            raise MicrodataError(message, code="synthesise", where="household", hint=hint)
+        made_up, measures = synthetic_households(frame, names, held.ids, settings, secret)
+        return _result(made_up, measures, settings)
     order = np.argsort(draws(ids, secret, "synthesise; holdout"), kind="stable")
     out = round(len(order) * settings.holdout)
     others, rows = order[:out], order[out:]
@@ -175,11 +189,6 @@ def synthesise(held: HeldRecords, settings: SynthesisSettings) -> SyntheticRecor
         hint = "lower threshold or holdout"
         message = f"fewer than {fewest:,} records to learn from"
         raise MicrodataError(message, code="synthesise", where="records", hint=hint)
-    for text in settings.structural_zeros:
-        if impossible(frame.select(names), [text]).any():
-            message = "some records have an impossible combination"
-            hint = "correct them, or remove the condition"
-            raise MicrodataError(message, code="synthesise", where=text, hint=hint)
     columns = columns_of(frame, names, settings.codes, settings.threshold)
     made = draw_columns(
         columns, rows, settings.records or frame.height, secret,
@@ -207,15 +216,19 @@ def _from_tables(held: HeldRecords, settings: SynthesisSettings) -> SyntheticRec
 def _result(
     frame: pl.DataFrame, measures: Sequence[SynthesisMeasure], settings: SynthesisSettings
 ) -> SyntheticRecords:
-    frame = frame.sort(frame.columns, nulls_last=True)  # where a record stands tells nothing
+    if not settings.household:  # where a record stands tells nothing
+        frame = frame.sort(frame.columns, nulls_last=True)
     variables = [plain_variable(column) for column in frame]
     numbers = {
         "records": frame.height,
-        "names": ", ".join(frame.columns),
+        "names": ", ".join(name for name in frame.columns if name != settings.household),
         "threshold": settings.threshold,
     }
     statement = {
-        language: texts_of(_PACKAGE, "done", language)[settings.method].format(**numbers)
+        language: " ".join(
+            texts_of(_PACKAGE, "done", language)[name].format(**numbers)
+            for name in (settings.method, *(["members"] if settings.household else []))
+        )
         for language in ("en", "de")
     }
     report = SynthesisReport(method=settings.method, records=frame.height, limit=settings.limit,

@@ -106,27 +106,44 @@ def draw_columns(
 ) -> list[IntArray]:  # fmt: skip
     """Made-up columns, learned from some rows; records that break a rule are drawn anew."""
     trees = [ColumnTree.grown(columns[:at], own, rows, leaf) for at, own in enumerate(columns)]
+    numbers = np.arange(records)
+    return drawn_records(
+        trees, columns, [], numbers, secret, rules, step=records, keep_first=keep_first
+    )
 
-    numbered = pl.DataFrame({"number": np.arange(records)})
-    place = np.argsort(np.argsort(draws(numbered, secret, "synthesise; order"), kind="stable"))
 
-    def drawn(numbers: IntArray) -> list[IntArray]:
+def drawn_records(
+    trees: Sequence[ColumnTree], columns: Sequence[NumberedColumn], before: Sequence[IntArray],
+    numbers: IntArray, secret: Secret, rules: Sequence[str],
+    *, step: int, keep_first: bool = False, purpose: str = "synthesise",
+) -> list[IntArray]:  # fmt: skip
+    """Made-up columns of numbered records, given columns before; none breaks a rule.
+
+    Draws belong to numbers; a record that breaks rules is drawn again, its number a step higher.
+    """
+    records = len(numbers)
+    place = np.argsort(np.argsort(draws(
+        pl.DataFrame({"number": np.arange(records)}), secret, "synthesise; order"
+    ), kind="stable")) if keep_first else numbers  # fmt: skip
+
+    def drawn(numbers: IntArray, given: Sequence[IntArray]) -> list[IntArray]:
         made: list[IntArray] = []
         keyed = pl.DataFrame({"number": numbers})
         for at, (tree, own) in enumerate(zip(trees, columns, strict=True)):
-            share = draws(keyed, secret, f"synthesise; {own.name}") / DRAWS
+            share = draws(keyed, secret, f"{purpose}; {own.name}") / DRAWS
             if keep_first and at == 0:
                 share = (place[numbers % records] + 0.5) / records
-            up = draws(keyed, secret, f"synthesise; {own.name}; up", 2) == 1
-            made.append(tree.drawn(made, own, share, up))
+            up = draws(keyed, secret, f"{purpose}; {own.name}; up", 2) == 1
+            made.append(tree.drawn([*given, *made], own, share, up))
         return made
 
-    made = drawn(np.arange(records))
+    made = drawn(numbers, before)
     for attempt in range(1, _ATTEMPTS):
-        wrong = np.flatnonzero(impossible(frame_of(columns, made), rules))
-        if not wrong.size:
+        wrong = np.flatnonzero(impossible(frame_of(columns, made), rules)) if rules else ()
+        if not len(wrong):
             return made
-        for column, new in zip(made, drawn(wrong + attempt * records), strict=True):
+        again = drawn(numbers[wrong] + attempt * step, [one[wrong] for one in before])
+        for column, new in zip(made, again, strict=True):
             column[wrong] = new
     message = "records without impossible combinations are too rare"
     hint = "move the variables of the conditions to the front, or relax the conditions"
