@@ -143,3 +143,14 @@ def test_what_are_no_options_and_no_file_is_named(tmp_path, source, said) -> Non
     file.write_text("id;x\n1;2\n")
     with pytest.raises(MicrodataError):
         dc.detect_reading(file if source == "file" else source, **said)
+
+
+def test_a_tick_in_a_box_is_a_code(tmp_path: Path) -> None:
+    """A column of marks alone says yes; beside numbers the same mark says that one is missing."""
+    file = tmp_path / "boxes.csv"
+    file.write_text("id,ticked,income,unknown\n1,x,100,NA\n2,,x,\n3,x,300,NA\n")
+    found = dc.detect_reading(file)
+    assert found.options.null_values == {"income": ("x",), "unknown": ("NA",)}
+    read = dc.read_microdata(file, detect=True).lazy().collect().to_native()
+    assert read["ticked"].to_list() == ["x", None, "x"]
+    assert read["income"].to_list() == [100, None, 300]

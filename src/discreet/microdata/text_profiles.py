@@ -26,6 +26,9 @@ MARKERS = (
     *(".", "..", "-", "--", "–", "?", "x", "X", "*", "k.A.", "k. A.", "keine Angabe", "missing"),
 )
 
+#: Those that say yes where a column has nothing else: a mark in a box.
+_TICKS = {"x", "X", "*"}
+
 #: Marks between thousands besides point and comma.
 _GAPS = (" ", "\u00a0", "\u202f", "'", "\u2019")
 
@@ -229,7 +232,9 @@ class ProfileReading:
         nulls = {
             column.name: column.markers
             for column in self.columns
-            if column.markers and (column.numeric or column.date or not column.filled)
+            if column.markers
+            and (column.numeric or column.date or not column.filled)
+            and (column.filled or set(column.markers) - _TICKS)
         }
         words = tuple(dict.fromkeys(word for markers in nulls.values() for word in markers))
         others = {word for c in self.columns if c.name not in nulls for word in c.markers}

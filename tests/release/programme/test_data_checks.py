@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from discreet.classifications import MISSING
+from discreet.classifications import MISSING, Classification
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError, ProgrammeError
 from discreet.microdata import Secret
@@ -298,3 +298,19 @@ by = ["land"]
     )
     check_release(path)
     protect(path, out=folder / "release")
+
+
+def test_a_hierarchy_file_may_name_its_column(folder: Path) -> None:
+    """The column in the file is the one that is counted, and the one that is checked."""
+    named = ('column = "municipality"\nhierarchy = "region.csv"', 'hierarchy = "region.json"')
+    stated = made(folder, persons())
+    protect(stated, out=folder / "stated")
+    tree = Classification.read(folder / "region.csv", name="region", column="municipality")
+    tree.write(folder / "region.json")
+    protect(made(folder, persons(), named), out=folder / "named")
+    tables = [(folder / name / "T1.csv").read_bytes() for name in ("stated", "named")]
+    assert tables[0] == tables[1]
+    tree.replace(column="town").write(folder / "region.json")
+    (problem,) = refused(made(folder, persons(), named))
+    assert "variables.region.hierarchy" in problem
+    assert "'town'" in problem

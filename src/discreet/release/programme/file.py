@@ -292,6 +292,8 @@ class Programme(ProgrammeFile):
         ]
         if entry.column is not None:
             columns.append(((*path, "column"), entry.column))
+        elif own := self._hierarchy_columns.get(variable):
+            columns += [((*path, "hierarchy"), column) for column in own]
         elif not entry.levels:
             columns.append((path, variable))
         if (coarser := entry.coarser_column(variable)) is not None:
@@ -301,6 +303,26 @@ class Programme(ProgrammeFile):
         if (merged := entry.merged_column(variable)) is not None:
             columns.append(((*path, "at_least"), merged))
         return columns
+
+    @cached_property
+    def _hierarchy_columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns that files of hierarchies name; other mistakes in them are told elsewhere."""
+        from discreet.classifications import Classification
+
+        columns = {}
+        for name, entry in self.variables.items():
+            place = self.file(entry.hierarchy or "")
+            if entry.hierarchy and place.suffix.lower() in (".json", ".toml") and place.is_file():
+                with suppress(DiscreetError):
+                    tree = Classification.read(place, name=name)
+                    columns[name] = tree.level_columns or ((tree.column,) if tree.column else ())
+        return columns
+
+    def stated_column(self, variable: str) -> str:
+        """The column of a variable's codes; that of its finest level where there are several."""
+        entry = self.variables[variable]
+        named = self._hierarchy_columns.get(variable) or entry.levels or [variable]
+        return entry.column or named[-1]
 
     def columns_behind(self, variable: str) -> set[str]:
         """The columns of the data behind a variable; itself if it has no entry."""

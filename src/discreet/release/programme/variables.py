@@ -156,7 +156,8 @@ def with_coarser_column(records: Any, programme: Programme, name: str) -> Any:
     from discreet.tables import code_texts
 
     entry = programme.variables[name]
-    column, coarser = entry.column or name, entry.coarser_column(name)
+    coarser = entry.coarser_column(name)
+    column = programme.stated_column(name)
     if coarser is None or column not in records.collect_schema():
         return records  # the checks of columns report one that is missing
     frame = nw.to_native(records)

@@ -46,7 +46,7 @@ def with_calibrated_weights(
     frame = collected(records)
     codes = dict[str, pl.Series]()  # of variables of the programme, as its tables have them
     for name, stated in programme.variables.items():
-        column = stated.coarser_column(name) or stated.column or (stated.levels or [name])[-1]
+        column = stated.coarser_column(name) or programme.stated_column(name)
         if column in frame.columns:
             codes[name] = _codes(frame[column], trees.get(name)).alias(name)
     known = frame.with_columns(codes.values())
