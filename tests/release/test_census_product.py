@@ -333,6 +333,74 @@ def test_names_and_constants_fit_what_is_sent_to_the_receiver(folder: Path, tmp_
         SdmxNames(roots={"GEO": "XX"})
 
 
+def _messages(folder: Path, out: Path, **edits: tuple[str, str]) -> SdmxNames:
+    """Names with messages of the receiver in which texts are replaced."""
+    names = SdmxNames.read(folder / "cubes" / "names.toml")
+    for file in map(Path, names.messages):
+        text = file.read_text("utf-8")
+        for old, new in edits.values():
+            text = text.replace(old, new)
+        (out / file.name).write_text(text, encoding="utf-8")
+    messages = tuple(str(out / Path(file).name) for file in names.messages)
+    return dataclasses.replace(names, messages=messages)
+
+
+GROUP = """</s:DimensionList><s:Group id="Area"><s:GroupDimension><s:DimensionReference>
+<Ref id="GEO"/></s:DimensionReference></s:GroupDimension></s:Group>"""
+MEASURED = '<s:PrimaryMeasure><Ref id="OBS_VALUE"/></s:PrimaryMeasure>'
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of the reader
+def test_attributes_of_groups_are_said_once_per_group(folder: Path, tmp_path: Path) -> None:
+    original = (folder / "eso-2.1.xml").read_text("utf-8")
+    (block,) = re.findall(r'<s:Attribute id="CONF_STATUS".*?</s:Attribute>', original)
+    of_group = block.replace("CONF_STATUS", "UNIT", 1).replace(
+        MEASURED, '<s:Group><Ref id="Area"/></s:Group>'
+    )
+    names = _messages(folder, tmp_path, one=(block, of_group), two=("</s:DimensionList>", GROUP))
+    names = dataclasses.replace(names, constant={**names.constant, "UNIT": "F"})
+    validate_doc((tmp_path / "eso-2.1.xml").read_text("utf-8"))
+    cubes = folder / "cubes"
+    transmit(cubes / "programme.toml", cubes / "release", tmp_path / "out", names=names)
+    place = tmp_path / "out" / "HC2.CONFIDENTIAL.sdmx.xml"
+    text = place.read_text("utf-8")
+    groups = re.findall(r'<Group xsi:type="own:Area" GEO="(\w+)" UNIT="F"/>', text)
+    assert sorted(groups) == ["XX", "XX1", "XX2", "XXZ"]
+    assert 'UNIT="F"' not in text.partition("<Series ")[2]
+    validate_doc(text)
+    (dataset,) = get_datasets(str(place), str(tmp_path / "eso-2.1.xml"))
+    assert set(dataset.data["UNIT"]) == {"F"}
+    assert len(dataset.data) == len(lines(tmp_path, "HC2", "out"))
+
+
+@pytest.mark.parametrize(
+    ("limits", "sent"),
+    [
+        ("<c:StartPeriod>2030</c:StartPeriod><c:EndPeriod>2031-12</c:EndPeriod>", True),
+        ('<c:AfterPeriod isInclusive="false">2031</c:AfterPeriod>', False),
+        ('<c:BeforePeriod isInclusive="true">2031-06</c:BeforePeriod>', False),
+        ("facet", False),
+    ],
+)
+def test_ranges_of_periods_hold(folder: Path, tmp_path: Path, limits: str, sent: bool) -> None:
+    """In a constraint, or of the dimension of time itself."""
+    edit = ('<c:KeyValue id="AGE">', f'<c:KeyValue id="TIME_PERIOD"><c:TimeRange>{limits}'
+            '</c:TimeRange></c:KeyValue><c:KeyValue id="AGE">')  # fmt: skip
+    if limits == "facet":
+        original = (folder / "eso-2.1.xml").read_text("utf-8")
+        (block,) = re.findall(r"<s:TimeDimension.*?</s:TimeDimension>", original)
+        edit = block, block.replace("/></s:LocalRep", ' endTime="2030"/></s:LocalRep')
+    names = _messages(folder, tmp_path, one=edit)
+    call = [folder / "cubes/programme.toml", folder / "cubes/release", tmp_path / "out"]
+    if sent:
+        transmit(*call, names=names)
+        assert len(lines(tmp_path, "HC2", "out")) == len(lines(folder, "HC2"))
+        return
+    with pytest.raises(PublicationError, match="no cell lies within the constraints"):
+        transmit(*call, names=names)
+    assert not (tmp_path / "out").exists()
+
+
 def test_confidential_values_need_their_status() -> None:
     sex = StructureDimension(name="SEX", titles={}, codelist="CL", codes=(ListedCode("M"),))
     cube = DataStructure(agency="X", name="C", version="1.0", titles={}, dimensions=(sex,))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.formats import REFERENCE
+from discreet.publication.time_ranges import TimeRange, days_of
 from discreet.publication.vocabulary import LANGUAGES, labels_of
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class StructureAttribute:
     required: bool = False
     codes: frozenset[str] = frozenset()
     whole: bool = False  # it is said once, of all values
+    group: str = ""  # the group of dimensions that it is said of once; empty for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class KeyRegion:
 
     codes: Mapping[str, frozenset[str]]
     included: bool = True
+    times: Mapping[str, TimeRange] = field(default_factory=dict)  # and by periods
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +212,8 @@ class DataStructure:
     attributes: tuple[StructureAttribute, ...] = ()  # what is said beside values
     constraints: tuple[tuple[KeyRegion, ...], ...] = ()  # all of them hold
     sdmx: str = "2.1"  # the version of SDMX that it is written in
+    #: Group → its dimensions, of which attributes are said once
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def reference(self) -> str:
@@ -223,7 +228,7 @@ class DataStructure:
                 inside = [one.codes.get(name, codes) for one in regions if one.included]
                 codes &= frozenset().union(*inside) if inside else codes
                 for one in regions:
-                    alone = not one.included and set(one.codes) == {name}
+                    alone = not one.included and set(one.codes) == {name} and not one.times
                     codes -= one.codes[name] if alone else frozenset()
             return codes
 
@@ -251,18 +256,20 @@ class DataStructure:
         """Which lines have codes to be sent, and lie within all constraints."""
         import polars as pl
 
-        names = {item.name for item in self.dimensions}
+        listed = {item.name: [code.code for code in item.codes] for item in self.dimensions}
 
-        def has(codes: Mapping[str, frozenset[str]]) -> pl.Expr:
-            parts = [
-                pl.col(name).is_in(sorted(own)) for name, own in codes.items() if name in names
-            ]
+        def has(region: KeyRegion) -> pl.Expr:
+            within = {name: list(filter(one.holds, listed[name]))
+                      for name, one in region.times.items()}  # fmt: skip
+            chosen = [*((name, sorted(own)) for name, own in region.codes.items()), *within.items()]
+            parts = [pl.col(name).is_in(own) for name, own in chosen if name in listed]
             return pl.all_horizontal(pl.lit(True), *parts)
 
-        rules = [has({item.name: item.allowed for item in self.dimensions if item.allowed})]
+        allowed = {item.name: item.allowed for item in self.dimensions if item.allowed}
+        rules = [has(KeyRegion(allowed))]
         for regions in self.constraints:
-            rules += [~has(one.codes) for one in regions if not one.included]
-            inside = [has(one.codes) for one in regions if one.included]
+            rules += [~has(one) for one in regions if not one.included]
+            inside = [has(one) for one in regions if one.included]
             rules += [pl.any_horizontal(inside)] if inside else []
         return pl.all_horizontal(rules)
 
@@ -491,7 +498,7 @@ class _Messages:
                 self._put(flows, structure)
             for flow in [one for one in flows.values() if one.dimensions is structure.dimensions]:
                 names = (flow.name, name)
-                constraints = tuple(self._constraints(flow, names))
+                constraints = (*structure.constraints, *self._constraints(flow, names))
                 flows[flow.name] = replace(flow, constraints=constraints)
         return list(flows.values())
 
@@ -559,7 +566,12 @@ class _Messages:
                 codelist = _referred(enumeration, _target)
             return one.attrib.get("id") or concept, concept, codelist
 
+        times: dict[str, TimeRange] = {}
         for one in next(_deep(item, "DimensionList")):
+            for form in _deep(one, "TextFormat") if _kind(one) == "TimeDimension" else ():
+                edges = {edge: (text, True) for edge in ("start", "end")
+                         if (text := form.attrib.get(f"{edge}Time"))}  # fmt: skip
+                times |= {component(one)[0]: TimeRange(**edges)} if edges else {}
             if _kind(one) in ("Dimension", "TimeDimension", "MeasureDimension"):
                 name, concept, codelist = component(one)
                 period = name if _kind(one) == "TimeDimension" else period
@@ -576,12 +588,14 @@ class _Messages:
             name, _, codelist = component(one)
             required = one.attrib.get("assignmentStatus") or one.attrib.get("usage") or ""
             related = next(_deep(one, "AttributeRelationship"), ())
+            attached = next((part for part in related if _kind(part) == "Group"), None)
             attributes.append(
                 StructureAttribute(
                     name=name,
                     required=required.lower() == "mandatory",
                     codes=frozenset(code.code for code in self.lists.get(codelist, ())),
                     whole=any(_kind(part) in ("None", "Dataflow") for part in related),
+                    group=_referred(attached, _item),
                 )
             )
         measures = [
@@ -598,6 +612,14 @@ class _Messages:
             dimensions=tuple(dimensions),
             period=period,
             attributes=tuple(attributes),
+            constraints=((KeyRegion({}, times=times),),) if times else (),
+            groups={
+                one.attrib["id"]: tuple(
+                    _referred(part, _item) for part in _deep(one, "DimensionReference")
+                )
+                for one in _deep(item, "Group")
+                if "id" in one.attrib and next(_deep(one, "GroupDimension"), None) is not None
+            },
         )
 
     def _constraints(
@@ -630,6 +652,7 @@ class _Messages:
         listed: Mapping[str, tuple[ListedCode, ...]],
     ) -> KeyRegion:
         codes: dict[str, frozenset[str]] = {}
+        times: dict[str, TimeRange] = {}
         for part in region:
             if "id" not in part.attrib:
                 continue
@@ -638,8 +661,9 @@ class _Messages:
                 self._wrong(
                     f"a constraint refers to {name}, which its structure lacks", "remove it"
                 )
-            if next(_deep(part, "TimeRange"), None) is not None:
-                self._wrong(f"a constraint has a time range for {name}", "write its periods")
+            if (limits := next(_deep(part, "TimeRange"), None)) is not None:
+                times[name] = self._time_range(name, limits)
+                continue
             for value in _deep(part, "Value"):
                 code, cascade = (value.text or "").strip(), value.attrib.get("cascadeValues", "")
                 chosen |= {code} if cascade != "excluderoot" else set()
@@ -648,7 +672,23 @@ class _Messages:
             if not _stated(part, "include"):
                 chosen = {code.code for code in listed.get(name, ())} - chosen
             codes[name] = codes.get(name, frozenset()) | chosen
-        return KeyRegion(codes, included)
+        return KeyRegion(codes, included, times)
+
+    def _time_range(self, name: str, limits: ElementTree.Element) -> TimeRange:
+        """The periods of a range; one that cannot be read is an error."""
+        edges: dict[str, tuple[str, bool]] = {}
+        for one in limits:
+            period = (one.text or "").strip() or one.attrib.get("period", "")
+            if _kind(one) in _EDGES and days_of(period) is not None:
+                included = one.attrib.get("isInclusive", "true").lower() not in ("false", "0")
+                edges[_EDGES[_kind(one)]] = period, included
+        if not edges or len(edges) < len(limits):
+            self._wrong(f"a time range for {name} has no period", "write periods such as 2021")
+        return TimeRange(**edges)
+
+
+#: Elements of time ranges, and which end they say.
+_EDGES = {"BeforePeriod": "end", "EndPeriod": "end", "AfterPeriod": "start", "StartPeriod": "start"}
 
 
 def _below(codes: Sequence[ListedCode], code: str) -> set[str]:

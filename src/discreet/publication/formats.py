@@ -64,8 +64,8 @@ class WriteOptions:
     structure: str = ""  # the dataflow of SDMX, as "AGENCY:ID(1.0)"
     sdmx: Literal["2.0", "1.0"] = "2.0"
     csv: CsvForm = "language"
-    embargo: str = ""  # from when on the table is public (sdmx-csv)
-    redistribution: str = ""  # to whom it may be passed on (sdmx-csv)
+    embargo: str = ""  # from when on the table is public (SDMX)
+    redistribution: str = ""  # to whom it may be passed on (SDMX)
     formulas: bool = False  # leave texts as they are that a spreadsheet would run
     boundaries: Boundaries | None = None  # boundaries of regions; squares of the grid need none
     #: The level of areas to draw; all that have boundaries if empty, the finest in a picture

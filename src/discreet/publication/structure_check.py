@@ -101,6 +101,9 @@ def check_lines(
             at = np.unravel_index(key, sizes)
             cell = (f"{n}={listed[n][int(i)]}" for n, i in zip(names, at, strict=True))
             examples.append(" ".join(cell))
+    if not check.required:
+        hint = "correct the periods and codes of the table, or ask for another structure"
+        check.wrong("no cell lies within the constraints", hint)
     if check.missing:
         what = f"{check.missing:,} of {check.required:,} required cells missing"
         check.wrong(f"{what}, such as {'; '.join(examples)}", "tabulate these codes, too")

@@ -359,7 +359,8 @@ def _lines(
             estimated |= pl.col(item.name) == code
             code = above.get(code)
     for cells in cell_chunks(table, True if names.messages else None):
-        options = WriteOptions(language=language)
+        conditions = inputs.programme.document.publication.conditions
+        options = WriteOptions(language=language, **conditions)
         frame = observations(table, cells, structure.reference, options)
         if truth is not None:
             keys = [name for name in truth.columns if name not in (_TRUE, _CONF)]

@@ -195,6 +195,12 @@ class ServedRelease:
         return str(self.manifest.get("embargo") or "")
 
     @property
+    def conditions(self) -> dict[str, str]:
+        """From when on, and by whom, it may be passed on, as far as it is stated."""
+        stated = {name: self.manifest.get(name) for name in ("embargo", "redistribution")}
+        return {name: str(text) for name, text in stated.items() if text}
+
+    @property
     def public_from(self) -> float:
         """Time of publication in milliseconds since 1970; 0 for at once."""
         return datetime.fromisoformat(self.embargo).timestamp() * 1000 if self.embargo else 0.0

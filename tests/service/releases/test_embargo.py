@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +14,15 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ProgrammeError
+from discreet.publication.cells import stored_cells
+from discreet.publication.data_structures import DataStructure, own_reference
+from discreet.publication.examples import census_example
+from discreet.publication.formats import WriteOptions
+from discreet.publication.writers.sdmx import data_message as data_message_ml
+from discreet.publication.writers.sdmx import observations, structure_message
+from discreet_service.facades.sdmx.endpoints import data_message
+from discreet_service.facades.sdmx.queries import SdmxQuery, wanted_cells, wanted_columns
+from discreet_service.facades.sdmx.structures import SdmxTable
 from discreet_service.problems import ServiceError
 from discreet_service.releases.catalogue import ReleaseCatalogue
 from tests.helpers.rows import for_all_rows
@@ -78,6 +88,39 @@ def test_sdmx_files_state_embargo_and_redistribution(release: Path) -> None:
     assert set(lines["EMBARGO_TIME"]) == {WHEN}
     assert set(lines["CONF_REDIST"]) == {"Eurostat"}
     assert set(lines["CONF_STATUS"]) == {"F"}
+
+
+def test_the_interface_of_sdmx_states_them_too(
+    release: Path, verify_key: Path, tmp_path: Path
+) -> None:
+    found = ReleaseCatalogue(release.parent, signers=[verify_key], unseen=0, clock=lambda: AT)
+    conditions = found.release("census-2027").conditions
+    table = SdmxTable(flow="P", table=found.table("census-2027.population"), conditions=conditions)
+    cells = wanted_cells(SdmxQuery(), table, most=10_000)
+    lines = wanted_columns(SdmxQuery(), table, cells, "en")
+    assert set(lines["EMBARGO_TIME"]) == {WHEN}
+    assert set(lines["CONF_REDIST"]) == {"Eurostat"}
+    message = data_message(SdmxQuery(), table, cells, "en", "2027-01-01")
+    (structure,) = message["data"]["structures"]
+    stated = {one["id"]: one["values"] for one in structure["attributes"]["observation"]}
+    assert stated["EMBARGO_TIME"] == [{"value": WHEN}]
+    described = table.data_structure("en")["dataStructureComponents"]["attributeList"]
+    assert {"EMBARGO_TIME", "CONF_REDIST"} <= {one["id"] for one in described["attributes"]}
+    plain = SdmxTable(flow="P", table=table.table)
+    assert "EMBARGO_TIME" not in wanted_columns(SdmxQuery(), plain, cells, "en").columns
+
+
+def test_messages_of_sdmx_state_them_once_for_all(release: Path) -> None:
+    """As attributes of the data set, which their structure knows, too."""
+    options = WriteOptions(embargo=WHEN, redistribution="Eurostat")
+    table = census_example()
+    lines = observations(table, stored_cells(table), own_reference("T1"), options)
+    text = "".join(data_message_ml(DataStructure.of(table), [lines]))
+    (opening,) = re.findall(r"<message:DataSet[^>]*>", text)
+    assert f'EMBARGO_TIME="{WHEN}" CONF_REDIST="Eurostat"' in opening
+    assert text.count("EMBARGO_TIME") == 1
+    structure = structure_message(DataStructure.of(table))
+    assert 'id="EMBARGO_TIME"' in structure
 
 
 def test_without_embargo_nothing_is_stated(office: Path, tmp_path: Path) -> None:

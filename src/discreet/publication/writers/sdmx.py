@@ -15,6 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
+from discreet.errors import PublicationError
 from discreet.publication.cells import ListedCells, cell_chunks
 from discreet.publication.data_structures import (
     MEASURE,
@@ -116,8 +117,12 @@ def data_message(
     '<Obs sex="m" age="1" OBS_VALUE="20"/>'
     """
     flow = f"{_URN}.datastructure.Dataflow={structure.reference}"
-    own = f"{flow}:ObsLevelDim:AllDimensions"
-    dimensioned = {"structureID": "S1", "namespace": own, "dimensionAtObservation": "AllDimensions"}
+    grouped = {one.name: one.group for one in structure.attributes if one.group in structure.groups}
+    # Readers look for what is said of groups where observations stand in series.
+    series = structure.period if grouped else ""
+    along = series or "AllDimensions"
+    own = f"{flow}:ObsLevelDim:{along}"
+    dimensioned = {"structureID": "S1", "namespace": own, "dimensionAtObservation": along}
     older = structure.sdmx == "2.1"
     target = _reference(structure, structure.name, "Dataflow") if older else flow
     yield _opening(
@@ -131,7 +136,9 @@ def data_message(
     attributes = {one.name: one.whole for one in structure.attributes}
     attributes = attributes or {name: one.whole for name, one in ATTRIBUTES.items()}
     about = [dimension.name for dimension in structure.dimensions]
-    about += ["OBS_VALUE", *(name for name, whole in attributes.items() if not whole)]
+    of_all = [name for name, whole in attributes.items() if not whole and name not in grouped]
+    about += ["OBS_VALUE", *of_all]
+    chunks = [pl.concat(chunks)] if grouped else chunks  # what is said of groups comes first
     for number, lines in enumerate(chunks):
         if not number:
             stated = {
@@ -143,11 +150,40 @@ def data_message(
             whole = [n for n, once in attributes.items() if once and n in lines.columns]
             stated |= {name: str(lines[name][0]) for name in whole if lines.height}
             yield f"<message:DataSet{_attributes(stated)}>\n"
+            if grouped:
+                yield from _groups(structure, grouped, lines)
         names = [name for name in about if name in lines.columns]
-        for row in lines.select(names).iter_rows(named=True):
-            texts = {name: str(value) for name, value in row.items() if value is not None}
-            yield f"<Obs{_attributes(texts)}/>\n"
+        keys = [one.name for one in structure.dimensions if one.name != series] if series else []
+        for key, part in (
+            lines.select(names).group_by(keys, maintain_order=True)
+            if keys
+            else [((), lines.select(names))]
+        ):
+            yield f"<Series{_attributes(dict(zip(keys, key, strict=True)))}>\n" if keys else ""
+            for row in part.drop(keys).iter_rows(named=True):
+                texts = {name: str(value) for name, value in row.items() if value is not None}
+                yield f"<Obs{_attributes(texts)}/>\n"
+            yield "</Series>\n" if keys else ""
     yield "</message:DataSet>\n</message:StructureSpecificData>\n"
+
+
+def _groups(
+    structure: DataStructure, grouped: Mapping[str, str], lines: pl.DataFrame
+) -> Iterator[str]:
+    """What is said of groups of observations; two things of one group are an error."""
+    for group, dimensions in structure.groups.items():
+        names = [name for name, own in grouped.items() if own == group and name in lines.columns]
+        if not names:
+            continue
+        rows = lines.select(*dimensions, *names).unique(maintain_order=True)
+        rows = rows.filter(~pl.all_horizontal(pl.col(names).is_null()))
+        if rows.select(dimensions).is_duplicated().any():
+            message = f"{', '.join(names)} differ within the group {group}"
+            hint = "give them one value per group, such as in [constant]"
+            raise PublicationError(message, code="structure", where=structure.name, hint=hint)
+        for row in rows.iter_rows(named=True):
+            texts = {name: str(value) for name, value in row.items() if value is not None}
+            yield f"<Group{_attributes({'xsi:type': f'own:{group}', **texts})}/>\n"
 
 
 def structure_message(*structures: DataStructure, prepared: str = "") -> str:

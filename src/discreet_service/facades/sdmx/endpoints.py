@@ -269,7 +269,8 @@ def get_sdmx_data(visit: Reader, rest: str) -> Response:
     updated_after = visit.query_params.get("updatedAfter", "")
     if updated_after and service.releases.listed(name).updated[:10] < updated_after[:10]:
         raise ServiceError("no changes since then", "not-found")
-    table = SdmxTable(flow=flow, table=service.releases.table(name))
+    conditions = service.releases.release(service.releases.listed(name).release).conditions
+    table = SdmxTable(flow=flow, table=service.releases.table(name), conditions=conditions)
     most = min(_MOST_CELLS, service.settings.limits.cells_job)
     cells = wanted_cells(query, table, most=most)
     etag = etag_of(service.releases.identity(name), query, language, kind)

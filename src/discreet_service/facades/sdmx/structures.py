@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from discreet.publication import ATTRIBUTES as SDMX_ATTRIBUTES
 from discreet.publication import LANGUAGES, labels_of
 from discreet.tables import ProtectedTable
 from discreet_service.releases import ListedTable
@@ -30,29 +31,15 @@ _URNS = {
 }
 #: What attributes say, and their code lists; None for numbers and texts.
 ATTRIBUTES: Mapping[str, tuple[Mapping[str, str], str | None]] = {
-    "OBS_STATUS": ({"en": "Observation status", "de": "Beobachtungsstatus"}, "CL_OBS_STATUS"),
-    "CONF_STATUS": ({"en": "Confidentiality", "de": "Geheimhaltung"}, "CL_CONF_STATUS"),
-    "DECIMALS": ({"en": "Decimals", "de": "Nachkommastellen"}, None),
-    "UNIT_MEASURE": ({"en": "Unit", "de": "Einheit"}, None),
-    "COMMENT_OBS": ({"en": "Comment", "de": "Bemerkung"}, None),
+    name: (one.titles, f"CL_{name}" if one.codes else None)
+    for name, one in SDMX_ATTRIBUTES.items()
+    if name != "COMMENT_DSET"
 }
 #: Code lists of attributes: code → its names.
 STATUS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
-    "CL_OBS_STATUS": {
-        "A": {"en": "Normal value", "de": "Normaler Wert"},
-        "Q": {"en": "Missing value; suppressed", "de": "Fehlender Wert; unterdrückt"},
-        "U": {"en": "Low reliability", "de": "Eingeschränkter Aussagewert"},
-        "M": {"en": "Missing value; data cannot exist", "de": "Fehlender Wert; nicht möglich"},
-    },
-    "CL_CONF_STATUS": {
-        "F": {"en": "Free", "de": "Frei"},
-        "C": {"en": "Confidential", "de": "Geheim"},
-    },
+    f"CL_{name}": one.codes for name, one in SDMX_ATTRIBUTES.items() if one.codes
 }
-_STATUS_NAMES = {
-    "CL_OBS_STATUS": {"en": "Observation status", "de": "Beobachtungsstatus"},
-    "CL_CONF_STATUS": {"en": "Confidentiality status", "de": "Geheimhaltungsstatus"},
-}
+_STATUS_NAMES = {codelist: titles for titles, codelist in ATTRIBUTES.values() if codelist}
 
 
 def named(texts: Mapping[str, str], language: str) -> dict[str, Any]:
@@ -98,6 +85,8 @@ class SdmxTable:
 
     flow: str  # Identifier of its dataflow and of its data structure
     table: ProtectedTable
+    #: From when on, and by whom, it may be passed on, as far as its release states it
+    conditions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def dimensions(self) -> tuple[str, ...]:
