@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
+import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from discreet.demo import agreed_figures, release_products, write_census
 from discreet.demo.products import ReleasedProducts
 from discreet.errors import PublicationError
+from tests.conftest import without
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +72,62 @@ def test_squares_on_the_map_are_those_of_the_table(products: ReleasedProducts) -
         for sex in ("Total", "m", "w"):
             value = one["properties"][f"value_{sex}"]
             assert str(value) == table[one["properties"]["code"], sex]
+
+
+SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Setup/L10N"><prop oor:name="ooSetupSystemLocale" oor:op="fuse">
+<value>{}</value></prop></item></oor:items>"""
+
+
+def printed(files: list[Path], place: Path, locale: str) -> dict[str, str]:
+    """The texts of pages and sheets, printed to PDF by Chromium and by LibreOffice."""
+    sheets = [file for file in files if file.suffix == ".xlsx"]
+    settings = place / "settings" / "user" / "registrymodifications.xcu"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(SETTINGS.format(locale), "utf-8")
+    office = ["soffice", f"-env:UserInstallation=file://{place}/settings", "--headless"]
+    run = [*office, "--convert-to", "pdf", "--outdir", str(place), *map(str, sheets)]
+    subprocess.run(run, check=True, capture_output=True, timeout=300)
+    for file in files:
+        if file.suffix == ".html":
+            browser = ["chromium", "--headless", "--no-sandbox", f"--lang={locale}",
+                       f"--print-to-pdf={place / file.stem}.pdf", file.as_uri()]  # fmt: skip
+            subprocess.run(browser, check=True, capture_output=True, timeout=300)
+    texts = {}
+    for path in sorted(place.glob("*.pdf")):
+        read = subprocess.run(["pdftotext", "-layout", path, "-"], check=True, capture_output=True)
+        texts[path.name] = read.stdout.decode("utf-8")
+    return texts
+
+
+@pytest.mark.browser
+def test_products_print_every_figure_in_both_languages_and_locales(
+    products: ReleasedProducts, tmp_path: Path
+) -> None:
+    for program in ("soffice", "chromium", "pdftotext"):
+        assert shutil.which(program) or without(f"{program} is not there")
+    out = products.release.out
+    area = max(
+        {file.name.split(".")[1] for file in out.glob("regional.0*.csv")},
+        key=lambda name: float(rows(out / f"regional.{name}.csv")[0]["value"]),
+    )
+    files = [*out.glob("special*.xlsx"), *out.glob(f"regional.{area}.*html")]
+    german = [file for file in files if ".de." in file.name]
+    assert len(files) == 2 * len(german) == 4
+    shown = {"special": out / "special.csv", "regional": out / f"regional.{area}.csv"}
+    locales = {}
+    for locale in ("en-US", "de-DE"):
+        locales[locale] = printed(files, tmp_path / locale, locale)
+        assert len(locales[locale]) == 4
+        for name, text in locales[locale].items():
+            figures = Counter(
+                row["value"] for row in rows(shown[name.partition(".")[0]])
+                if row["status"] == "published" and 10 < float(row["value"] or 0) < 1_000
+            )  # fmt: skip
+            assert figures
+            assert figures <= Counter(re.findall(r"(?<![\d.,])\d+(?![\d.,]?\d)", text)), name
+    assert locales["en-US"] == locales["de-DE"]  # figures do not follow the reader's machine
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
