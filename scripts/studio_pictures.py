@@ -331,12 +331,11 @@ def programmes(service: Any) -> list[StudioPicture]:
     wrong = f"/programmes/new?of={hand_in(service, WRONG)}"
     return [
         _page("programme-new", "paul", "/programmes/new"),
-        _page("programme-editor", "paul", "/programmes/new", "button[value=new]"),
+        _page("programme-editor", "paul", "/programmes/new", "button[value='edit:person']"),
         _page("programme-wrong", "paul", wrong),
         _page("programme", "paul", here),
         _page("draft", "paul", draft),
         _page("draft-table", "paul", f"{draft}/tables/homes"),
-        _page("publication", "paul", draft, "form[action$='/publish'] button"),
     ]
 
 

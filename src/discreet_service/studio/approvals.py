@@ -281,7 +281,7 @@ def _set_effect(
     parts: list[Any] = []
     parts += [Part("note", "stop", [f"{', '.join(named)}."], look="problem")] if named else []
     parts += [Part("note", "stated", [f"{', '.join(stated)}."])] if stated else []
-    parts += [] if named or stated else ["no_users"]
+    parts += [] if named or stated else [Part("note", "no_users", name="effect")]
     rows: list[tuple[Value, ...]] = []
     cells, changed = 0, 0.0
     for listed in service.releases.tables().values():

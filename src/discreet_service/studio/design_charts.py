@@ -12,6 +12,7 @@ from discreet.assessment import SHARE_CLASSES, ink_on, noise_colours, rows_of, s
 from discreet.publication import number_text
 from discreet_service.studio.design_wishes import AssessedDesign
 
+Words = Mapping[str, str]
 #: A place and a value.
 Point = tuple[float, float]
 
@@ -73,8 +74,7 @@ def rectangle(x: float, y: float, width: float, height: float) -> str:
     >>> rectangle(1, 2, 3.25, 4)
     'M1 2h3.25v4h-3.25z'
     """
-    wide = f"{width:.2f}".rstrip("0").rstrip(".")
-    tall = f"{height:.2f}".rstrip("0").rstrip(".")
+    wide, tall = _short(width), _short(height)
     return f"M{_short(x)} {_short(y)}h{wide}v{tall}h-{wide}z"
 
 
@@ -82,11 +82,42 @@ def _short(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-def _frame(
-    name: str, title: str, told: str, across: ChartAxis, upward: ChartAxis
-) -> tuple[Drawing, Callable[[float], float], Callable[[float], float]]:
-    """An empty chart, and where values lie in it."""
-    made = Drawing(name=name, title=title, told=told, width=_WIDTH, height=_HEIGHT)
+def chart_of(
+    name: str,
+    series: Sequence[Sequence[Point]],
+    across: ChartAxis,
+    upward: ChartAxis,
+    words: Words,
+    language: str,
+    *,
+    which: str = "",
+    written: Callable[[float], str] | None = None,
+    bars: bool = False,
+    note: str = "",
+) -> Drawing:
+    """A chart with a line per design, or a bar per whole number and design side by side.
+
+    The second line is dashed, and its points are squares. For those who cannot see it, first and
+    last value of each design are written.
+
+    >>> axis = ChartAxis(title="", low=0, high=1, ticks=())
+    >>> line = [(0, 0), (1, 1)]
+    >>> chart_of("a", [line], axis, axis, {"chart_a": "A"}, "en").paths[-2]["d"]
+    'M16 224L438 30'
+    """
+    title = words[f"chart_{name}"] + (f": {which}" if which else "")
+    said = written or (lambda value: number_text(value, 1, language))
+    ends = [
+        (f"{letter}: " if len(series) > 1 else "")
+        + " … ".join(
+            f"{number_text(at, 0, language)}: {said(value)}"
+            for at, value in (points[0], points[-1])
+        )
+        for letter, points in zip("AB", series, strict=False)
+        if points
+    ]
+    chart = Drawing(name=name, title=title, told=f"{title}. {'; '.join(ends)}", note=note,
+                    width=_WIDTH, height=_HEIGHT)  # fmt: skip
     floor, end = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     left = round(16 + _DIGIT * max((len(label) for _, label in upward.ticks), default=0))
 
@@ -97,40 +128,27 @@ def _frame(
         return floor - upward.share(value) * (floor - _TOP)
 
     for value, label in upward.ticks:
-        made.path(f"M{left} {_short(y(value))}H{end}", "grid")
-        made.text(left - 6, y(value) + 4, label, "end")
+        chart.path(f"M{left} {_short(y(value))}H{end}", "grid")
+        chart.text(left - 6, y(value) + 4, label, "end")
     for value, label in across.ticks:
-        made.path(f"M{_short(x(value))} {floor}v5", "axis")
-        made.text(x(value), floor + 19, label, "mid")
-    made.path(f"M{left} {floor}H{end}", "axis")
-    made.text((left + end) / 2, _HEIGHT - 6, across.title, "mid quiet")
-    made.text(4, 15, upward.title, "quiet")
-    return made, x, y
-
-
-def line_chart(
-    name: str,
-    title: str,
-    told: str,
-    lines: Sequence[Sequence[Point]],
-    across: ChartAxis,
-    upward: ChartAxis,
-) -> Drawing:
-    """A chart with a line per design; the second one is dashed, and its points are squares.
-
-    >>> axis = ChartAxis(title="", low=0, high=1, ticks=())
-    >>> line_chart("a", "A", "A", [[(0, 0), (1, 1)]], axis, axis).paths[-2]["d"]
-    'M16 224L438 30'
-    """
-    chart, x, y = _frame(name, title, told, across, upward)
-    for kind, points in zip(("a", "b"), lines, strict=False):
+        chart.path(f"M{_short(x(value))} {floor}v5", "axis")
+        chart.text(x(value), floor + 19, label, "mid")
+    chart.path(f"M{left} {floor}H{end}", "axis")
+    chart.text((left + end) / 2, _HEIGHT - 6, across.title, "mid quiet")
+    chart.text(4, 15, upward.title, "quiet")
+    step = x(1) - x(0)
+    for number, (kind, points) in enumerate(zip("ab", series, strict=False)):
         places = [(x(at), y(value)) for at, value in points]
-        if not places:
-            continue
-        steps = "L".join(f"{_short(at)} {_short(value)}" for at, value in places)
-        chart.path(f"M{steps}", f"line {kind}")
-        mark = rectangle if kind == "b" else _dot
-        chart.path("".join(mark(at - 3, value - 3, 6, 6) for at, value in places), f"dots {kind}")
+        if bars:
+            begin, width = (0.8 * number / len(series) - 0.4) * step, 0.8 * step / len(series)
+            parts = [rectangle(at + begin, top, width, floor - top)
+                     for at, top in places if top < floor]  # fmt: skip
+            chart.path("".join(parts), f"bar {kind}")
+        elif places:
+            chart.path("M" + "L".join(f"{_short(at)} {_short(top)}" for at, top in places),
+                       f"line {kind}")  # fmt: skip
+            mark = rectangle if kind == "b" else _dot
+            chart.path("".join(mark(at - 3, top - 3, 6, 6) for at, top in places), f"dots {kind}")
     return chart
 
 
@@ -139,30 +157,6 @@ def _dot(x: float, y: float, width: float, height: float) -> str:
     return (f"M{_short(x)} {_short(y + height / 2)}a{half} {tall} 0 1 0 {_short(width)} 0"
             f"a{half} {tall} 0 1 0 -{_short(width)} 0z")  # fmt: skip
 
-
-def bar_chart(
-    name: str,
-    title: str,
-    told: str,
-    bars: Sequence[Sequence[Point]],
-    across: ChartAxis,
-    upward: ChartAxis,
-) -> Drawing:
-    """A chart with a bar per whole number and design, side by side."""
-    chart, x, y = _frame(name, title, told, across, upward)
-    width = 0.8 * (x(1) - x(0)) / len(bars)
-    for number, (kind, points) in enumerate(zip(("a", "b"), bars, strict=False)):
-        begin = -0.4 * (x(1) - x(0)) + number * width
-        paths = [
-            rectangle(x(at) + begin, y(value), width, y(0) - y(value))
-            for at, value in points
-            if value > 0
-        ]
-        chart.path("".join(paths), f"bar {kind}")
-    return chart
-
-
-Words = Mapping[str, str]
 
 #: Rows that a picture has room for; exposures that the curve of an attack goes through.
 _MOST_ROWS = 12
@@ -184,16 +178,6 @@ def design_charts(
         charts.append(transition_chart(one, head, words, language))
     others = (quality_chart, risk_chart, origin_chart, attack_chart)
     return [*charts, *(chart(designs, words, language) for chart in others)]
-
-
-def _told(lines: Sequence[Sequence[tuple[float, float]]], language: str, decimals: int) -> str:
-    found = []
-    for letter, points in zip("AB", lines, strict=False):
-        if points:
-            ends = (f"{number_text(at, 0, language)}: {number_text(value, decimals, language)}"
-                    for at, value in (points[0], points[-1]))  # fmt: skip
-            found.append((f"{letter}: " if len(lines) > 1 else "") + " … ".join(ends))
-    return "; ".join(found)
 
 
 def _whole_ticks(low: int, high: int) -> list[tuple[float, str]]:
@@ -227,8 +211,7 @@ def noise_chart(
     top, ticks = _percents(max(value for each in bars for _, value in each))
     upward = ChartAxis(title=words["per_cent"], low=0, high=top, ticks=ticks)
     which = words["large_counts"] if row is None else f"{words['count']} {row}"
-    title = f"{words['chart_noise']}: {which}"
-    return bar_chart("noise", title, f"{title}. {_told(bars, language, 1)}", bars, across, upward)
+    return chart_of("noise", bars, across, upward, words, language, which=which, bars=True)
 
 
 def tableau_chart(design: AssessedDesign, head: str, words: Words, language: str) -> Drawing:
@@ -350,8 +333,7 @@ def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str
              for at in _ERRORS if low <= at <= high]  # fmt: skip
     upward = ChartAxis(title=words["relative_error"], low=low, high=high, logarithmic=True,
                        ticks=ticks)  # fmt: skip
-    told = f"{words['chart_quality']}. {_told(lines, language, 1)}"
-    return line_chart("quality", words["chart_quality"], told, lines, across, upward)
+    return chart_of("quality", lines, across, upward, words, language)
 
 
 def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
@@ -366,13 +348,9 @@ def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -
                        ticks=ticks)  # fmt: skip
     end = max((int(at) for line in lines for at, _ in line), default=1)
     across = ChartAxis(title=words["part"], low=0.5, high=end + 0.5, ticks=_whole_ticks(1, end))
-    ends = [[(at, once(value, words, language)) for at, value in line] for line in lines]
-    frame = "; ".join(f"{line[0][0]:.0f}: {line[0][1]} … {line[-1][0]:.0f}: {line[-1][1]}"
-                     for line in ends if line)  # fmt: skip
-    title = words["chart_risk"]
-    chart = line_chart("risk", title, f"{title}. {frame}", lines, across, upward)
-    chart.note = words["risk_note"] if all(lines) else words["risk_never"]
-    return chart
+    note = words["risk_note"] if all(lines) else words["risk_never"]
+    return chart_of("risk", lines, across, upward, words, language, note=note,
+                    written=lambda share: once(share, words, language))  # fmt: skip
 
 
 def once(share: float, words: Words, language: str) -> str:
@@ -408,9 +386,7 @@ def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
     across = ChartAxis(title=words["published"], low=-0.5, high=end + 0.5,
                        ticks=_whole_ticks(0, end))  # fmt: skip
     upward = ChartAxis(title=words["per_cent"], low=0, high=top, ticks=ticks)
-    title = words["chart_origin"]
-    told = f"{title}. {_told(lines, language, 1)}"
-    return line_chart("origin", title, told, lines, across, upward)
+    return chart_of("origin", lines, across, upward, words, language)
 
 
 def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
@@ -422,11 +398,7 @@ def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
     )  # fmt: skip
     upward = ChartAxis(title=words["per_cent"], low=0, high=100,
                        ticks=[(at, str(at)) for at in range(0, 101, 20)])  # fmt: skip
-    title = words["chart_attack"]
-    told = f"{title}. {_told(lines, language, 1)}"
-    chart = line_chart("attack", title, told, lines, across, upward)
-    chart.note = words["attack_note"]
-    return chart
+    return chart_of("attack", lines, across, upward, words, language, note=words["attack_note"])
 
 
 #: Key figures, and how they are written: digits, and what they are multiplied by.

@@ -203,7 +203,7 @@ def show_programme(programme: str, visit: _Producer) -> Response:
         problems=told_problems(verdict, lines),
         lines=lines[:_LINES],
         more=max(len(lines) - _LINES, 0),
-        drafts=[draft_entry(visit.service, record, number) for number in numbers],
+        drafts=[(number, job_of(visit.service, record, number)) for number in numbers],
         states=states,
         published=published_as(visit.service, record.id),
         key=secrets.token_hex(16),
@@ -369,18 +369,6 @@ def job_of(service: Service, record: StoredProgramme, draft: str) -> Job | None:
     except ServiceError:
         return None
     return job if (job.kind == "programme" and job.asked().get("programme") == record.id) else None
-
-
-def draft_entry(service: Service, record: StoredProgramme, draft: str) -> dict[str, Any]:
-    """A draft in a list."""
-    job = job_of(service, record, draft)
-    return {
-        "id": draft,
-        "state": "done" if job is None else job.state.value,
-        "progress": 100 if job is None else job.progress,
-        "owner": "" if job is None else job.owner,
-        "created_at": None if job is None else job.created_at,
-    }
 
 
 def _datasets(visit: Visit) -> list[str]:

@@ -29,22 +29,6 @@ class ReportNumber:
     name: str  # Its name among the words of verdicts, and in the page
     value: str  # As it is written
     grade: Grade  # Whether it is good
-    language: str
-
-    @property
-    def label(self) -> str:
-        """Name of the measure."""
-        return words("verdicts", self.language)[self.name]
-
-    @property
-    def good_if(self) -> str:
-        """When it is good."""
-        return words("verdicts", self.language)[f"{self.name}_good"]
-
-    @property
-    def otherwise(self) -> str:
-        """Consequence if it does not hold."""
-        return words("verdicts", self.language)[f"{self.name}_bad"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,26 +61,16 @@ class ReportVerdict:
 
     @property
     def heads(self) -> PageWords:
-        """The words of its table."""
+        """Its words: of its question and answers, its table, and of what each number means."""
         return PageWords(words("verdicts", self.language))
-
-    @property
-    def question(self) -> str:
-        """Question that the verdict answers."""
-        return words("verdicts", self.language)[f"ask_{self.asks}"]
-
-    @property
-    def answer(self) -> str:
-        """Yes, no, or not examined."""
-        return words("verdicts", self.language)[f"answer_{self.grade}"]
 
     @property
     def reasons(self) -> list[str]:
         """Reasons against it, or points to check; or a sentence that there are none."""
-        spoken = words("verdicts", self.language)
-        reasons = [f"{one.label}: {one.value}. {one.otherwise}"
-                 for grade in ("bad", "unknown", "care")
-                 for one in self.measures if one.grade == grade]  # fmt: skip
+        spoken = self.heads
+        reasons = [f"{spoken[one.name]}: {one.value}. {spoken[f'{one.name}_bad']}"
+                   for grade in ("bad", "unknown", "care")
+                   for one in self.measures if one.grade == grade]  # fmt: skip
         reasons += [] if self.examined else [spoken["not_attacked"]]
         return reasons or [spoken[f"nothing_{self.asks}"]]
 
@@ -107,7 +81,7 @@ def release_verdict(preview: Mapping[str, Any], language: str) -> ReportVerdict:
     measures: list[ReportNumber] = []
 
     def measure(name: str, value: str, grade: Grade) -> None:
-        measures.append(ReportNumber(name=name, value=value, grade=grade, language=language))
+        measures.append(ReportNumber(name=name, value=value, grade=grade))
 
     if attacks is not None:
         spoken = words("verdicts", language)
@@ -143,12 +117,8 @@ def answers_verdict(
         grade = "unknown"
     elif exposure >= _NEAR:
         grade = "bad" if exposure >= 1 else "care"
-    measures = [ReportNumber(name="used", value=text, grade=grade, language=language)]
+    measures = [ReportNumber(name="used", value=text, grade=grade)]
     for name, number in zip(("patterns", "near_limits"), alarms or (), strict=False):
         text = number_text(number, 0, language)
-        measures.append(
-            ReportNumber(
-                name=name, value=text, grade="care" if number else "good", language=language
-            )
-        )
+        measures.append(ReportNumber(name=name, value=text, grade="care" if number else "good"))
     return ReportVerdict(measures=measures, language=language, asks="answer")

@@ -30,24 +30,24 @@ def _told(quality: Any = None, **attacks: Any) -> dict[str, Any]:
 )
 def test_answer_of_a_release(found: dict[str, Any], answer: str, reason: str) -> None:
     verdict = release_verdict(_told(**found), "en")
-    assert verdict.answer == answer
+    assert verdict.heads[f"answer_{verdict.grade}"] == answer
     assert verdict.reasons[0].startswith(reason)
 
 
 def test_what_was_not_attacked_is_not_safe() -> None:
     verdict = release_verdict({"attacks": None, "quality": None, "warnings": []}, "en")
-    assert (verdict.answer, verdict.look) == ("not examined", "care")
+    assert (verdict.grade, verdict.look) == ("unknown", "care")
     assert verdict.reasons == ["The release was not attacked: it has no noise, or is too large."]
 
 
 def test_each_number_says_what_is_good_and_what_follows_if_not() -> None:
     for language in ("en", "de"):
         told = _told(quality={"shown": {"blocked": 1}})
-        for one in (*release_verdict(told, language).measures,
-                    *answers_verdict(0.2, (0, 0), language).measures):  # fmt: skip
-            assert one.label
-            assert one.good_if
-            assert one.otherwise.endswith(".")
+        for verdict in (release_verdict(told, language), answers_verdict(0.2, (0, 0), language)):
+            for one in verdict.measures:
+                assert verdict.heads[one.name]
+                assert verdict.heads[f"{one.name}_good"]
+                assert verdict.heads[f"{one.name}_bad"].endswith(".")
 
 
 @for_all_rows(
@@ -62,4 +62,5 @@ def test_each_number_says_what_is_good_and_what_follows_if_not() -> None:
     ],
 )
 def test_answer_of_a_data_version(exposure: Any, alarms: Any, answer: str) -> None:
-    assert answers_verdict(exposure, alarms, "en").answer == answer
+    verdict = answers_verdict(exposure, alarms, "en")
+    assert verdict.heads[f"answer_{verdict.grade}"] == answer
