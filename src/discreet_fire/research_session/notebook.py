@@ -430,7 +430,7 @@ class ResearchSession:
             raise OutputCheckError("no output to submit", code="no-output")
         sentences = held_against(self._results, self._limits, self._hidden)
         if sentences:
-            hint = "s.protect() hides what is needed, or s.remove() one of the tables"
+            hint = "s.protect() suppresses the needed cells; or s.remove() one of the tables"
             raise OutputCheckError("; ".join(sentences), code="linked", hint=hint)
 
     def _repr_html_(self) -> str:

@@ -460,7 +460,7 @@ class SessionOutput:
         why = "; ".join(self.reasons)
         hidden = 0 if self.table is None else self.table.hidden
         if hidden:
-            cells = "1 cell is hidden" if hidden == 1 else f"{hidden} cells are hidden"
+            cells = "1 cell is suppressed" if hidden == 1 else f"{hidden} cells are suppressed"
             return f"{self.verdict.value}: {cells}: {why}" if why else f"review: {cells}"
         if self.verdict is CheckVerdict.fail and self.table is None:
             return f"fail: withheld: {why}"

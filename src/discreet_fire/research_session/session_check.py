@@ -119,7 +119,7 @@ def protected_together(
         for output, places in _more(list(numbers_now(results, frozen)), limits):
             table = results[output].table
             if table is None:
-                message = f"output {output} has no cells that could be hidden"
+                message = f"output {output} has no cells that could be suppressed"
                 raise OutputCheckError(message, code="linked", hint="s.remove() one of the outputs")
             now.setdefault(output, set()).update(table.together(places))
         if {at: frozenset(one) for at, one in now.items()} == frozen:

@@ -84,10 +84,10 @@ def test_the_page_has_all_an_officer_needs(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert wanted in text, wanted
     assert all(digest in text for digest in digests)
-    hidden = [one for tag, one in read.seen if one.get("aria-label") == "hidden"]
+    hidden = [one for tag, one in read.seen if one.get("aria-label") == "suppressed"]
     # minimum and maximum, two small cells and what protects them
     assert len(hidden) >= 6
-    assert f"with {len(hidden)} hidden or missing numbers" in text
+    assert f"with {len(hidden)} suppressed or missing numbers" in text
 
 
 def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_the_page_in_german(tmp_path: Path) -> None:
     text = " ".join(_Read(one).words)
     for wanted in (
         "Einreichung 1: analysis.do", "Befunde nach Ursache", "list: zeigt einzelne Datensätze",
-        "verborgenen oder fehlenden Zahlen", "eingereicht von Weber: submitted",
+        "gesperrten oder fehlenden Zahlen", "eingereicht von Weber: submitted",
     ):  # fmt: skip
         assert wanted in text, wanted
     said = [

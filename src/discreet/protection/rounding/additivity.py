@@ -109,7 +109,7 @@ def make_additive(safe: ProtectedTable) -> ProtectedTable:
         safe: A table of counts, or of sums, without hidden cells.
 
     Raises:
-        CountRoundingError: If cells are hidden, or official figures and zeros contradict each
+        CountRoundingError: If cells are suppressed, or official figures and zeros contradict each
             other.
 
     >>> import polars as pl

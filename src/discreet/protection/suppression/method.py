@@ -89,7 +89,7 @@ _PUBLISHED = {"title", "universe", "notes", "formats", "complete", "ratios"}
 
 
 class SuppressionProtection(Protection):
-    """Sensitive cells are hidden, and others with them so that nobody works them out."""
+    """Sensitive cells are suppressed, and others with them so that nobody works them out."""
 
     name = "suppress"
     manner = "suppressed cells"

@@ -1,4 +1,4 @@
-"""[suppression]: how cells are hidden, for all tables of a programme."""
+"""[suppression]: how cells are suppressed, for all tables of a programme."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COST = BeforeValidator(lambda value: {"of": value} if isinstance(value, str) el
 
 
 class SuppressionEntry(SearchSettings, ProgrammeEntry):
-    """[suppression]: how cells are hidden, for all tables."""
+    """[suppression]: how cells are suppressed, for all tables."""
 
     cost: Annotated[CostEntry, _COST] = CostEntry()
     bounds: BoundsEntry | None = None

@@ -114,7 +114,7 @@ def _impossible(draft: DraftPattern, cells: IntArray) -> SuppressionError:
         f"{len(cells):,} sensitive cells cannot be protected by any pattern",
         code="infeasible",
         where=problems[0].where if len(problems) == 1 else draft.problem.title,
-        hint="let more cells be hidden, widen the bounds said to be known, or merge categories",
+        hint="allow more suppressions, widen the a-priori bounds, or merge categories",
         problems=shortened(problems, _SHOWN),
     )
 

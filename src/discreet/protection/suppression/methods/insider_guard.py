@@ -115,7 +115,7 @@ def _finished(
     if 0 < share < 1:
         note += f" nearer than {share:.3g} of its protection levels"
     if more or pattern.method not in SEARCHED:  # else they were part of the search
-        note += f": {more:,} more cells are hidden for that"
+        note += f": {more:,} more cells are suppressed for this"
     done = certified(
         draft.problem,
         hidden,
@@ -196,14 +196,14 @@ def _impossible(proofs: InsiderProofs, lost: list[OpenAim]) -> SuppressionError:
     by_cell: dict[int, int | None] = {item.cell: item.insider for item in lost}
     problems: list[Problem] = []
     hint = (
-        'merge categories, or let more be hidden; insiders="exact" asks for less, '
+        'merge categories, or allow more suppressions; insiders="exact" asks for less, '
         'insiders="off" leaves contributors out of account'
     )
     for cell, insider in sorted(by_cell.items()):
-        message = "it cannot be protected, even if all that may be hidden is hidden"
+        message = "the cell cannot be protected, even if all possible cells are suppressed"
         if insider is not None:
             own = problem.name(int(cells[proofs.cells_of[insider][0]]))
-            message = f"the only contributor of {own} can work it out, whatever else is hidden"
+            message = f"the only contributor of {own} can compute it, whatever else is suppressed"
         problems.append(Problem(message, problem.name(int(cells[cell])), "" if problems else hint))
     return SuppressionError(
         f"{len(problems):,} sensitive cells cannot be protected from contributors of other cells",

@@ -354,7 +354,9 @@ def _empty_places(table: Table) -> list[PositionArray]:
         return []
     grid = CellIndex.of(table.dimensions)
     if grid.size > _MOST:
-        message = f"the table has {grid.size:,} cells with the empty ones, too many to hide among"
+        message = (
+            f"the table has {grid.size:,} cells with empty ones, too many for suppressed zeros"
+        )
         hint = f'take zero_cells="fixed", or tables of up to {_MOST:,} cells'
         raise SuppressionError(message, code="empty-cells", where=table.name, hint=hint)
     index = grid.every()

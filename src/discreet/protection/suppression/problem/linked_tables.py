@@ -199,7 +199,7 @@ def build_problem(
     if hidden.any() and int(problem.low[hidden].min()) >= one:
         notes.append("readers can infer that suppressed cells are not zero: zeros are shown")
     elif zero_cells == "partners":
-        notes.append("readers are taken to know that zeros may be hidden too")
+        notes.append("readers are assumed to know that zeros may be suppressed")
     if any(np.isfinite(demand.at_most).any() for demand in demands):
         message = "to know the number of a minimum frequency, below which sensitive counts lie"
         told = "" if reasons == "none" else ", and from the reasons which those are"
@@ -278,7 +278,7 @@ def _merged_demands(
         hint = "everyone knows which cells can have no records; mark zeros of records only"
         raise SuppressionError(message, code="empty-cells", hint=hint)
     if strict:
-        message = "the cell must be published and must be hidden"
+        message = "the cell must be published and must be suppressed"
         hint = "it, or a cell equal to it, is published in another table or marked to be"
         both = np.flatnonzero(fixed & (sensitive | before))
         refuse_cells(both, system.names, message, "contradiction", hint)

@@ -221,7 +221,7 @@ class Audit(Judged):
         """The verdicts in words; no true values."""
         numbers = self.described()
         lines = [
-            f"{numbers['hidden']:,} of {numbers['cells']:,} cells are hidden, "
+            f"{numbers['hidden']:,} of {numbers['cells']:,} cells are suppressed, "
             f"{numbers['sensitive']:,} are sensitive.",
             f"Unprotected: {numbers['unprotected']:,}, "
             f"of these exactly known: {numbers['exact']:,}.",

@@ -252,7 +252,7 @@ def gap_between(cost: float, bound: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Pattern:
-    """Which cells are hidden, and what is known about it (confidential).
+    """Which cells are suppressed, and what is known about it (confidential).
 
     Args:
         problem: Digest of the problem that it belongs to.
@@ -343,7 +343,8 @@ def certified(
     """
     if (problem.hidden & ~hidden).any() or hidden[problem.state == CellState.fixed].any():
         raise SuppressionError(
-            "a pattern hides published cells or shows cells that must be hidden", code="pattern"
+            "a pattern suppresses published cells, or shows cells that must be suppressed",
+            code="pattern",
         )
     return Pattern(
         problem=problem.digest(),
