@@ -77,7 +77,7 @@ def rules_from(
         key, settings = _parsed(text)
         if key not in known_rules():
             short = ", ".join(f"{name} ({SHORT_NAMES[name]})" for name in SHORT_NAMES)
-            hint = f"rules: {short}, {', '.join(known_rules())}"
+            hint = f"write NAME=VALUE, such as p=10; names: {short}, {', '.join(known_rules())}"
             problems.append(Problem("unknown rule", f"rule {number}", hint))
             continue
         before = stated.get(key, [])

@@ -404,7 +404,7 @@ def _column_problems(
     for path, column, use in dict.fromkeys(item for item in named if item.column not in made):
         if column in confidential and use != "other":
             message = f"column {column!r} contains keys or identifiers and cannot be used in tables"
-            yield programme.problem(path, message, "")
+            yield programme.problem(path, message, "use another column")
         if column in schema and use == "number" and not schema[column].is_numeric():
             message = f"column {column!r} is not a number but {schema[column]}"
             hint = f'add types = {{ {toml_key(column)} = "number" }} to the source'
