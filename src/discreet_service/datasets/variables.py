@@ -137,31 +137,19 @@ class CatalogueVariable:
         return next((k for k in range(1, len(self.cuts)) if wanted <= self._members[k]), 0)
 
     @cached_property
-    def _sizes(self) -> PositionArray:
-        """Per code, how many codes it and those below it are."""
-        sizes = np.ones(len(self.tree), dtype=np.int32)
-        for at in range(len(self.tree) - 1, 0, -1):
-            sizes[self.tree.parents[at]] += sizes[at]
-        return sizes
-
-    @cached_property
-    def _walk(self) -> PositionArray:
-        """Per code, its place in a walk in which all codes below one follow it."""
-        place = np.zeros(len(self.tree), dtype=np.int32)
-        free = np.ones(len(self.tree), dtype=np.int32)
-        for at in range(1, len(self.tree)):
-            above = self.tree.parents[at]
-            place[at] = place[above] + free[above]
-            free[above] += self._sizes[at]
-        return place
+    def _descent(self) -> list[tuple[PositionArray, PositionArray]]:
+        """Per level from the first on, its codes and those above them."""
+        tree = self.tree
+        levels = (np.flatnonzero(tree.levels == k) for k in range(1, tree.depth + 1))
+        return [(own.astype(np.int32), tree.parent_index[own]) for own in levels]
 
     def within(self, positions: Collection[int]) -> BoolArray:
         """Per code of the tree, whether it is one of some codes, or stands below one."""
-        marks = np.zeros(len(self.tree) + 1, dtype=np.int64)
-        for at in positions:
-            marks[self._walk[at]] += 1
-            marks[self._walk[at] + self._sizes[at]] -= 1
-        return np.asarray((np.cumsum(marks)[:-1] > 0)[self._walk], dtype=np.bool_)
+        marks = np.zeros(len(self.tree), dtype=np.bool_)
+        marks[[*positions]] = True
+        for own, above in self._descent:
+            marks[own] |= marks[above]
+        return marks
 
     def above(self, positions: Iterable[int]) -> frozenset[int]:
         """The positions of all codes above some codes, the total included."""
@@ -180,21 +168,12 @@ class CatalogueVariable:
     def coarsest_cover(self, leaves: BoolArray) -> tuple[int, tuple[int, ...]]:
         """The coarsest level whose codes make up some finest ones, and these codes."""
         for number, cut in enumerate(self.cuts):
-            inside = np.add.reduceat(self._in_walk(leaves), self._walk_starts(cut))
-            whole = np.add.reduceat(self._in_walk(self.tree.is_leaf), self._walk_starts(cut))
-            order = cut[np.argsort(self._walk[cut], kind="stable")]
+            code = self.axis.up(-1, number)
+            whole = np.bincount(code, minlength=len(cut))
+            inside = np.bincount(code, leaves[self.cuts[-1]], minlength=len(cut))
             if bool(((inside == 0) | (inside == whole)).all()):
-                return number, tuple(sorted(order[inside > 0].tolist()))
+                return number, tuple(cut[inside > 0].tolist())
         raise AssertionError(self.name)
-
-    def _in_walk(self, marks: BoolArray) -> PositionArray:
-        found = np.zeros(len(self.tree), dtype=np.int32)
-        found[self._walk] = marks
-        return found
-
-    def _walk_starts(self, cut: PositionArray) -> PositionArray:
-        """Where the codes of a cut begin in the walk; what lies between is no finest code."""
-        return np.sort(self._walk[cut])
 
     def __repr__(self) -> str:
         return f"<CatalogueVariable {self.name}: {len(self.tree):,} codes>"

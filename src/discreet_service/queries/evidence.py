@@ -255,23 +255,19 @@ class QueryEvidence:
     def published_counts(self) -> IntArray:
         """The perturbed inner cells of the table, an array with one axis for each variable."""
         inner = tuple(self._inner(one) for one in self.query.by)
-        if self._whole is not None and inner:
-            dimensions = self._whole.dimensions
-            places = [
-                [dimension.index[code] for code in self._codes(one)]
-                for one, dimension in zip(inner, dimensions, strict=True)
-            ]
-            counts = np.zeros(tuple(map(len, dimensions)), dtype=np.int64)
-            counts[self._whole.index] = np.rint(self._whole.value).astype(np.int64)
-            return np.asarray(counts[np.ix_(*places)])
-        table = self.table_of(replace(self.query, by=inner, measures=(COUNT_MEASURE,)))
-        shape = tuple(len(dimension) for dimension in table.dimensions)
+        table = self._whole
+        if table is None:
+            table = self.table_of(replace(self.query, by=inner, measures=(COUNT_MEASURE,)))
         published = np.rint(table.value).astype(np.int64)
-        if not shape:  # the grand total alone
+        if not inner:  # the grand total alone
             return np.asarray(published.sum())  # none is listed where it is zero
-        counts = np.zeros(shape, dtype=np.int64)
+        counts = np.zeros(tuple(map(len, table.dimensions)), dtype=np.int64)
         counts[table.index] = published
-        return counts[tuple(slice(1, None) for _ in shape)]
+        places = [
+            [dimension.index[code] for code in self._codes(one)]
+            for one, dimension in zip(inner, table.dimensions, strict=True)
+        ]
+        return np.asarray(counts[np.ix_(*places)])
 
     def axis(self, variable: str) -> Axis:
         """The classification of a variable."""
