@@ -59,21 +59,13 @@ class QueryLog:
     def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
         self._database, self._key, self._clock = database, key, clock
 
-    def append(self, *, connection: sa.Connection | None = None, **facts: Any) -> None:
+    def append(self, **facts: Any) -> None:
         """Write a request down, before its answer goes out: the facts of `row`."""
-        row = self.row(**facts)
-        if connection is None:
-            self._database.batched(partial(self.note, row))
-        else:
-            self.write(connection, row)
+        self._database.batched(partial(self.write, self.row(**facts)))
 
-    def note(self, row: Mapping[str, Any], batch: WriteBatch) -> None:
+    def write(self, row: Mapping[str, Any], batch: WriteBatch) -> None:
         """Write a row together with what else a batch writes."""
-        self.write(batch.connection, row)
-
-    def write(self, connection: sa.Connection, row: Mapping[str, Any]) -> None:
-        """Write a row."""
-        _ROW.change(connection, **{**row, "at": self._clock()})
+        _ROW.change(batch.connection, **{**row, "at": self._clock()})
 
     @staticmethod
     def row(

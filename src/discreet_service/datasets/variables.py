@@ -69,7 +69,8 @@ class CatalogueVariable:
         return self.axis.cuts
 
     @cached_property
-    def _members(self) -> tuple[frozenset[int], ...]:
+    def members(self) -> tuple[frozenset[int], ...]:
+        """The same as sets."""
         return tuple(frozenset(cut.tolist()) for cut in self.cuts)
 
     @cached_property
@@ -125,7 +126,7 @@ class CatalogueVariable:
 
     def stands_on(self, at: int, number: int) -> bool:
         """Whether the code at a position stands on a level."""
-        return at in self._members[number]
+        return at in self.members[number]
 
     def on_level(self, number: int, finest: PositionArray | IntArray) -> PositionArray:
         """Positions of finest codes among the codes of a level; -1 stays -1."""
@@ -134,7 +135,7 @@ class CatalogueVariable:
     def coarsest_with(self, positions: Iterable[int]) -> int:
         """The coarsest level on which all of some codes stand; 0 if there is none."""
         wanted = set(positions)
-        return next((k for k in range(1, len(self.cuts)) if wanted <= self._members[k]), 0)
+        return next((k for k in range(1, len(self.cuts)) if wanted <= self.members[k]), 0)
 
     @cached_property
     def _descent(self) -> list[tuple[PositionArray, PositionArray]]:

@@ -329,11 +329,9 @@ def _settled(
             continue
         # Whole levels by their numbers; other codes one by one.
         variable, shown, names = one.variable, set(one.shown), None
-        cuts = {
-            number: set(variable.cuts[number].tolist()) for number in range(1, len(variable.cuts))
-        }
-        levels = [number for number, cut in cuts.items() if shown >= cut]
-        if set().union(*(cuts[number] for number in levels)) != shown:
+        levels = [number for number in range(1, len(variable.cuts))
+                  if shown >= variable.members[number]]  # fmt: skip
+        if set().union(*(variable.members[number] for number in levels)) != shown:
             levels = sorted({int(variable.tree.levels[at]) for at in one.shown})
             names = tuple(variable.tree.codes[at] for at in one.shown)
         by.append(

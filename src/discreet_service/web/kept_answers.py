@@ -105,7 +105,7 @@ class KeptAnswers:
             if not verdict.allowed:
                 names = json.dumps(verdict.names[:1])
                 row = {**row, "verdict": LogVerdict.refused.value, "rules": names, "bytes": 0}
-            self._service.query_log.write(batch.connection, row)
+            self._service.query_log.write(row, batch)
         return verdict if verdict.repeat else None
 
 

@@ -135,7 +135,7 @@ def _answered(
         outcome = LogVerdict.answered if instant else LogVerdict.deferred
         row = log_row(visit, prepared, LogMode.query, outcome, start,
                       kept=instant and cached, size=len(content or b""))  # fmt: skip
-        return partial(visit.service.query_log.note, row)
+        return partial(visit.service.query_log.write, row)
 
     verdict = admitted(visit, prepared, language, start, ready)
     if not row:  # it was released before
@@ -263,5 +263,5 @@ def note_query(
 ) -> None:
     """Write the row of the log."""
     row = log_row(visit, prepared, mode, verdict, start, **facts)
-    visit.service.database.batched(partial(visit.service.query_log.note, row))
+    visit.service.database.batched(partial(visit.service.query_log.write, row))
     log_event("query", verdict=row["verdict"], cells=row["cells"], milliseconds=row["milliseconds"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.query_log import LogMode, LogVerdict, QueryLog, shown_query
 from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
+from discreet_service.database import ServiceDatabase, WriteBatch
 from discreet_service.database.schema import QUERY_LOG
 from discreet_service.problems import ServiceError
 
@@ -51,12 +52,18 @@ def test_rows_tell_what_was_asked(log: QueryLog) -> None:
 def test_a_query_is_logged_with_what_it_released(
     log: QueryLog, service_database: ServiceDatabase
 ) -> None:
-    with pytest.raises(KeyError), service_database.writing() as connection:  # noqa: PT012
-        ask(log, connection=connection)
+    row = log.row(
+        principal="anna", mode=LogMode.query, verdict=LogVerdict.answered, query={}, digest="d1"
+    )
+
+    def broken(batch: WriteBatch) -> None:
+        log.write(row, batch)
         raise KeyError
+
+    with pytest.raises(KeyError):
+        service_database.batched(broken)
     assert log.search().rows == ()
-    with service_database.writing() as connection:
-        ask(log, connection=connection)
+    service_database.batched(partial(log.write, row))
     assert len(log.search().rows) == 1
 
 
