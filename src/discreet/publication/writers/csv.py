@@ -89,13 +89,17 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
     names = pl.Series([status.name for status in CellStatus], dtype=pl.String)
     columns["status"] = names.gather(cells.status)
     decimals = decimals_of(table, cells.index)
-    printed = symbols(cells.value, cells.status, decimals)
+    # Whole numbers are printed as they stand in the column of values.
+    whole = (cells.status == CellStatus.published) & (cells.value != 0)
+    rest = np.flatnonzero(~whole | (cells.value.dtype.kind != "i"))
+    places = decimals if isinstance(decimals, int) else decimals[rest]
+    printed = pl.Series(symbols(cells.value[rest], cells.status[rest], places), dtype=pl.String)
+    columns["symbol"] = columns["value"].clone().scatter(rest, printed)
     if table.withheld is not None:
         bounds = table.withheld.printed(table.dimensions, cells.index, len(cells))
         if bounds is not None:
-            places, between = interval_texts(bounds, decimals)
-            printed[places] = between
-    columns["symbol"] = pl.Series(printed, dtype=pl.String)
+            inside, between = interval_texts(bounds, decimals)
+            columns["symbol"].scatter(inside, pl.Series(between, dtype=pl.String))
     if table.withheld is not None:
         shown = has_number(cells.status)
         columns |= table.withheld.beside(table.dimensions, cells.index, shown)
