@@ -16,10 +16,10 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray, starts
 from discreet.assessment.probabilities import NoiseChances
 from discreet.confidential import SecretValues
-from discreet.disclosure import LayerKey, LayerStep, PublishedCells, PublishedLayer
+from discreet.disclosure import LayerKey, LayerStep, PublishedCells, PublishedLayer, Relations
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
-from discreet.solver import column_values, is_optimal, quiet_solver
+from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: Nothing is larger.
 _MOST = np.int64(2**53)
@@ -158,11 +158,8 @@ def resolved(system: PublishedCells, found: CountBounds, known: NoiseRange) -> C
     low = np.concatenate([found.low[key] for key in first])
     high = np.concatenate([found.high[key] for key in first])
     doubtful = np.flatnonzero((low < high) & (high - low < _WIDE))
-    solver = _sums_of(system, first, int(known.high[0])) if len(doubtful) else None
-    if solver is not None:
-        every = np.arange(size, dtype=np.int32)
-        bounds = low.astype(np.float64), np.where(high < _MOST, high, np.inf)
-        solver.changeColsBounds(size, every, *bounds)
+    if len(doubtful):
+        solver = _sums_of(system, first, low, high, int(known.high[0]))
         for cell in doubtful[np.argsort((high - low)[doubtful], kind="stable")][:_DOUBTFUL]:
             low[cell], high[cell] = _extremes(solver, int(cell), int(low[cell]), int(high[cell]))
             solver.changeColBounds(int(cell), float(low[cell]), float(high[cell]))
@@ -174,21 +171,25 @@ def resolved(system: PublishedCells, found: CountBounds, known: NoiseRange) -> C
     )
 
 
-def _sums_of(system: PublishedCells, first: dict[LayerKey, int], zero: int) -> Any:
+def _sums_of(
+    system: PublishedCells, first: dict[LayerKey, int], low: IntArray, high: IntArray, zero: int
+) -> Any:
     """A program with all sums between some layers, whose cells are numbered from these places."""
-    size = sum(len(system.layers[key]) for key in first)
-    solver = quiet_solver()
-    solver.addVars(size, np.zeros(size), np.full(size, np.inf))
+    rows, cells, coefs, rest = ([np.zeros(0, dtype=np.int64)] for _ in range(4))
+    number = 0
     for step in system.steps():
-        if step.fine.key not in first or step.coarse.key not in first:
-            continue
-        order = step.inside[np.argsort(step.place, kind="stable")]
-        for whole, parts in enumerate(np.split(order, np.cumsum(step.number)[:-1])):
-            at = np.append(first[step.fine.key] + parts, first[step.coarse.key] + whole)
-            factors = np.append(np.full(len(parts), -1.0), 1.0)
-            rest = float(step.unlisted[whole] * zero)
-            solver.addRow(0.0, rest, len(at), at.astype(np.int32), factors)
-    return solver
+        if step.fine.key in first and step.coarse.key in first:
+            whole = np.arange(len(step.coarse))
+            rows += [number + step.place, number + whole]
+            cells += [first[step.fine.key] + step.inside, first[step.coarse.key] + whole]
+            coefs += [np.full(len(step.place), -1), np.ones_like(whole)]
+            rest.append(step.unlisted * zero)
+            number += len(whole)
+    entries = (np.concatenate(own) for own in (rows, cells, coefs))
+    matrix = Relations.of_entries(len(low), number, *entries).matrix
+    limits = np.zeros(number), np.concatenate(rest).astype(np.float64)
+    most = np.where(high < _MOST, high, np.inf)
+    return loaded_solver(matrix, low.astype(np.float64), most, rows=limits)
 
 
 def _extremes(solver: Any, cell: int, low: int, high: int) -> tuple[int, int]:

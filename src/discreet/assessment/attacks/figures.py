@@ -19,6 +19,7 @@ from discreet.disclosure import (
     Gap,
     PublishedCells,
     TableLayers,
+    code_positions,
     figure_scale,
     published_axes,
     unexamined_names,
@@ -147,22 +148,15 @@ def _same_codes(
     true: Table, dimensions: Sequence[Dimension]
 ) -> tuple[IntArray, list[PositionArray]]:
     """The cells of a true table whose codes are published, by these codes."""
-    names = [dimension.name for dimension in true.dimensions]
-    positions = []
-    for dimension in dimensions:
-        if dimension.name not in names:
-            message = f"variable {dimension.name!r} does not span the true table"
-            raise TableError(message, code="truth", where="attack")
-        at = names.index(dimension.name)
-        place = [dimension.index.get(code, -1) for code in true.dimensions[at].codes]
-        positions.append(np.array(place, dtype=np.int32)[true.index[at]])
-    there = np.ones(len(true), dtype=np.bool_)
-    for part in positions:
-        there &= part >= 0
-    for at, dimension in enumerate(true.dimensions):
-        if dimension.name not in [item.name for item in dimensions]:
-            there &= true.index[at] == 0
-    kept = np.flatnonzero(there)
+    names = {dimension.name for dimension in dimensions}
+    for name in sorted(names - {dimension.name for dimension in true.dimensions}):
+        message = f"variable {name!r} does not span the true table"
+        raise TableError(message, code="truth", where="attack")
+    positions = code_positions(dimensions, true.dimensions, true.index)
+    others = zip(true.dimensions, true.index, strict=True)
+    totals = [part == 0 for own, part in others if own.name not in names]
+    listed = [np.ones(len(true), dtype=np.bool_), *(part >= 0 for part in positions), *totals]
+    kept = np.flatnonzero(np.all(listed, axis=0))
     return kept, [part[kept] for part in positions]
 
 

@@ -6,12 +6,12 @@ pages are made. An attack without a rate was not examined; one without a limit m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from discreet.assessment.words import number
-from discreet.disclosure import DisclosureVerdict, Gap, VerdictWord
+from discreet.disclosure import DisclosureVerdict, VerdictWord
 from discreet.files import texts_of
 
 #: Who carries an attack out: anybody; who knows a person; who contributes; who knows one column or
@@ -19,7 +19,7 @@ from discreet.files import texts_of
 AttackReader = Literal["public", "acquaintance", "contributor", "owner", "keeper"]
 #: So many of the best estimates of averaging may be right; of all else nothing may be found.
 _TOLERATED = {"average": 0.6}
-_READERS: dict[str, AttackReader] = {
+READERS: dict[str, AttackReader] = {
     "average": "public", "exposure": "public", "determined": "public", "twins": "acquaintance",
     "groups": "public", "contradictions": "keeper", "shared": "public", "official": "public",
     "regular": "public", "alike": "owner", "values": "contributor", "whole": "public",
@@ -89,31 +89,6 @@ class AttackOutcome:
             "limit": self.limit,
             "verdict": self.verdict,
         }
-
-
-def outcomes_of(
-    rates: Mapping[str, float | int | None], limits: Mapping[str, float]
-) -> list[AttackOutcome]:
-    """Results of all attacks.
-
-    The exposure of cells is no attack, but what averaging rests on: it counts if it has a limit.
-    """
-    return [
-        AttackOutcome(attack=name, reader=_READERS[name], rate=rate, limit=limits.get(name))
-        for name, rate in rates.items()
-        if name != "exposure" or name in limits
-    ]
-
-
-def verdict_of(
-    outcomes: Sequence[AttackOutcome], left_out: Sequence[str], gaps: Sequence[Gap]
-) -> DisclosureVerdict:
-    """One verdict on some attacks, which left out some tables and what else they do not examine."""
-    unknown = [Gap("attack", one.words()[0]) for one in outcomes if one.verdict == "not examined"]
-    if left_out:
-        unknown.append(Gap("attacked-tables", ", ".join(left_out), len(left_out)))
-    opened = (one.words()[0] for one in outcomes if one.verdict == "open")
-    return DisclosureVerdict.of(opened, [*unknown, *gaps])
 
 
 def verdict_sentence(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import AnyArray, BoolArray, IntArray, set_sums
+from discreet.arrays import AnyArray, BoolArray, find_sorted, set_sums
 from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.attacks.periods import (
     ChangeRates,
@@ -298,49 +298,24 @@ def _counts(
     """True counts of the last period: of cells known to have stayed, and of all."""
     systems = list(published.systems.values())
     names, codes = list(published.systems), Codes(systems[-1])
-    stayed, every = _Judged(), _Judged()
+    #: Per layer which guesses are right, which are so by the last period alone, which are sure
+    stayed, every = (list[tuple[BoolArray, BoolArray, BoolArray]]() for _ in range(2))
     for key in systems[-1].layers:
         sets = [panel.sets(codes, key, name, units=True) for name in names]
         cells = codes.cells(key, codes.positions(panel.years[names[-1]].select(panel.by)))
         assert cells is not None
         ids, counts = np.unique(cells, return_counts=True)
-        true = dict(zip(ids.tolist(), counts.tolist(), strict=True))
         still = ChangeRates(moving=0.0)
         for judged, rates in ((stayed, still), (every, pairs[-1][2].layers[key].rates)):
             last = smoothed_counts(systems[-1:], key, chances, option, rates)
             smoothed = smoothed_counts(systems, key, chances, option, rates)
+            true = np.append(counts, 0)[find_sorted(ids, smoothed.ids)]
             rows = np.ones(len(smoothed.ids), dtype=np.bool_)
             if judged is stayed:
                 alike = [len({own.get(at) for own in sets}) == 1 for at in smoothed.ids.tolist()]
                 rows = np.array(alike, dtype=np.bool_)
-            judged.add(
-                smoothed.ids[rows],
-                true,
-                smoothed.count[rows],
-                last.count[rows],
-                smoothed.chance[rows] >= _SURE,
-            )
-    yield stayed.success("count of a cell known to be unchanged")
-    yield every.success("count of any cell")
-
-
-class _Judged:
-    """Counts that were guessed, held against the true ones."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[BoolArray, BoolArray, BoolArray]] = []
-
-    def add(
-        self,
-        ids: IntArray,
-        true: Mapping[int, int],
-        guess: AnyArray,
-        alone: AnyArray,
-        sure: BoolArray,
-    ) -> None:
-        counts = np.array([true.get(at, 0) for at in ids.tolist()])
-        self.rows.append((guess == counts, alone == counts, sure))
-
-    def success(self, attack: str) -> AttackSuccess:
-        hits, alone, sure = (np.concatenate(item) for item in zip(*self.rows, strict=True))
-        return _success(attack, hits, alone, sure)
+            hits = smoothed.count == true, last.count == true, smoothed.chance >= _SURE
+            judged.append((hits[0][rows], hits[1][rows], hits[2][rows]))
+    for attack, judged in (("count of a cell known to be unchanged", stayed),
+                           ("count of any cell", every)):  # fmt: skip
+        yield _success(attack, *(np.concatenate(own) for own in zip(*judged, strict=True)))

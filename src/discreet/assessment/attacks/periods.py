@@ -232,17 +232,12 @@ def count_prior(figures: Sequence[IntArray], cells: int, chances: NoiseChances) 
     return chance
 
 
-def expected_counts(
-    chances: NoiseChances, figures: IntArray, prior: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Of cells with some figures, how likely they hold a record, and how many they hold on
-    average.
-    """
+def _occupied(chances: NoiseChances, figures: IntArray, prior: FloatArray) -> FloatArray:
+    """How likely cells with some figures hold a record."""
     counts = figures[:, None] - chances.noise
     weight = _noise_of(chances, counts) * _prior_of(prior, counts)
-    total = np.maximum(weight.sum(axis=1), _NEVER)
-    some = (weight * (counts > 0)).sum(axis=1) / total
-    return some, (weight * np.maximum(counts, 0)).sum(axis=1) / total
+    some: FloatArray = (weight * (counts > 0)).sum(axis=1)
+    return some / np.maximum(weight.sum(axis=1), _NEVER)
 
 
 def _skellam(intensity: FloatArray, widest: int) -> FloatArray:
@@ -524,7 +519,7 @@ def _presence(
         figures = layer.at(own)[0][layer.place + (not (before >= 0).any())]
         shown, back = np.unique(figures.astype(np.int64), return_inverse=True)
         prior = 1 - layer.prior[0] / layer.prior.sum()
-        some = expected_counts(pair.chances, shown, layer.prior)[0] / max(prior, _NEVER)
+        some = _occupied(pair.chances, shown, layer.prior) / max(prior, _NEVER)
         logs.append(np.log(np.maximum(some, _NEVER))[back])
         cells.append((key, own))
     within = np.array([[set(a) <= set(b) for a, _ in cells] for b, _ in cells])

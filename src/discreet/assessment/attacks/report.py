@@ -29,9 +29,8 @@ from discreet.assessment.attacks.least_squares import EstimatedCells, estimated,
 from discreet.assessment.attacks.odds import NoiseOdds, averaging_success
 from discreet.assessment.attacks.outcomes import (
     PACKAGE,
+    READERS,
     AttackOutcome,
-    outcomes_of,
-    verdict_of,
     verdict_sentence,
 )
 from discreet.assessment.attacks.parameters import (
@@ -200,8 +199,16 @@ class AttackReport(SecretValues, Judged):
         }  # fmt: skip
 
     def outcomes(self) -> list[AttackOutcome]:
-        """The result of each attack, with the reader who can carry it out."""
-        return outcomes_of(self.rates(), self.limits)
+        """The result of each attack, with the reader who can carry it out.
+
+        The exposure of cells is no attack, but what averaging rests on: it counts if it has a
+        limit.
+        """
+        return [
+            AttackOutcome(attack=name, reader=READERS[name], rate=rate, limit=self.limits.get(name))
+            for name, rate in self.rates().items()
+            if name != "exposure" or name in self.limits
+        ]
 
     @property
     def judgement(self) -> DisclosureVerdict:
@@ -210,8 +217,11 @@ class AttackReport(SecretValues, Judged):
 
     def judged(self, outcomes: list[AttackOutcome]) -> DisclosureVerdict:
         """One verdict on some of the attacks; tables that they leave out are not examined."""
-        left_out = [name for one in self.universes for name in one.left_out]
-        return verdict_of(outcomes, left_out, self.gaps)
+        unknown = [Gap("attack", o.words()[0]) for o in outcomes if o.verdict == "not examined"]
+        if left_out := [name for one in self.universes for name in one.left_out]:
+            unknown.append(Gap("attacked-tables", ", ".join(left_out), len(left_out)))
+        opened = (one.words()[0] for one in outcomes if one.verdict == "open")
+        return DisclosureVerdict.of(opened, [*unknown, *self.gaps])
 
     def sentence(self, outcomes: list[AttackOutcome], language: str = "en") -> str:
         """The verdict on some of the attacks in words, with their limits."""
