@@ -65,44 +65,71 @@ def test_weaker_aims_hold_and_audits_say_which(aim: Any) -> None:
 def lone_cells(seed: int) -> tuple[SuppressionProblem, Insiders]:
     """A small table in which some contributors stand alone behind one or two inner cells."""
     draw = np.random.default_rng([seed, 31])
-    value = table_of(draw.integers(2, 30, (3, 3))).ravel()
-    number = np.arange(16).reshape(4, 4)
-    inner = draw.permutation(number[1:, 1:].ravel())
+    value = table_of(draw.integers(2, 30, (3, 3)))
+    inner = draw.permutation(np.arange(16).reshape(4, 4)[1:, 1:].ravel())
     state = np.full(16, CellState.free)
     state[inner[:4]] = CellState.primary
     state[draw.choice(16, 7, replace=False)] = CellState.fixed
     state[inner[:3]] = CellState.primary
+    return with_owners(draw, value, state, dict(zip(inner, [1, 2, 1, 3, 4], strict=False)))
+
+
+def dominated_total(seed: int) -> tuple[SuppressionProblem, Insiders]:
+    """A small table in which one contributor has most of a sensitive total."""
+    draw = np.random.default_rng([seed, 32])
+    inner = draw.integers(2, 30, (3, 3))
+    inner[0, 0] = 200
+    state = np.full(16, CellState.free)
+    state[draw.choice(16, 6, replace=False)] = CellState.fixed
+    state[[4, 5]] = CellState.primary
+    owners = {5: 1, int(draw.choice([6, 7, 9, 10])): 2}
+    return with_owners(draw, table_of(inner), state, owners)
+
+
+def with_owners(
+    draw: np.random.Generator, value: np.ndarray, state: np.ndarray, owners: dict[int, int]
+) -> tuple[SuppressionProblem, Insiders]:
+    """A table of three by three cells with costs and levels, and who is alone in which."""
     owner = np.full(16, -1, dtype=np.int64)
-    owner[inner[:5]] = [1, 2, 1, 3, 4]
+    owner[list(owners)] = list(owners.values())
     level = np.where(state == CellState.primary, 2, 0)
     problem = problem_of(
-        value, sums_of_table((4, 4)), state=state, cost=draw.integers(1, 20, 16), lower=level,
-        upper=level,
+        value.ravel(), sums_of_table((4, 4)), state=state, cost=draw.integers(1, 20, 16),
+        lower=level, upper=level,
     )  # fmt: skip
     return problem, Insiders(owner=owner, share=0.0)
 
 
-def test_the_cheapest_pattern_against_insiders_is_that_of_trying_all() -> None:
-    """Methods cost no less, bounds are no higher, and `optimal` has both."""
-    refused = 0
-    for seed in (0, 1, 10, 12, 14):
-        problem, insiders = lone_cells(seed)
-        known = [np.flatnonzero(insiders.owner == who).tolist() for who in range(1, 5)]
-        lowest = cheapest(problem, insiders=known)
-        if lowest is None:
-            with pytest.raises(SuppressionError):
-                find_pattern(problem, "optimal", insiders=insiders)
-            refused += 1
-            continue
-        assert lowest > (cheapest(problem) or 0)
-        for method in ("fast", "auto", "optimal"):
-            pattern = find_pattern(problem, method, insiders=insiders)  # type: ignore[arg-type]
-            assert is_safe(problem, pattern.hidden)
-            assert all(is_kept_from(problem, pattern.hidden, own) for own in known)
-            assert pattern.bound is not None
-            assert pattern.bound <= lowest <= pattern.cost
-            assert method != "optimal" or pattern.bound == lowest == pattern.cost
-    assert refused == 1
+@pytest.mark.parametrize("seed", [0, 1, 10, 12])
+def test_the_cheapest_pattern_against_insiders_is_that_of_trying_all(seed: int) -> None:
+    assert_cheapest(*lone_cells(seed), refused=seed == 1)
+
+
+@pytest.mark.parametrize("seed", [3, 9, 19])
+def test_who_has_most_of_a_total_does_not_compute_the_rest(seed: int) -> None:
+    assert_cheapest(*dominated_total(seed))
+
+
+def assert_cheapest(
+    problem: SuppressionProblem, insiders: Insiders, *, refused: bool = False
+) -> None:
+    """Methods cost no less than the cheapest, bounds are no higher, and `optimal` has both."""
+    owners = np.unique(insiders.owner[insiders.known])
+    known = [np.flatnonzero(insiders.owner == who).tolist() for who in owners]
+    lowest = cheapest(problem, insiders=known)
+    assert refused == (lowest is None)
+    if lowest is None:
+        with pytest.raises(SuppressionError):
+            find_pattern(problem, "optimal", insiders=insiders)
+        return
+    assert lowest > (cheapest(problem) or 0)
+    for method in ("fast", "auto", "optimal"):
+        pattern = find_pattern(problem, method, insiders=insiders)  # type: ignore[arg-type]
+        assert is_safe(problem, pattern.hidden)
+        assert all(is_kept_from(problem, pattern.hidden, own) for own in known)
+        assert pattern.bound is not None
+        assert pattern.bound <= lowest <= pattern.cost
+        assert method != "optimal" or pattern.bound == lowest == pattern.cost
 
 
 @pytest.mark.exhaustive

@@ -149,13 +149,23 @@ def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> Aims:
     cells = proofs.draft.at(movable.unknowns.cells)
     levels = {name: getattr(proofs.levels, name)[cells] for name in LEVELS}
     aims = aims_of(replace(movable.unknowns, **levels))
-    watched = [proofs.watched_at(int(cell)) for cell in cells[aims.cell]]
-    at = np.repeat(np.arange(len(aims)), [len(who) for who in watched])
+    rows = [
+        (at, side, level, who)
+        for at, side, level in zip(aims.cell, aims.side, aims.level, strict=True)
+        for who in proofs.watched_at(int(cells[at]))
+    ]
+    place = {int(cell): at for at, cell in enumerate(cells)}
+    for (who, cell), (lower, upper, sliding) in proofs.own_levels.items():
+        if cell in place and not proofs.waived(who, cell):
+            width = sliding if sliding > lower + upper else 0
+            sides = ((1, upper), (-1, lower), (0, width))
+            rows += [(place[cell], side, level, who) for side, level in sides if level]
+    cell, side, level, who = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     return Aims(
-        cell=aims.cell[at],
-        side=aims.side[at],
-        level=aims.level[at],
-        who=np.array([who for own in watched for who in own], dtype=np.int64),
+        cell=cell.astype(np.int64),
+        side=side.astype(np.int64),
+        level=level,
+        who=who.astype(np.int64),
         known={insider: np.isin(cells, own) for insider, own in proofs.cells_of.items()},
     )
 

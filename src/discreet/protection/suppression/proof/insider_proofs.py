@@ -105,6 +105,8 @@ class InsiderProofs(Confidential):
         self.levels = draft.unknowns
         if insiders.share < 1:
             self.levels = unknowns_of(self._levelled, draft.problem.state != CellState.fixed)
+        #: The levels of cells of which an insider has most himself
+        self.own_levels: dict[tuple[int, int], tuple[int, int, int]] = {}
         self._settle_aims(insiders)
 
     def _settle_aims(self, insiders: Insiders) -> None:
@@ -116,7 +118,6 @@ class InsiderProofs(Confidential):
                 self._new(_Aim(*draft.distance(task), exempt=everyone))
         watched = (target[:size] > TOLERANCE) | (target[size:] > TOLERANCE)
         exempt: dict[int, set[int]] = {}
-        own = []
         movable = draft.problem.state != CellState.fixed
         for (insider, cell), known in known_parts(
             self._levelled.relations, self._levelled.value, insiders, movable
@@ -126,12 +127,13 @@ class InsiderProofs(Confidential):
                 exempt.setdefault(at, set()).add(insider)
                 levels = levels_of_rest(self._levelled, cell, known)
                 if levels is not None:  # else nobody but him contributes to it
-                    own.append((insider, at, _distances(levels)))
+                    self.own_levels[insider, at] = levels
         for task in np.flatnonzero(target > TOLERANCE).tolist():
             at, side = task % size, 1.0 if task < size else -1.0
             without = exempt.get(at, set()) | {*self._insiders_at.get(at, ())}
             self._new(_Aim(at, side * float(target[task]), exempt=without))
-        for insider, cell, (lower, upper) in own:
+        for (insider, cell), levels in self.own_levels.items():
+            lower, upper = _distances(levels)
             for distance in (upper, -lower):
                 if distance:
                     self._new(_Aim(cell, distance, insider))
@@ -269,6 +271,11 @@ class InsiderProofs(Confidential):
         exempt = [aim.exempt for aim in aims if aim.insider is None]
         free = set.intersection(*exempt) if exempt else self.cells_of.keys()
         return [insider for insider in self.cells_of if insider not in free]
+
+    def waived(self, insider: int, cell: int) -> bool:
+        """Whether others stand in for what was asked of a cell for one insider alone."""
+        aims = (self.aims[which] for which in self.aims_at.get(cell, ()))
+        return any(aim.waived for aim in aims if aim.insider == insider)
 
     def distances(self, failed: OpenAim) -> list[float]:
         """Required movement up and down of the cell for the insider of an open aim."""
