@@ -160,12 +160,12 @@ def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> Aims:
             width = sliding if sliding > lower + upper else 0
             sides = ((1, upper), (-1, lower), (0, width))
             rows += [(place[cell], side, level, who) for side, level in sides if level]
-    cell, side, level, who = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     return Aims(
-        cell=cell.astype(np.int64),
-        side=side.astype(np.int64),
-        level=level,
-        who=who.astype(np.int64),
+        cell=columns[0].astype(np.int64),
+        side=columns[1].astype(np.int64),
+        level=columns[2],
+        who=columns[3].astype(np.int64),
         known={insider: np.isin(cells, own) for insider, own in proofs.cells_of.items()},
     )
 
