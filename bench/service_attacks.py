@@ -67,8 +67,8 @@ def averaging(fresh: Fresh, many: int) -> Iterator[AttackRate]:
     with fresh() as demo:
         found = averaging_free_groups(demo, real_keys(demo, "requester", 4), many)
     yield replace(found, without=unruled.rate)
-    with fresh() as demo:
-        for level in ("municipality", "district", "state", ""):
+    for level in ("municipality", "district", "state", ""):
+        with fresh() as demo:  # what one level exposes keeps others from being answered
             keys = real_keys(demo, "requester", 4)
             yield averaging_catalogue(demo, level, keys)
             if level == "municipality":
