@@ -238,7 +238,7 @@ _CLOCKS_APART = 5_000
 #: So many verdicts on averaging are kept to look at the effects of policies.
 _KEPT = 10_000
 #: What somebody else writes in a batch.
-Note = Callable[[WriteBatch], None]
+BatchNote = Callable[[WriteBatch], None]
 #: Who asks where it does not matter who does.
 _NOBODY = Principal(name="", kind="local", grants=())
 #: A table that was released; the number that it got.
@@ -388,7 +388,7 @@ class Policies:
         asked: AskedTable,
         principal: Principal,
         evidence: Evidence,
-        ready: Callable[[Verdict], Note] | None = None,
+        ready: Callable[[Verdict], BatchNote] | None = None,
     ) -> Verdict:
         """Decide without raising; callers must answer allowed queries only.
 
@@ -405,11 +405,11 @@ class Policies:
             return verdict
         with padded(self._clock, self._wait):
             facts = self._gathered(asked, evidence)
-            note = None if ready is None else ready(verdict)
+            beside = None if ready is None else ready(verdict)
             with self._of(asked).deciding:
                 # Others write while this is compared; what they release is compared again.
                 facts = self._compared(asked, facts)
-                settled = partial(self._settled, asked, principal, facts, note)
+                settled = partial(self._settled, asked, principal, facts, beside)
                 return self._database.batched(settled)
 
     def look(self, asked: AskedTable, principal: Principal, batch: WriteBatch) -> Verdict:
@@ -431,7 +431,7 @@ class Policies:
         asked: AskedTable,
         principal: Principal,
         facts: UniverseFacts,
-        released: Note | None,
+        beside: BatchNote | None,
         batch: WriteBatch,
     ) -> Verdict:
         """What rules say with the data; what they allow counts as released."""
@@ -441,8 +441,8 @@ class Policies:
         note(case, [near_pattern(asked, others) for others in near])
         if verdict.allowed:
             self._release(case, verdict)
-            if released is not None:
-                released(batch)
+            if beside is not None:
+                beside(batch)
         else:
             self._note_refusal(case, verdict)
         return verdict

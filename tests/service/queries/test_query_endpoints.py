@@ -11,8 +11,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
 from discreet_service.audit.query_log import LogVerdict
+from discreet_service.database.schema import SERVICE_CHANGES
 from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant
 from discreet_service.queries.formats import run_query
@@ -140,6 +142,20 @@ def test_an_answer_that_has_not_changed_is_not_sent_again(anna: KnownCaller) -> 
     answer = anna.post(f"{API}/census/query", json=turned)
     assert answer.headers["etag"] != tag
     assert answer.json()["id"] == ["region", "sex"]
+
+
+def test_a_new_answer_takes_two_writes(anna: KnownCaller, service: Service) -> None:
+    """One before anything is counted, and one for its release together with its row of the log."""
+
+    def written() -> int:
+        with service.database.reading() as connection:
+            return int(connection.scalar(sa.select(SERVICE_CHANGES.c.batches)))
+
+    query = body(where=[{"variable": "age5", "codes": ["5-9"]}])
+    rows, before = len(service.query_log.search().rows), written()
+    assert anna.post(f"{API}/census/query", json=query).status_code == 200
+    assert written() == before + 2
+    assert len(service.query_log.search().rows) == rows + 1
 
 
 def test_checking_gives_nothing_out(anna: KnownCaller, monkeypatch: pytest.MonkeyPatch) -> None:
