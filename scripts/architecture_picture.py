@@ -62,7 +62,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",
             "finding_words",
         ),
-        "discreet_service": ("operation", "settings", "permissions", "problems"),
+        "discreet_service": ("operation", "settings", "permissions", "problems", "last_used"),
     },
 }  # fmt: skip
 COLOURS = {
