@@ -10,12 +10,12 @@ import discreet as dc
 from discreet.disclosure import DeviationCheck
 from discreet.protection.suppression.methods.cut_program import always_hidden, quick_lower_bound
 from discreet.protection.suppression.methods.fast import (
+    checked_draft,
     covered,
     draft_at_time_limit,
     exchanged_draft,
     protect_fast,
     pruned,
-    started_draft,
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.linked_tables import build_problem
@@ -91,7 +91,7 @@ def test_the_cheaper_one_of_two_patterns_is_kept():
     problem, watch = counts(90, (10, 4, 3)), WorkTime()
 
     def beside(known):
-        return covered(started_draft(problem, watch, 0), None, watch, 0, known)
+        return covered(checked_draft(problem, watch), None, watch, 0, known)
 
     alone, cheap = beside(None), pruned(beside(None), watch)
     dear = draft_at_time_limit(problem, watch, 0)
