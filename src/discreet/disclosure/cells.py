@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import CellIndex, IntArray, PositionArray, starts
+from discreet.disclosure.code_limits import codes_on
 from discreet.disclosure.partitions import Choice, Partitions
 from discreet.tables import Dimension, Table
 
@@ -190,8 +191,7 @@ def level_codes(dimension: Dimension) -> Iterator[tuple[Choice | None, PositionA
         zip(dimension.classifications, dimension.offsets, strict=True)
     ):
         for level in range(1, tree.depth + 1):
-            on = (tree.levels == level) | ((tree.levels < level) & tree.is_leaf)
-            own = np.flatnonzero(on[1:]) + 1
+            own = codes_on(tree, level)
             codes = np.full(len(dimension), -1, dtype=np.int32)
             codes[own + shift] = own
             yield Choice(number, level), codes

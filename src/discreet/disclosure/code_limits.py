@@ -26,6 +26,11 @@ from discreet.tabulation import CubeAxis
 Cut = tuple[Classification, int]
 
 
+def codes_on(tree: Classification, level: int) -> IntArray:
+    """The codes of a level, and those that end above it: they divide all records without rest."""
+    return np.flatnonzero((tree.levels == level) | (tree.is_leaf & (tree.levels < level)))
+
+
 def codes_at(tree: Classification, places: IntArray, level: int) -> IntArray:
     """The codes at a level above some codes; codes that end above it stay."""
     parents = np.append(tree.parent_index.astype(np.int64), len(tree))

@@ -61,23 +61,61 @@ class CoverEffort:
         return self.wholes >= 0 and self.steps > 0
 
 
-@dataclass(kw_only=True, repr=False)
-class _Search:
-    """A search on its way."""
+class _Cover:
+    """A search for ways to cover a set by three or more others, up to few units.
 
-    index: MarkIndex  # the marks of all sets
-    places: IntArray  # which of them are the parts
-    table: BoolArray  # which marks of the set each part has
-    bits: list[int]  # the same, packed
-    counts: IntArray  # how many units each part has
-    extras: IntArray  # marks of each part that the set has not
-    small: IntArray  # parts without a mark of the set
-    size: int  # the minimum
-    least: int  # how many parts a way must have
-    steps: int = 0  # how many are left
-    ways: list[tuple[int, ...]] = field(default_factory=list)
-    known: dict[int, IntArray] = field(default_factory=dict)
-    fitting: dict[int, IntArray] = field(default_factory=dict)
+    Beside the parts there may be a set that is covered already: `given`.
+    """
+
+    def __init__(
+        self,
+        marks: Marks,
+        count: int,
+        shelf: ReleasedUniverses,
+        relation: Relation,
+        size: int,
+        given: LedgerUniverse | None = None,
+        within: BoolArray | bool = True,
+    ) -> None:
+        counts, index = shelf.counts, shelf.marks
+        # so few marks that no part of the set ends before the last of them
+        reach = marks if len(marks) < MOST_MARKS else marks[: MOST_MARKS - size + 1]
+        extras = relation.other - relation.shared
+        burden = np.zeros_like(counts) if given is None else index.shared(given.marks)
+        fits = (extras < size) & (counts >= size) & (counts <= count - size) & within
+        fits &= burden < size
+        places = np.flatnonzero(fits)
+        places = places[np.argsort(-counts[places], kind="stable")]
+        self.index, self.places, self.size = index, places, size
+        #: Which marks of the set each part has; the index of all is in order already: one of the
+        #: parts alone would have to be sorted
+        self.table = index.bits(reach, places)
+        self.bits = _packed(self.table)
+        self.counts = counts[places]  # how many units each part has
+        self.extras = extras[places]  # marks of each part that the set has not
+        self.small = np.flatnonzero(~self.table.any(axis=1))  # parts without a mark of the set
+        self.least = 3 if given is None else 2  # how many parts a way must have
+        self.left, self.burden = count, burden[places]
+        self.open_marks = (1 << len(reach)) - 1
+        if given is not None:
+            self.left -= given.count
+            self.open_marks &= ~_packed(np.isin(reach, given.marks)[None])[0]
+        self.steps = 0  # how many are left
+        self.ways: list[tuple[int, ...]] = []
+        self.known: dict[int, IntArray] = {}
+        self.fitting: dict[int, IntArray] = {}
+
+    def found(self, effort: CoverEffort) -> list[tuple[int, ...]]:
+        """The ways, by the places of their parts; first what fits well."""
+        slacks = sorted({0, min(2, self.size - 1), self.size - 1}) if len(self.places) > 1 else []
+        for slack in slacks:
+            self.steps = before = min(_STEPS, effort.steps)
+            self.go(self.open_marks, self.left, slack, self.burden)
+            effort.steps -= before - max(self.steps, 0)
+            if self.ways:
+                break
+        ways = dict.fromkeys(tuple(sorted(way)) for way in self.ways)
+        return [tuple(self.places[list(way)].tolist()) for way in ways]
 
     def go(self, open_marks: int, left: int, slack: int, burden: IntArray, *chosen: int) -> None:
         """Cover the first open mark by each part that has it, or leave it out."""
@@ -120,58 +158,6 @@ class _Search:
         elif left > 0 and len(chosen) + 1 >= self.least:
             fitting = self.small[np.abs(left - self.counts[self.small]) < self.size]
             self.ways += [(*chosen, int(one)) for one in fitting[:_SMALL]]
-
-
-def covers(
-    marks: Marks,
-    count: int,
-    counts: IntArray,
-    index: MarkIndex,
-    relation: Relation,
-    size: int,
-    effort: CoverEffort,
-    given: tuple[Marks, int] | None = None,
-    within: BoolArray | bool = True,
-) -> list[tuple[int, ...]]:
-    """Ways to cover a set by three or more others, up to fewer units than the minimum."""
-    # so few marks that no part of the set ends before the last of them
-    reach = marks if len(marks) < MOST_MARKS else marks[: MOST_MARKS - size + 1]
-    extras = relation.other - relation.shared
-    fits = (extras < size) & (counts >= size) & (counts <= count - size) & within
-    burden = np.zeros(len(counts), dtype=np.int64)
-    if given is not None:
-        burden = index.shared(given[0])
-        fits &= burden < size
-    places = np.flatnonzero(fits)
-    if len(places) < 2:
-        return []
-    places = places[np.argsort(-counts[places], kind="stable")]
-    # The index of all is in order already: one of the parts alone would have to be sorted.
-    table = index.bits(reach, places)
-    search = _Search(
-        index=index,
-        places=places,
-        table=table,
-        bits=_packed(table),
-        counts=counts[places],
-        extras=extras[places],
-        small=np.flatnonzero(~table.any(axis=1)),
-        size=size,
-        least=3 if given is None else 2,
-    )
-    left, burden = count, burden[places]
-    open_marks = (1 << len(reach)) - 1
-    if given is not None:
-        left -= given[1]
-        open_marks &= ~_packed(np.isin(reach, given[0])[None])[0]
-    for slack in sorted({0, min(2, size - 1), size - 1}):  # first what fits well
-        search.steps = before = min(_STEPS, effort.steps)
-        search.go(open_marks, left, slack, burden)
-        effort.steps -= before - max(search.steps, 0)
-        if search.ways:
-            break
-    ways = dict.fromkeys(tuple(sorted(way)) for way in search.ways)
-    return [tuple(places[list(way)].tolist()) for way in ways]
 
 
 def _packed(table: BoolArray) -> list[int]:
@@ -409,17 +395,16 @@ def _cover_conflicts(
     shared: BoolArray,
 ) -> Iterator[Conflict]:
     """Unions of three and more: new = B + C + D + …, or B = new + C + D + …"""
-    ways = covers(one.marks, one.count, shelf.counts, shelf.marks, beside, size, effort,
-                  within=shared)  # fmt: skip
+    ways = _Cover(one.marks, one.count, shelf, beside, size, within=shared).found(effort)
     yield from _sound("sum", one, shelf, [(-1, way) for way in ways], size)
     larger = shared & (shelf.counts >= one.count + 2 * size)
     wholes = np.flatnonzero((beside.own - beside.shared < size) & larger)
     for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist():
         if not effort.begin():
             return
-        marks, count, target = shelf.marks.at(at), int(shelf.counts[at]), (one.marks, one.count)
+        marks, count = shelf.marks.at(at), int(shelf.counts[at])
         lies = shelf.marks.relation(marks)
-        rest = covers(marks, count, shelf.counts, shelf.marks, lies, size, effort, target)
+        rest = _Cover(marks, count, shelf, lies, size, one).found(effort)
         yield from _sound("rest", one, shelf, [(at, way) for way in rest], size)
 
 

@@ -26,7 +26,7 @@ from discreet.arrays import (
 )
 from discreet.classifications import Classification
 from discreet.disclosure.cells import cells_by_level, level_codes
-from discreet.disclosure.code_limits import codes_at
+from discreet.disclosure.code_limits import codes_at, codes_on
 from discreet.disclosure.system import OccurringCells, pairs_apart, pairs_tied
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import TableError
@@ -54,12 +54,8 @@ class Axis:
     @cached_property
     def cuts(self) -> tuple[PositionArray, ...]:
         """The codes of each cut."""
-        tree = self.tree
-        on = (tree.levels == k for k in range(tree.depth + 1))
-        ended = (tree.is_leaf & (tree.levels < k) for k in range(tree.depth + 1))
-        return tuple(
-            np.flatnonzero(own | end).astype(np.int32) for own, end in zip(on, ended, strict=True)
-        )
+        every = (codes_on(self.tree, level) for level in range(self.tree.depth + 1))
+        return tuple(own.astype(np.int32) for own in every)
 
     @cached_property
     def places(self) -> tuple[PositionArray, ...]:
