@@ -24,7 +24,7 @@ from discreet.pretabular import (
     round_values,
     top_code,
 )
-from discreet.pretabular.changed_records import HeldRecords
+from discreet.pretabular.changed_records import InputRecords
 from tests.helpers.rows import for_all_rows
 
 REGION = dc.Classification(
@@ -274,7 +274,7 @@ def test_codes_that_were_removed_are_not_in_the_file(kind, tmp_path) -> None:
         kind, lambda: records
     )()
     suppressed = local_suppression(records, ["job", "sex"], id="id", k=2).records
-    taken = HeldRecords(records, {}).with_taken({"job": np.zeros(7, dtype=np.int64)})
+    taken = InputRecords(records, {}).with_taken({"job": np.zeros(7, dtype=np.int64)})
     for number, changed in enumerate((suppressed, taken)):
         file = tmp_path / f"{number}.parquet"
         nw.from_native(changed, eager_only=True).write_parquet(file)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DiscreetWarning, MicrodataError
-from discreet.pretabular.changed_records import HeldRecords
+from discreet.pretabular.changed_records import InputRecords
 from discreet.pretabular.swapping import swap_risk
 from tests.helpers.rows import for_all_rows
 
@@ -48,7 +48,7 @@ def test_risks_and_levels_are_the_published_ones(reference, persons, case) -> No
     runs = json.loads(gzip.decompress((folder / "manifest.json.gz").read_bytes()))
     asked = next(one["args"] for one in runs if one["id"] == case)
     areas, k = asked["hierarchy"], asked["k_anonymity"]
-    found = swap_risk(HeldRecords(persons, {}), "hid", areas, asked["risk_variables"], k)
+    found = swap_risk(InputRecords(persons, {}), "hid", areas, asked["risk_variables"], k)
     stated = pl.read_csv(folder / f"{case}_risk_levels.csv.gz", infer_schema=False)
     assert stated["hid"].equals(persons["hid"])
     assert found.level[found.household].tolist() == stated["level"].cast(int).to_list()

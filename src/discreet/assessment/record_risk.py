@@ -28,7 +28,7 @@ from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, PublicationError, raise_all
 from discreet.files import write_text
 from discreet.microdata import name_list
-from discreet.pretabular import HeldRecords, check_codes, places, record_method, suspicion
+from discreet.pretabular import InputRecords, check_codes, places, record_method, suspicion
 
 #: Classes of frequencies that reports show: up to, and including.
 CLASSES = (1, 2, 4, 9, 99)
@@ -155,7 +155,7 @@ class RecordRisk:
 
 
 @record_method(RecordRiskSettings)
-def assess_records(held: HeldRecords, settings: RecordRiskSettings) -> RecordRisk:
+def assess_records(held: InputRecords, settings: RecordRiskSettings) -> RecordRisk:
     """Assess how easily units of a file are re-identified by their key variables.
 
     Options are those of `RecordRiskSettings`.
@@ -413,7 +413,7 @@ def compare_records(
     >>> same.rates["linked"], same.rates["information_loss"]
     (1.0, 0.0)
     """
-    first, second, ids = HeldRecords(before, {}), HeldRecords(after, {}), name_list(id, "id")
+    first, second, ids = InputRecords(before, {}), InputRecords(after, {}), name_list(id, "id")
     both = [item.columns([*ids, *numbers, *codes, *sensitive]) for item in (first, second)]
     if set(numbers) & set(codes) or not [*numbers, *codes]:
         message = "name numbers, codes or both, each column once"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .calibration import calibrate as calibrate
     from .changed_records import DRAWS as DRAWS
     from .changed_records import ChangedRecords as ChangedRecords
-    from .changed_records import HeldRecords as HeldRecords
+    from .changed_records import InputRecords as InputRecords
     from .changed_records import check_codes as check_codes
     from .changed_records import coded as coded
     from .changed_records import draws as draws

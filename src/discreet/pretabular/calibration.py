@@ -21,7 +21,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.errors import MicrodataError, Problem, nearest, raise_all
 from discreet.pretabular.changed_records import (
     ChangedRecords,
-    HeldRecords,
+    InputRecords,
     coded,
     done,
     record_method,
@@ -38,7 +38,7 @@ _NAMED = 3
 
 
 @record_method(CalibrateSettings)
-def calibrate(records: HeldRecords, settings: CalibrateSettings) -> ChangedRecords:
+def calibrate(records: InputRecords, settings: CalibrateSettings) -> ChangedRecords:
     r"""Calibrate weights of a sample to published totals.
 
     Options are those of `CalibrateSettings`. Totals are a text or file of CSV, a frame of cells, a
@@ -95,7 +95,7 @@ def _totals(settings: CalibrateSettings) -> Any:
         raise MicrodataError("not a CSV table", code="calibrate", where="totals") from None
 
 
-def _combinations(records: HeldRecords, variables: Sequence[str]) -> tuple[IntArray, pl.DataFrame]:
+def _combinations(records: InputRecords, variables: Sequence[str]) -> tuple[IntArray, pl.DataFrame]:
     """The number of each record's combination of codes, and the combinations as texts."""
     texts = records.columns(variables).with_columns(pl.all().cast(pl.String))
     problems = [
@@ -154,7 +154,7 @@ def _cell(margin: Margin, place: int) -> str:
     return ", ".join(f"{name}={own[part]}" for name, own, part in both)
 
 
-def _weights(records: HeldRecords, settings: CalibrateSettings) -> dict[str, FloatArray]:
+def _weights(records: InputRecords, settings: CalibrateSettings) -> dict[str, FloatArray]:
     """The starting weights; 1 each if there are none."""
     known = records.frame.columns
     if not settings.weight:

@@ -71,7 +71,7 @@ class ChangedRecords:
         return f"<ChangedRecords by {self.provenance['method']}: {self.changes.height:,} changes>"
 
 
-class HeldRecords:
+class InputRecords:
     """Records in memory, whatever engine they came from, and what a method needs besides."""
 
     def __init__(
@@ -205,7 +205,7 @@ Result = TypeVar("Result")
 
 def record_method(
     kind: type[Chosen],
-) -> Callable[[Callable[[HeldRecords, Chosen], Result]], Callable[..., Result]]:
+) -> Callable[[Callable[[InputRecords, Chosen], Result]], Callable[..., Result]]:
     """Make a method on records of a function over held records and settings.
 
     Callers give a source, the options of the settings (the first one needs no name) or settings
@@ -213,7 +213,7 @@ def record_method(
     """
     known = list(kind.model_fields)
 
-    def made(function: Callable[[HeldRecords, Chosen], Result]) -> Callable[..., Result]:
+    def made(function: Callable[[InputRecords, Chosen], Result]) -> Callable[..., Result]:
         name = function.__name__
 
         def method(
@@ -234,7 +234,7 @@ def record_method(
                 except ValidationError as error:
                     problems = setting_problems(error, known=known)
                 raise_all(MicrodataError, problems, code=name.replace("_", "-"))
-            return function(HeldRecords(source, options, id=id, secret=secret), settings)
+            return function(InputRecords(source, options, id=id, secret=secret), settings)
 
         one = inspect.Parameter
         shown = [one("source", one.POSITIONAL_ONLY)]
@@ -317,7 +317,7 @@ def paired(one: IntArray, other: IntArray) -> tuple[IntArray, IntArray]:
     )[1:]  # fmt: skip
 
 
-def check_codes(records: HeldRecords, names: Sequence[str]) -> None:
+def check_codes(records: InputRecords, names: Sequence[str]) -> None:
     """Raise an error unless all columns hold codes: whole numbers, texts, dates, truth values."""
     types = records.columns(list(dict.fromkeys(names))).schema
     problems = [
@@ -330,7 +330,7 @@ def check_codes(records: HeldRecords, names: Sequence[str]) -> None:
     raise_all(MicrodataError, problems, code="column-type")
 
 
-def strata(records: HeldRecords, names: Sequence[str]) -> IntArray:
+def strata(records: InputRecords, names: Sequence[str]) -> IntArray:
     """Each record's stratum; what is missing is a stratum of its own."""
     if not names:
         return np.zeros(len(records.frame), dtype=np.int64)

@@ -18,7 +18,7 @@ from discreet.compiled import compiled
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.pretabular.changed_records import (
     ChangedRecords,
-    HeldRecords,
+    InputRecords,
     check_codes,
     done,
     places,
@@ -29,7 +29,7 @@ from discreet.pretabular.settings import LocalSuppressionSettings, Microaggregat
 
 
 @record_method(MicroaggregateSettings)
-def microaggregate(records: HeldRecords, settings: MicroaggregateSettings) -> ChangedRecords:
+def microaggregate(records: InputRecords, settings: MicroaggregateSettings) -> ChangedRecords:
     """Replace numbers by the means of groups of at least k records that are near each other.
 
     Options are those of `MicroaggregateSettings`; `id` names the columns that identify a record:
@@ -167,7 +167,7 @@ def _far(values: FloatArray, rows: IntArray, centre: FloatArray) -> FloatArray:
 
 
 @record_method(LocalSuppressionSettings)
-def local_suppression(records: HeldRecords, settings: LocalSuppressionSettings) -> ChangedRecords:
+def local_suppression(records: InputRecords, settings: LocalSuppressionSettings) -> ChangedRecords:
     """Leave out values of keys until every combination occurs k times, gaps counting as a code.
 
     Options are those of `LocalSuppressionSettings`; `id` names the columns that identify a record.

@@ -23,7 +23,7 @@ from discreet.microdata import KeyFunction
 from discreet.pretabular.changed_records import (
     DRAWS,
     ChangedRecords,
-    HeldRecords,
+    InputRecords,
     check_codes,
     coded,
     done,
@@ -42,7 +42,7 @@ _MOST_CODES = 4_096
 
 
 @record_method(PramSettings)
-def pram(records: HeldRecords, settings: PramSettings) -> ChangedRecords:
+def pram(records: InputRecords, settings: PramSettings) -> ChangedRecords:
     """Draw codes of records anew by transition matrices; missing values stay missing.
 
     Options are those of `PramSettings`; `id` names the columns that identify a record, `secret`

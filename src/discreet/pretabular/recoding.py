@@ -18,7 +18,7 @@ from discreet.classifications import Classification
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.pretabular.changed_records import (
     ChangedRecords,
-    HeldRecords,
+    InputRecords,
     done,
     record_method,
 )
@@ -40,7 +40,7 @@ _SOME = 0.01
 
 
 @record_method(RecodeSettings)
-def recode(records: HeldRecords, settings: RecodeSettings) -> ChangedRecords:
+def recode(records: InputRecords, settings: RecodeSettings) -> ChangedRecords:
     """Give a variable coarser codes, by a level of its classification, intervals, or a list.
 
     Options are those of `RecodeSettings`.
@@ -108,7 +108,7 @@ def _by_intervals(values: pl.Series, bounds: Sequence[float]) -> pl.Series:
 
 
 @record_method(TopCodeSettings)
-def top_code(records: HeldRecords, settings: TopCodeSettings) -> ChangedRecords:
+def top_code(records: InputRecords, settings: TopCodeSettings) -> ChangedRecords:
     """Replace the largest values by the end, or by the mean of those replaced.
 
     Options are those of `TopCodeSettings`.
@@ -121,7 +121,7 @@ def top_code(records: HeldRecords, settings: TopCodeSettings) -> ChangedRecords:
 
 
 @record_method(BottomCodeSettings)
-def bottom_code(records: HeldRecords, settings: BottomCodeSettings) -> ChangedRecords:
+def bottom_code(records: InputRecords, settings: BottomCodeSettings) -> ChangedRecords:
     """Replace the smallest values by the end, or by the mean of those replaced.
 
     Options are those of `BottomCodeSettings`.
@@ -130,7 +130,7 @@ def bottom_code(records: HeldRecords, settings: BottomCodeSettings) -> ChangedRe
 
 
 def _coded_end(
-    method: str, records: HeldRecords, settings: CodedEndSettings, sign: int
+    method: str, records: InputRecords, settings: CodedEndSettings, sign: int
 ) -> ChangedRecords:
     variable, end, share, mean = settings.variable, settings.end, settings.share, settings.mean
     values = _numbers(records, variable)
@@ -153,7 +153,7 @@ def _coded_end(
 
 
 @record_method(RoundValuesSettings)
-def round_values(records: HeldRecords, settings: RoundValuesSettings) -> ChangedRecords:
+def round_values(records: InputRecords, settings: RoundValuesSettings) -> ChangedRecords:
     """Round numbers to multiples of a base, halves up; options are those of `RoundValuesSettings`.
 
     >>> round_values(pl.DataFrame({"pay": [14, 15, -15]}), "pay", base=10).records["pay"].to_list()
@@ -172,7 +172,7 @@ def round_values(records: HeldRecords, settings: RoundValuesSettings) -> Changed
     return _done("round_values", records, rounded, {"variables": names, "base": base})
 
 
-def _numbers(records: HeldRecords, name: str) -> pl.Series:
+def _numbers(records: InputRecords, name: str) -> pl.Series:
     values = records.columns([name]).to_series()
     if not values.dtype.is_numeric():
         raise MicrodataError("not a numeric column", code="column-type", where=name)
@@ -190,7 +190,7 @@ def _typed(numbers: FloatArray, like: pl.Series) -> pl.Series:
 
 
 @record_method(DropIdentifiersSettings)
-def drop_identifiers(records: HeldRecords, settings: DropIdentifiersSettings) -> ChangedRecords:
+def drop_identifiers(records: InputRecords, settings: DropIdentifiersSettings) -> ChangedRecords:
     """Leave out what names someone, and look for what was overlooked.
 
     Options are those of `DropIdentifiersSettings`.
@@ -272,7 +272,7 @@ _TEXTS_ONLY = ("telephone numbers",)
 
 
 def _done(
-    method: str, records: HeldRecords, series: Mapping[str, pl.Series], settings: Mapping[str, Any]
+    method: str, records: InputRecords, series: Mapping[str, pl.Series], settings: Mapping[str, Any]
 ) -> ChangedRecords:
     """The result of a recoding, with how many values changed."""
     old = records.columns(list(series))

@@ -23,7 +23,7 @@ from discreet.keygrid import KeyGrid
 from discreet.microdata import Secret, check_identifiers
 from discreet.pretabular.changed_records import (
     ChangedRecords,
-    HeldRecords,
+    InputRecords,
     check_codes,
     done,
     draws,
@@ -369,7 +369,7 @@ class _Combinations:
 
     @classmethod
     def found(
-        cls, records: HeldRecords, names: Sequence[str], strata: Sequence[str],
+        cls, records: InputRecords, names: Sequence[str], strata: Sequence[str],
         zeros: Sequence[str], *, fill: bool,
     ) -> _Combinations:  # fmt: skip
         """Those that occur; to be filled, all that codes and structural zeros allow."""
@@ -424,7 +424,7 @@ def _numbered(parts: Sequence[IntArray], length: int) -> IntArray:
 
 
 @record_method(SafeSettings)
-def safe(records: HeldRecords, settings: SafeSettings) -> ChangedRecords:
+def safe(records: InputRecords, settings: SafeSettings) -> ChangedRecords:
     """Let every combination of codes occur not at all, or `at_least` times (SAFE).
 
     Control tables change as little as possible: the largest error of a cell first, then the
@@ -477,7 +477,7 @@ def safe(records: HeldRecords, settings: SafeSettings) -> ChangedRecords:
     )  # fmt: skip
 
 
-def _content(records: HeldRecords) -> pl.DataFrame:
+def _content(records: InputRecords) -> pl.DataFrame:
     """All that a record holds, as texts, where nothing identifies it."""
     whole = records.columns(records.frame.columns)
     flat = [name for name, kind in whole.schema.items() if not kind.is_nested()]
@@ -586,7 +586,7 @@ class _Rebuilt:
         return self._order[begin + number % size], number
 
     def records(
-        self, records: HeldRecords, ids: Sequence[str], key: str | None, grid: KeyGrid,
+        self, records: InputRecords, ids: Sequence[str], key: str | None, grid: KeyGrid,
         numbers: pl.DataFrame, held: Secret,
     ) -> Any:  # fmt: skip
         """The records as they are now; copies come last."""
@@ -610,7 +610,7 @@ class _Rebuilt:
             last[key] = pl.Series(keys)
         return records.with_taken(rows, source, last)
 
-    def changes(self, records: HeldRecords, ids: Sequence[str]) -> pl.DataFrame:
+    def changes(self, records: InputRecords, ids: Sequence[str]) -> pl.DataFrame:
         """Which records were moved, removed and copied, from and to which combination."""
         rows = self.combinations.rows().select(pl.all().cast(pl.String).fill_null(""))
         texts = rows.select(pl.concat_str(pl.all(), separator="/")).to_series()

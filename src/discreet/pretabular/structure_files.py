@@ -32,7 +32,7 @@ from discreet.microdata import (
     described_records,
     write_described,
 )
-from discreet.pretabular.changed_records import HeldRecords, record_method
+from discreet.pretabular.changed_records import InputRecords, record_method
 from discreet.pretabular.settings import StructureSettings
 from discreet.pretabular.structure_forms import (
     Form,
@@ -87,7 +87,7 @@ class StructureFile:
 
 
 @record_method(StructureSettings)
-def structure_file(records: HeldRecords, settings: StructureSettings) -> StructureFile:
+def structure_file(records: InputRecords, settings: StructureSettings) -> StructureFile:
     """Made-up records with the structure of others.
 
     Of Stata and SPSS files labels, formats, types and kinds of missing values are kept. Options are

@@ -20,7 +20,7 @@ from discreet.errors import DiscreetWarning, MicrodataError, Problem, raise_all
 from discreet.pretabular.changed_records import (
     DRAWS,
     ChangedRecords,
-    HeldRecords,
+    InputRecords,
     check_codes,
     coded,
     done,
@@ -48,7 +48,7 @@ class SwapRisk:
 
 
 def swap_risk(
-    records: HeldRecords, household: str, areas: Sequence[str], risk: Sequence[str], k: int
+    records: InputRecords, household: str, areas: Sequence[str], risk: Sequence[str], k: int
 ) -> SwapRisk:
     """The risk of each household at each level, from the coarsest on."""
     at, households = coded(records.columns([household]))
@@ -76,7 +76,7 @@ def swap_risk(
 
 
 @record_method(SwapSettings)
-def swap(records: HeldRecords, settings: SwapSettings) -> ChangedRecords:
+def swap(records: InputRecords, settings: SwapSettings) -> ChangedRecords:
     """Let rare households, and as many others as the rate asks for, exchange their areas.
 
     Persons keep everything else, their record keys too; keys of households and buildings are to
@@ -256,7 +256,7 @@ def _with_donors(
 
 
 @record_method(RankSwapSettings)
-def rank_swap(records: HeldRecords, settings: RankSwapSettings) -> ChangedRecords:
+def rank_swap(records: InputRecords, settings: RankSwapSettings) -> ChangedRecords:
     """Let records exchange a value with another of nearly the same rank, each variable by itself.
 
     Options are those of `RankSwapSettings`; `id` names the columns that identify a record, `secret`
@@ -297,7 +297,7 @@ def rank_swap(records: HeldRecords, settings: RankSwapSettings) -> ChangedRecord
 
 
 @record_method(PermuteSettings)
-def permute(records: HeldRecords, settings: PermuteSettings) -> ChangedRecords:
+def permute(records: InputRecords, settings: PermuteSettings) -> ChangedRecords:
     """Let a share of records exchange values with others that are alike.
 
     Tables of `variables` by `within` stay exact. Options are those of `PermuteSettings`; `id` names
@@ -325,7 +325,7 @@ def permute(records: HeldRecords, settings: PermuteSettings) -> ChangedRecords:
     )  # fmt: skip
 
 
-def _exchanging(records: HeldRecords, names: Sequence[str], alike: Sequence[str]) -> pl.DataFrame:
+def _exchanging(records: InputRecords, names: Sequence[str], alike: Sequence[str]) -> pl.DataFrame:
     """What identifies each record, after columns were looked up."""
     if set(names) & set(alike):
         message = "a swapped variable cannot be an identifier or a stratum"

@@ -21,7 +21,7 @@ from discreet.errors import MicrodataError, Problem, nearest, raise_all
 from discreet.files import texts_of, write_text
 from discreet.microdata import DescribedRecords, plain_variable, write_described
 from discreet.pretabular import (
-    HeldRecords,
+    InputRecords,
     draws,
     impossible,
     margins_of,
@@ -138,7 +138,7 @@ class SyntheticRecords:
 
 
 @record_method(SynthesisSettings)
-def synthesise(held: HeldRecords, settings: SynthesisSettings) -> SyntheticRecords:
+def synthesise(held: InputRecords, settings: SynthesisSettings) -> SyntheticRecords:
     """Synthetic records with measured utility and risk.
 
     Options are those of `SynthesisSettings`; `id` names the columns that identify a record,
@@ -199,7 +199,7 @@ def synthesise(held: HeldRecords, settings: SynthesisSettings) -> SyntheticRecor
     return _result(frame_of(columns, made), measures, settings)
 
 
-def _from_tables(held: HeldRecords, settings: SynthesisSettings) -> SyntheticRecords:
+def _from_tables(held: InputRecords, settings: SynthesisSettings) -> SyntheticRecords:
     source = held.original
     if not isinstance(source, ProtectedTable | list | tuple):
         source = held.columns(held.frame.columns)

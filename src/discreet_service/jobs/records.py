@@ -75,7 +75,7 @@ class Job:
         document: dict[str, Any] = json.loads(self.request)
         return document
 
-    def told(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         """The state for its owner."""
         times = {"created": self.created_at, "started": self.started_at}
         times |= {"finished": self.finished_at, "expires": self.expires_at}

@@ -207,7 +207,7 @@ async def _event_lines(queue: JobQueue, job: str, owner: str, after: int) -> Asy
 
 
 def _shown(job: Job, principal: Principal) -> dict[str, Any]:
-    place, told = f"{router.prefix}/{job.id}", job.told()
+    place, told = f"{router.prefix}/{job.id}", job.described()
     told["links"] = {"self": place}
     if job.owner != principal.name:
         # Staff looks after the queue, not into it.

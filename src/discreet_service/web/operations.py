@@ -83,7 +83,7 @@ def _add_operation(operation: Operation) -> None:
                 check_allowed(visit.principal, Permission.jobs_own)
                 job = hand_in_operation(visit, call, again)
                 headers = {"Location": f"/api/v1/jobs/{job.id}"}
-                return JSONResponse(job.told(), status_code=202, headers=headers)
+                return JSONResponse(job.described(), status_code=202, headers=headers)
             return sent_file(call.output(), named=operation.on_records)
 
         return await _answered(visit, most, answer)

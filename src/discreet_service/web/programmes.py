@@ -237,7 +237,9 @@ def run_programme_job(
     The policies of the data set apply to its tables as to queries; then they count as released.
     """
     job = begin_run(visit, programme, key)
-    return JSONResponse(job.told(), status_code=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
+    return JSONResponse(
+        job.described(), status_code=202, headers={"Location": f"/api/v1/jobs/{job.id}"}
+    )
 
 
 def begin_run(visit: Visit, programme: str, key: str | None = None) -> Job:

@@ -81,7 +81,7 @@ def test_a_job_from_its_beginning_to_its_end(
     assert [event.seq for event in jobs.events(job.id, after=2)] == [3, 4]
     (entry,) = trail.search(kind=AuditKind.job_released).rows
     assert (entry.person, entry.about) == ("anna", job.id)
-    assert done.told()["result"]["sha256"] == done.result_digest
+    assert done.described()["result"]["sha256"] == done.result_digest
 
 
 def test_jobs_are_done_by_priority_and_age(jobs: JobQueue, set_clock: Any) -> None:
@@ -197,7 +197,7 @@ def test_cancelling(jobs: JobQueue, set_clock: Any) -> None:
     running = hand_in(jobs)
     job = claimed(jobs)
     asked = jobs.cancel(running.id, "anna")
-    assert (asked.state, asked.told()["cancelling"]) == (JobState.running, True)
+    assert (asked.state, asked.described()["cancelling"]) == (JobState.running, True)
     assert not jobs.is_wanted(job)
     assert not jobs.finish(job, made(jobs, job))
     assert jobs.confirm_cancel(job)
@@ -227,7 +227,7 @@ def test_others_do_not_learn_of_a_job(jobs: JobQueue) -> None:
     assert jobs.jobs("bob").jobs == ()
     assert jobs.job(job.id, None).owner == "anna"  # staff
     assert "anna" not in repr(job)
-    assert "owner" not in job.told()
+    assert "owner" not in job.described()
 
 
 def test_lists_go_page_by_page(jobs: JobQueue, set_clock: Any) -> None:

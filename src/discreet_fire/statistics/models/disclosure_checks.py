@@ -127,7 +127,7 @@ class ModelChecks:
     def leverage(self, solution: LeastSquaresSolution, weights: FloatArray | None) -> None:
         """Cases, and groups of too few, whose outcomes the fit follows."""
         limits = self.limits
-        hats, entities = Hats(self.design, solution, weights), self.sample.entities
+        hats, entities = HatValues(self.design, solution, weights), self.sample.entities
         single, group = reach(hats, entities, limits.minimum, limits.leverage)
         self.evidence["leverage"] = max(single, group, self.evidence.get("leverage", 0.0))
         if max(single, group) >= limits.leverage:
@@ -327,7 +327,7 @@ NEARLY = 0.9
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Hats:
+class HatValues:
     """Rows of the orthonormal columns of a model, and their squared lengths. CONFIDENTIAL."""
 
     design: ModelDesign
@@ -357,7 +357,7 @@ class Hats:
 
 
 def reach(
-    found: Hats, entities: IntArray | None, minimum: int, limit: float
+    found: HatValues, entities: IntArray | None, minimum: int, limit: float
 ) -> tuple[float, float]:
     """The eigenvalues nearest to 1 among groups of fewer than `minimum` cases.
 
@@ -385,7 +385,7 @@ def reach(
 class _Finder:
     """Grows groups of cases."""
 
-    def __init__(self, found: Hats, entities: IntArray | None, traces: FloatArray) -> None:
+    def __init__(self, found: HatValues, entities: IntArray | None, traces: FloatArray) -> None:
         self._found, self._entities, self._traces = found, entities, traces
         self._factors: dict[int, FloatArray] = {}
 
