@@ -108,7 +108,7 @@ _KINDS = {
     "path_type": "must be a path",
     "string_too_short": "must not be empty",
     "string_pattern_mismatch": "has the wrong form",
-    "too_short": "needs at least {min_length} entries",
+    "too_short": "has too few entries; at least {min_length}",
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be above {gt}",
     "less_than_equal": "must be at most {le}",

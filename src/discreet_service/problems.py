@@ -89,7 +89,7 @@ def hint_in(language: str, hint: str, code: str) -> str:
     Hints that are no words of any language, such as a header or an address, stay as they are.
 
     >>> hint_in("de", "closest match: 'sex'", "unknown-variable")
-    "gemeint ist vielleicht 'sex'"
+    "ähnlichster Name: 'sex'"
     >>> hint_in("de", "csv, px or xlsx", "invalid-input")
     'csv, px oder xlsx'
     >>> "oder" in hint_in("de", "name a file or leave it out", "invalid-input")

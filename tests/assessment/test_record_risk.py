@@ -181,7 +181,7 @@ def test_linkage_and_loss_of_a_worked_example() -> None:
 @for_all_rows(
     ("asked", "said"),
     [
-        ({"keys": []}, "at least 1 entries"),
+        ({"keys": []}, "too few entries; at least 1"),
         ({"keys": ["nobody"]}, "nobody"),
         ({"keys": ["weight"]}, "cannot be recoded"),
         ({"keys": ["age"], "weight": "sex"}, "weights must be above 0"),

@@ -288,8 +288,8 @@ def test_a_larger_file_within_five() -> None:
     ("changed", "word"),
     [
         ({"controls": [["rent"]]}, "control tables must use the variables"),
-        ({"controls": []}, "at least 1 entries"),
-        ({"variables": []}, "at least 1 entries"),
+        ({"controls": []}, "too few entries; at least 1"),
+        ({"variables": []}, "too few entries; at least 1"),
         ({"at_least": 1}, "at least 2"),
         ({"variables": ["rent"], "controls": [["rent"]]}, "cannot be recoded"),
         ({"id": "rent2"}, "have a repeated identifier"),

@@ -133,7 +133,7 @@ def test_sums_are_multiples_of_the_grain(edited: Edited, tmp_path: Path) -> None
             ["mu_c = 1", "sensitive = { dominance = [0, 85] }"],
             "n must be a whole number of at least",
         ),
-        (["mu_c = 1", "sensitive = { dominance = [2] }"], "needs at least 2 entries"),
+        (["mu_c = 1", "sensitive = { dominance = [2] }"], "too few entries; at least 2"),
         (["mu_c = 1", "sensitive = { p_percent = -7.5 }"], "p must be a number above 0"),
         (["mu_c = 1", "sensitive = { pq = [31.5, 17.25] }"], "q must be above p"),
         (["mu_c = 1", "sensitive = { p_procent = 7 }"], "closest match: 'p_percent'"),
