@@ -146,9 +146,9 @@ def _jobs(visit: Visit) -> Iterator[WorkItem]:
 def _keys(visit: Visit) -> Iterator[WorkItem]:
     everybody, now = visit.principal.may(Permission.people_manage), visit.service.clock()
     for key in visit.service.api_keys.listed("" if everybody else visit.principal.name):
-        if key.revoked is None and now < key.expires < now + _ENDING * _DAY:
+        if key.revoked is None and _since(visit, _RECENT) < key.expires < now + _ENDING * _DAY:
             own = key.owner == visit.principal.name
-            yield WorkItem(word="key_ends", text=f"{key.name} (dsc_{key.id})", about=key.owner,
+            yield WorkItem(word="key_ends" if key.expires > now else "key_ended", text=f"{key.name} (dsc_{key.id})", about=key.owner,
                            path="/account" if own else f"/people?name={key.owner}",
                            due=key.expires)  # fmt: skip
 

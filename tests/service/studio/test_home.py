@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from discreet_service.people import ProposalKind
 from discreet_service.permissions import Grant, Principal
@@ -94,7 +97,7 @@ def test_work_list_follows_a_proposal_from_hand_to_hand(fresh_readers: Any) -> N
     assert "sent back: Withdrawal of a parameter set, census 1" in last
 
 
-def test_work_list_of_each_role(readers: Any) -> None:
+def test_work_list_of_each_role(readers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is told of what waits in the rooms that they may enter, and of no other."""
     assert "Check submission 2: wages.do rosa, P7 wages" in _work(
         readers.page("/", "vera"), "waiting"
@@ -106,6 +109,12 @@ def test_work_list_of_each_role(readers: Any) -> None:
     ends = _work(readers.page("/", "adam"), "waiting")
     assert "API key ends: created by command (dsc_" in ends
     assert "demo-tool" in ends
+    keys, past = readers.service.api_keys.listed(), readers.service.clock() - 1_000
+    with monkeypatch.context() as patched:
+        patched.setattr(readers.service.api_keys, "listed",
+                        lambda owner: [replace(key, expires=past) for key in keys])  # fmt: skip
+        ended = _work(readers.page("/", "adam"), "waiting")
+    assert "API key has ended: created by command (dsc_" in ended
     for name in ("rita", "paul", "mira"):
         waiting = _work(readers.page("/", name), "waiting")
         assert "wages.do" not in waiting
