@@ -148,7 +148,8 @@ def _keys(visit: Visit) -> Iterator[WorkItem]:
     for key in visit.service.api_keys.listed("" if everybody else visit.principal.name):
         if key.revoked is None and _since(visit, _RECENT) < key.expires < now + _ENDING * _DAY:
             own = key.owner == visit.principal.name
-            yield WorkItem(word="key_ends" if key.expires > now else "key_ended", text=f"{key.name} (dsc_{key.id})", about=key.owner,
+            word = "key_ends" if key.expires > now else "key_ended"
+            yield WorkItem(word=word, text=f"{key.name} (dsc_{key.id})", about=key.owner,
                            path="/account" if own else f"/people?name={key.owner}",
                            due=key.expires)  # fmt: skip
 
