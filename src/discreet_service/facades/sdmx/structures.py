@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.publication import ATTRIBUTES as SDMX_ATTRIBUTES
 from discreet.publication import LANGUAGES, labels_of
-from discreet.tables import ProtectedTable
+from discreet.tables import CellStatus, ProtectedTable
 from discreet_service.releases import ListedTable
 
 AGENCY, VERSION = "DISCREET", "1.0"
@@ -35,9 +35,14 @@ ATTRIBUTES: Mapping[str, tuple[Mapping[str, str], str | None]] = {
     for name, one in SDMX_ATTRIBUTES.items()
     if name != "COMMENT_DSET"
 }
-#: Code lists of attributes: code → its names.
+#: Code lists of attributes: code → its names, of codes that published tables have.
 STATUS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
-    f"CL_{name}": one.codes for name, one in SDMX_ATTRIBUTES.items() if one.codes
+    f"CL_{name}": {
+        code: texts
+        for code, texts in SDMX_ATTRIBUTES[name].codes.items()
+        if code in {status.sdmx[at] for status in CellStatus}
+    }
+    for at, name in enumerate(("OBS_STATUS", "CONF_STATUS"))
 }
 _STATUS_NAMES = {codelist: titles for titles, codelist in ATTRIBUTES.values() if codelist}
 
