@@ -359,7 +359,7 @@ def _lines(
             estimated |= pl.col(item.name) == code
             code = above.get(code)
     for cells in cell_chunks(table, True if names.messages else None):
-        conditions = inputs.programme.document.publication.conditions
+        conditions: dict[str, Any] = {**inputs.programme.document.publication.conditions}
         options = WriteOptions(language=language, **conditions)
         frame = observations(table, cells, structure.reference, options)
         if truth is not None:

@@ -113,8 +113,8 @@ def synthetic_households(
         )  # fmt: skip
         members.append((there, last))
 
-    at = np.concatenate([one for one, _ in members])
-    drawn = [one[at] for one in top[:-1]]
+    of_household = np.concatenate([one for one, _ in members])
+    drawn = [one[of_household] for one in top[:-1]]
     drawn += [np.concatenate([part[k] for _, part in members]) for k in range(len(persons))]
     columns = [*common[:-1], *persons]
     measures = utility(columns, _shuffled(rows, frame, ids, secret), drawn, settings.models)
@@ -122,7 +122,7 @@ def synthetic_households(
     measures += _of_households(
         common, persons, first, size, learned, others, top, members, settings
     )
-    return _numbered(frame_of(columns, drawn).select(names), at, household), measures
+    return _numbered(frame_of(columns, drawn).select(names), of_household, household), measures
 
 
 def _of(persons: Sequence[NumberedColumn], rows: IntArray) -> list[NumberedColumn]:

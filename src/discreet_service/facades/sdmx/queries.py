@@ -201,8 +201,9 @@ def wanted_columns(
 ) -> pl.DataFrame:
     """Observations with the measures and attributes that were asked for, as SDMX-CSV has them."""
     structure = f"{AGENCY}:{table.flow}({VERSION})"
-    version = "1.0" if query.csv == "1.0" else "2.0"
-    options = WriteOptions(language=language, sdmx=version, **table.conditions)
+    options = WriteOptions(
+        language=language, sdmx="1.0" if query.csv == "1.0" else "2.0", **table.conditions
+    )
     frame = observations(table.table, cells, structure, options)
     dropped = set(ATTRIBUTES) - wanted_attributes(query.attributes)
     if query.measures == "none":

@@ -91,7 +91,7 @@ class SdmxTable:
     flow: str  # Identifier of its dataflow and of its data structure
     table: ProtectedTable
     #: From when on, and by whom, it may be passed on, as far as its release states it
-    conditions: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def dimensions(self) -> tuple[str, ...]:
