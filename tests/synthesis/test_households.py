@@ -121,7 +121,7 @@ def test_an_attacker_who_sees_whole_households_finds_what_the_report_says(
     [
         (PERSONS, {"household": "home"}, "no column 'home'"),
         (PERSONS, {"household": None, "order": "age"}, "order needs household"),
-        (PERSONS, {"variables": ["household_id", *NAMES]}, "the household is no variable"),
+        (PERSONS, {"variables": ["household_id", *NAMES]}, "the household cannot be a variable"),
         (PERSONS, {"variables": ["state"], **ALONE}, "no variable differs"),
         (PERSONS[:60], {}, "fewer than 50 households to learn from"),
         (PERSONS.with_columns(pl.col("household_id").replace(1, None)), {}, "have no household"),

@@ -178,7 +178,7 @@ def synthesise(held: InputRecords, settings: SynthesisSettings) -> SyntheticReco
             raise MicrodataError(message, code="synthesise", where=text, hint=hint)
     if settings.household:
         if settings.household in names:
-            message, hint = "the household is no variable", "leave it out of variables"
+            message, hint = "the household cannot be a variable", "leave it out of variables"
             raise MicrodataError(message, code="synthesise", where="household", hint=hint)
         made_up, measures = synthetic_households(frame, names, held.ids, settings, secret)
         return _result(made_up, measures, settings)
