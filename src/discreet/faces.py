@@ -7,27 +7,22 @@ read the block, programs get the same names from `lazy_face`. Nothing here knows
 
 from __future__ import annotations
 
-import ast
 import importlib
 import pkgutil
+import re
 import sys
 from functools import cache
 from types import ModuleType
+
+#: A line of that block.
+_NAME = re.compile(r"^    from ([\w.]+) import (?:\(\s*)?(\w+) as \2\b", re.MULTILINE)
 
 
 @cache
 def _homes(package: str) -> dict[str, str]:
     """The names of a face, each with the module that it stands in; "" for a module itself."""
-    source = pkgutil.get_data(package, "__init__.py") or b""
-    return {
-        alias.name: f"{'.' * line.level}{line.module}" if line.module else ""
-        for block in ast.parse(source).body
-        if isinstance(block, ast.If)
-        for line in block.body
-        if isinstance(line, ast.ImportFrom)
-        for alias in line.names
-        if alias.asname == alias.name
-    }
+    source = (pkgutil.get_data(package, "__init__.py") or b"").decode()
+    return {name: module if module.strip(".") else "" for module, name in _NAME.findall(source)}
 
 
 class _Face(ModuleType):

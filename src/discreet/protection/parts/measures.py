@@ -291,7 +291,10 @@ class PartCells:
         dimension, codes = self.dimensions[at], self.index[at]
         possible = np.full(len(dimension), at not in self.named)
         possible[codes] = True
-        split = _split_codes(dimension, tree, possible)
+        own = (dimension.breakdown == tree) & (dimension.levels > 0)
+        children = np.bincount(dimension.parents[own & possible], minlength=len(dimension))
+        # The codes whose parent has several possible codes below it.
+        split = own & (children[dimension.parents] >= 2)
         cells = np.flatnonzero(split[codes])
         grid = CellIndex.of(self.dimensions)
         if grid.fits:
@@ -335,13 +338,6 @@ def _on_parts(cubes: npt.NDArray[Any], matrices: Sequence[BoolArray | None]) -> 
         if matrix is not None:
             cubes = np.moveaxis(np.tensordot(matrix.astype(np.int64), cubes, (1, at)), 0, at)
     return cubes
-
-
-def _split_codes(dimension: Dimension, tree: int, possible: BoolArray) -> BoolArray:
-    """The codes of a classification whose parent has several possible codes below it."""
-    own = (dimension.breakdown == tree) & (dimension.levels > 0)
-    children = np.bincount(dimension.parents[own & possible], minlength=len(dimension))
-    return np.asarray(own & (children[dimension.parents] >= 2))
 
 
 def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[IntArray, BoolArray]:

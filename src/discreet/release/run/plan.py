@@ -155,15 +155,9 @@ def catalogue_files(programme: Programme) -> list[str]:
     return ["catalogue.jsonld", "catalogue.rdf"] if named else []
 
 
-def change_files(programme: Programme) -> list[str]:
-    """The list of the cells that a revision changes."""
-    period = programme.document.period
-    return [CHANGES] if period is not None and period.revision else []
-
-
 def about_files(inputs: Inputs) -> list[str]:
     """Everything that is said about the release as a whole, but for the list of files."""
-    programme = inputs.programme
+    programme, period = inputs.programme, inputs.programme.document.period
     return [
         *report_files(programme),
         *workbook_files(programme),
@@ -171,7 +165,7 @@ def about_files(inputs: Inputs) -> list[str]:
         *decision_files(inputs),
         *quality_files(programme),
         *catalogue_files(programme),
-        *change_files(programme),
+        *([CHANGES] if period is not None and period.revision else []),
         *(file for method in programme.methods for file in method.reports),
     ]
 
