@@ -236,8 +236,9 @@ def _occupied(chances: NoiseChances, figures: IntArray, prior: FloatArray) -> Fl
     """How likely cells with some figures hold a record."""
     counts = figures[:, None] - chances.noise
     weight = _noise_of(chances, counts) * _prior_of(prior, counts)
-    some: FloatArray = (weight * (counts > 0)).sum(axis=1)
-    return some / np.maximum(weight.sum(axis=1), _NEVER)
+    some = (weight * (counts > 0)).sum(axis=1)
+    likely: FloatArray = some / np.maximum(weight.sum(axis=1), _NEVER)
+    return likely
 
 
 def _skellam(intensity: FloatArray, widest: int) -> FloatArray:
