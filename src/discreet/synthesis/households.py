@@ -117,7 +117,9 @@ def synthetic_households(
     drawn = [one[of_household] for one in top[:-1]]
     drawn += [np.concatenate([part[k] for _, part in members]) for k in range(len(persons))]
     columns = [*common[:-1], *persons]
-    measures = utility(columns, _shuffled(rows, frame, ids, secret), drawn, settings.models)
+    # In an order that has nothing to do with households: halves are compared.
+    mixed = rows[np.argsort(draws(frame[rows].select(ids), secret, "synthesise; order"))]
+    measures = utility(columns, mixed, drawn, settings.models)
     measures += risk(columns, rows, np.flatnonzero(np.isin(number, others)), drawn, settings)
     measures += _of_households(
         common, persons, first, size, learned, others, top, members, settings
@@ -128,12 +130,6 @@ def synthetic_households(
 def _of(persons: Sequence[NumberedColumn], rows: IntArray) -> list[NumberedColumn]:
     """The columns of other persons in place of one's own."""
     return [replace(one, places=one.places[rows]) for one in persons]
-
-
-def _shuffled(rows: IntArray, frame: pl.DataFrame, ids: Sequence[str], secret: Secret) -> IntArray:
-    """Persons in an order that has nothing to do with households."""
-    order = np.argsort(draws(frame[rows].select(ids), secret, "synthesise; order"), kind="stable")
-    return rows[order]
 
 
 def _of_households(
