@@ -48,9 +48,10 @@ def table_form(name: str, entry: Mapping[str, Any], version: DataVersion) -> Ope
         conditions = conditions_of(where, unit, version) if where else []
     except DiscreetError:
         conditions = []
-    known = {(one.variable, code) for one in conditions for code in one.codes}
-    if where and _where_of(_picks(known), unit, version) == where:
-        pairs += [(f"pick.{variable}", code) for variable, code in sorted(known)]
+    known = sorted({(one.variable, code) for one in conditions for code in one.codes})
+    picks = {name: [code for variable, code in known if variable == name] for name, _ in known}
+    if where and _where_of(picks, unit, version) == where:
+        pairs += [(f"pick.{variable}", code) for variable, code in known]
         where = ""
     pairs += [("measures", figure) for figure in _measures_of(entry.get("figures"))]
     title = entry.get("title") or {}
@@ -223,13 +224,6 @@ def _unit_of(entry: Mapping[str, Any], version: DataVersion) -> CatalogueUnit:
         if unit.source == source or (not source and sources[unit.source].main):
             return unit
     return units[0]
-
-
-def _picks(known: Sequence[tuple[str, str]] | set[tuple[str, str]]) -> dict[str, list[str]]:
-    picks: dict[str, list[str]] = {}
-    for variable, code in sorted(known):
-        picks.setdefault(variable, []).append(code)
-    return picks
 
 
 def _where_of(picks: Mapping[str, Sequence[str]], unit: CatalogueUnit, version: DataVersion) -> str:

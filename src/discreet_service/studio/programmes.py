@@ -302,21 +302,24 @@ def _protection_fields(
     entry: Mapping[str, Any], source: str, version: DataVersion, language: str
 ) -> dict[str, Any]:
     """Methods and rules of a table: what the data set admits, and why not the others."""
-    spoken, base = words("new_programme", language), version.inputs.programme.document
+    spoken, programme = words("new_programme", language), version.inputs.programme
+    base = programme.document
     values = [*(entry.get("value") or ()), ""]
     chosen = (entry.get("protect") or base.defaults.protect or "noise", values[0])
-    titles = {name: said_in(value.title, language, name) for name, value in base.values.items()}
-    methods = []
-    for one in method_choices(version, source):
-        label = spoken.get(f"method_{one.name}", one.name)
-        methods.append(
-            {
-                "value": f"{one.name}:{one.value}".rstrip(":"),
-                "label": label + (f": {titles.get(one.value, one.value)}" if one.value else ""),
-                "chosen": (one.name, one.value) == chosen,
-                "reason": one.reason and spoken.get(f"barred_{one.name}", one.reason),
-            }
-        )
+
+    def title(value: str) -> str:
+        return said_in(programme.value(value).title, language, value)
+
+    methods = [
+        {
+            "value": f"{one.name}:{one.value}".rstrip(":"),
+            "label": ": ".join(filter(None, (spoken.get(f"method_{one.name}", one.name),
+                                             title(one.value)))),
+            "chosen": (one.name, one.value) == chosen,
+            "reason": one.reason and spoken.get(f"barred_{one.name}", one.reason),
+        }
+        for one in method_choices(version, source)
+    ]  # fmt: skip
     parts = entry.get("parts") or {}
     return {
         "methods": methods,
