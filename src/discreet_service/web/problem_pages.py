@@ -108,7 +108,10 @@ def add_problem_pages(app: FastAPI) -> None:
         problems = []
         for item in error.errors():
             steps = (str(part) for part in item["loc"] if part not in ("body", "query", "path"))
-            problems.append(Problem(str(item["msg"]).partition(", input")[0], ".".join(steps)))
+            message = str(item["msg"]).partition(", input")[0]
+            if item["type"] == "json_invalid":
+                message = "the body is not JSON"
+            problems.append(Problem(message, ".".join(steps)))
         many = f"{len(problems)} problems with this request"
         wrong = ServiceError.of(problems[:20], many, code="invalid-input")
         return problem_response(request, wrong)
@@ -116,7 +119,8 @@ def add_problem_pages(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> Response:
         code = _BY_STATUS.get(error.status_code, "invalid-input")
-        return problem_response(request, ServiceError(PROBLEM_TYPES[code].en, code=code))
+        kind = PROBLEM_TYPES[code]
+        return problem_response(request, ServiceError(kind.en, code=code, hint=kind.hint_en))
 
     @app.exception_handler(ClientDisconnect)
     def left(request: Request, _: ClientDisconnect) -> Response:
