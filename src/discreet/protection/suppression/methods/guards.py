@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: So often twice as many cells are hidden beside an open one; then all that may be.
 _ROUNDS = 8
+#: So many of the cells that were hidden for whole numbers are published again, if that can be.
+_TAKEN_BACK = 200
 
 
 def _beside(
@@ -66,6 +68,12 @@ def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) ->
         certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
     if not opened:
         return replace(pattern, certificate=certificate)
+    more = np.flatnonzero(hidden & ~pattern.hidden)
+    for cell in more[np.argsort(-problem.cost[more], kind="stable")][:_TAKEN_BACK]:
+        hidden[cell] = False
+        less = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
+        worse = len(less.unprotected) > 0 or less.untested > certificate.untested
+        hidden[cell], certificate = worse, certificate if worse else less
     note = f"more is hidden around {opened:,} sensitive cells that only fractions protected"
     known = {name: getattr(pattern, name) for name in ("bound", "complete", "seconds")}
     known |= {"certificate": certificate, "notes": (*pattern.notes, note)}
