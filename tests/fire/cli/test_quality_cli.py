@@ -64,7 +64,7 @@ def test_from_folder_to_answer(folder) -> None:
     [
         ("init desk --answer 3 --each 2", "one answer costs no more"),
         ("init desk --answer nan", "epsilon is a number"),
-        ("init panel.parquet", "the folder cannot be made"),
+        ("init panel.parquet", "the folder cannot be created"),
         (f"{PROTECT} --categorical g", "secret file cannot be read"),
         ("usage --desk desk --data panel --researcher Weber", "ledger not found"),
     ],

@@ -47,7 +47,7 @@ def test_an_impossible_cell_is_named_with_the_reason(method):
 def test_bounds_that_are_too_tight_are_given_as_the_reason():
     problem = table([[5, 9], [7, 8]], [(1, 1)])
     problem.high[4] = 6
-    with pytest.raises(SuppressionError, match="narrower than its protection levels"):
+    with pytest.raises(SuppressionError, match="narrower than its safety interval"):
         protect_fast(problem)
 
 

@@ -215,7 +215,7 @@ def test_marks_give_costs_and_bounds_and_must_not_contradict_each_other() -> Non
     verdict[place] = CellState.fixed
     verdict[mask(cells, region="S1")] = CellState.primary
     clash = replace(found, verdict=verdict)
-    with pytest.raises(SuppressionError, match="must be published and must be hidden"):
+    with pytest.raises(SuppressionError, match="must be published and must be suppressed"):
         build_problem((cells, clash), value="turnover")
 
 

@@ -116,7 +116,7 @@ def test_an_earlier_release_of_other_data_is_refused(hidden_copy: Path) -> None:
 def test_a_cell_published_before_cannot_be_hidden_now(hidden_copy: Path) -> None:
     marks = '\n[[tables.regions.marks]]\ncells = { region = "1", size = "Total" }\n'
     write(hidden_copy, "later.toml", LATER + marks + 'status = "unsafe"\n')
-    with pytest.raises(DiscreetError, match="must be published and must be hidden") as caught:
+    with pytest.raises(DiscreetError, match="must be published and must be suppressed") as caught:
         protect(hidden_copy / "later.toml", hidden_copy / "later")
     assert "region=1" in str(caught.value)
     assert "later.toml, regions" in str(caught.value)
