@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     share_heap()
     gc.set_threshold(_BETWEEN, *gc.get_threshold()[1:])
-    atexit.register(gc.freeze)
+    atexit.register(_keep_all)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # looks through all that is installed
     app(args=None if arguments is None else list(arguments), prog_name="discreet")
+
+
+def _keep_all() -> None:
+    """Search for no rubbish at the end; DuckDB reports what is left, so it may clear up."""
+    if "duckdb" not in sys.modules:
+        gc.freeze()
