@@ -268,6 +268,7 @@ def classifications(draw):
     codes = draw(st.lists(TEXTS, unique=True, min_size=2, max_size=12))
     above = [draw(st.integers(0, at)) for at in range(len(codes) - 1)]
     parents = {code: codes[up] for code, up in zip(codes[1:], above, strict=True)}
+    names = draw(st.lists(TEXTS, max_size=2))
     return Classification.from_parents(
         draw(TEXTS),
         parents,
@@ -276,7 +277,8 @@ def classifications(draw):
         titles=draw(LANGUAGES),
         column=draw(st.none() | TEXTS),
         missing=draw(TEXTS.filter(lambda code: code not in {codes[0], *parents.values()})),
-        level_names=tuple(draw(st.lists(TEXTS, max_size=2))),
+        level_names=tuple(names),
+        level_titles={name: draw(LANGUAGES) for name in names},
     )
 
 

@@ -52,11 +52,13 @@ def test_only_sums_that_differ_are_named(make_table, region):
 
 
 def test_levels_are_called_by_their_names(make_table, region):
-    named = region.replace(level_names=("State", "District"))
+    german = {"State": {"de": "Land"}, "District": {"de": "Kreis"}}
+    named = region.replace(level_names=("State", "District"), level_titles=german)
     cells = {("Total",): (10, SHOWN), ("N",): (6, SHOWN), ("N1",): (6, SHOWN), ("S",): (3, SHOWN)}
     note = non_additivity(make_table([named], cells))
     assert note is not None
     assert "9 (Region, State), 9 (Region, District)" in note.text()
+    assert "9 (Region, Land), 9 (Region, Kreis)" in note.text("de")
 
 
 def test_a_part_with_a_suppressed_cell_has_no_sum(make_table, sex):

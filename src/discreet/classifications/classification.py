@@ -34,7 +34,7 @@ class Classification(CodeTree):
 
     Make one with `flat`, `from_parents`, `from_levels`, `from_prefixes`,
     `from_intervals`, `from_squares` or `read`. These also take ``labels``, ``titles``, ``column``,
-    ``missing`` and ``level_names``, as below.
+    ``missing``, ``level_names`` and ``level_titles``, as below.
 
     Args:
         name: Name of the variable.
@@ -46,6 +46,7 @@ class Classification(CodeTree):
         missing: Code of the category that records without a value get.
         titles: language → name of the variable as printed.
         level_names: Names of the levels below the total, coarsest first.
+        level_titles: name or number of a level → language → how it is printed.
         level_columns: Columns of the data, coarsest first, the last one with a
             value holding the leaf code; empty if one column holds it.
         found: Which codes are listed only because they occur in the data: "none",

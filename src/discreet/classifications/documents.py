@@ -187,7 +187,7 @@ _HEADS = ["child", "parent"]
 _HUGE = 1e300
 _TEXTS = ("name", "column", "missing", "total")
 _LISTS = ("levels", "level_columns", "columns")
-_KEYS = (*_TEXTS, *_LISTS, "titles", "bounds", "labels", "codes")
+_KEYS = (*_TEXTS, *_LISTS, "titles", "level_titles", "bounds", "labels", "codes")
 _ROW = re.compile(r"""^[\s\[]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')""")
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 
@@ -249,6 +249,7 @@ def _tree(file: TextFile, document: Document, name: str | None, total: str | Non
     fields: Document = {
         "labels": document.get("labels", {}),
         "titles": document.get("titles", {}),
+        "level_titles": document.get("level_titles", {}),
         "column": document.get("column"),
         "missing": document.get("missing", MISSING),
         "level_names": tuple(document.get("levels", ())),
@@ -281,6 +282,10 @@ def _problems(document: Document) -> Iterator[tuple[str, str, str]]:
     labels = document.get("labels", {})
     if not isinstance(labels, dict) or not all(map(_is_language_texts, labels.values())):
         yield "labels", "not a table of codes, languages and texts", 'such as m = { en = "male" }'
+    levels = document.get("level_titles", {})
+    if not isinstance(levels, dict) or not all(map(_is_language_texts, levels.values())):
+        hint = 'such as state = { en = "State" }'
+        yield "level_titles", "not a table of levels, languages and texts", hint
     bounds = document.get("bounds", [])
     if not isinstance(bounds, list) or not all(map(_is_number, bounds)):
         yield "bounds", "not a list of numbers", ""
@@ -350,6 +355,7 @@ def _document(tree: CodeTree) -> tuple[Document, list[list[str]]]:
         "total": tree.total,
         "levels": list(tree.level_names),
         "level_columns": list(tree.level_columns),
+        "level_titles": {level: dict(texts) for level, texts in tree.level_titles.items()},
         "bounds": None if tree.bounds is None else [_plain(bound) for bound in tree.bounds],
         "labels": others,
         "columns": [*_HEADS, *(LABEL_PREFIX + language for language in languages)],

@@ -240,6 +240,7 @@ class Details(TypedDict, total=False):
     - column: column of the data that holds the leaf codes; the name if None
     - missing: code of the category that records without a value get
     - level_names: names of the levels below the total, coarsest first
+    - level_titles: name or number of a level → language → how it is printed
     - found: which codes are listed only because they occur in the data
     """
 
@@ -248,6 +249,7 @@ class Details(TypedDict, total=False):
     column: str | None
     missing: str
     level_names: tuple[str, ...]
+    level_titles: Labels
     found: Found
 
 
@@ -265,6 +267,7 @@ class CodeTree:
     titles: Mapping[str, str] = field(default_factory=dict, hash=False)
     level_names: tuple[str, ...] = ()
     level_columns: tuple[str, ...] = ()
+    level_titles: Labels = field(default_factory=dict, hash=False)
     # How the codes came to be listed is no part of what the classification is.
     found: Found = field(default="none", compare=False)
 
@@ -274,11 +277,14 @@ class CodeTree:
             check_missing(self.name, self.missing, self.codes, self.parents)
         check_texts(self.name, "label", self.labels)
         check_texts(self.name, "title", {self.name: self.titles})
+        check_texts(self.name, "level title", self.level_titles)
         if self.bounds is not None:
             check_bounds(self.name, self.bounds, sum(c != self.missing for c in self.leaves))
         frozen = {code: MappingProxyType(dict(text)) for code, text in self.labels.items()}
         object.__setattr__(self, "labels", MappingProxyType(frozen))
         object.__setattr__(self, "titles", MappingProxyType(dict(self.titles)))
+        plain = {level: dict(texts) for level, texts in self.level_titles.items()}
+        object.__setattr__(self, "level_titles", MappingProxyType(plain))
 
     # -- looking things up -------------------------------------------------
 
@@ -367,6 +373,18 @@ class CodeTree:
         """The name of the variable as printed."""
         return self.titles.get(language) or next(iter(self.titles.values()), self.name)
 
+    def level_title(self, level: int, language: str = "en") -> str:
+        """The name of a level as printed, coarsest 1; empty if it has none.
+
+        >>> tree = CodeTree(name="region", codes=("Total", "a"), parents=(-1, 0),
+        ...                 level_names=("state",), level_titles={"state": {"de": "Land"}})
+        >>> tree.level_title(1, "de"), tree.replace(level_titles={}).level_title(1, "de")
+        ('Land', 'state')
+        """
+        name = "".join(self.level_names[level - 1 : level])
+        texts = self.level_titles.get(name or str(level), {})
+        return texts.get(language) or name or next(iter(texts.values()), "")
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Things worth knowing that are not errors, such as codes with one child."""
@@ -445,6 +463,7 @@ class CodeTree:
     def __reduce__(self) -> tuple[object, ...]:
         labels = {code: dict(texts) for code, texts in self.labels.items()}
         plain = {**self.fields(), "labels": labels, "titles": dict(self.titles)}
+        plain["level_titles"] = dict(self.level_titles)
         return (_rebuild, (type(self), plain))
 
     def __len__(self) -> int:

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from discreet.arrays import BoolArray
+from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication.layout import footnotes, whole_notes
 from discreet.publication.notation import legend, number_text
@@ -92,15 +93,14 @@ def _level(dimension: Dimension, number: int, language: str) -> str:
     if depth == 1:
         return title
     level = depth if number == _FINEST else number - 1
-    return _level_name(dimension.classifications[0].level_names, level, title, language)
+    return _level_name(dimension.classifications[0], level, title, language)
 
 
-def _level_name(names: Sequence[str], level: int, title: str, language: str) -> str:
+def _level_name(tree: Classification, level: int, title: str, language: str) -> str:
     """A variable and one of its several levels."""
-    text, own = words(language), names[level - 1 : level]
-    return text.add_level.format(
-        name=title, level=own[0] if own else text.level.format(level=level)
-    )
+    text = words(language)
+    named = tree.level_title(level, language) or text.level.format(level=level)
+    return text.add_level.format(name=title, level=named)
 
 
 def unlisted_text(table: ProtectedTable, language: str) -> str:
@@ -222,7 +222,7 @@ def _one_way(table: ProtectedTable, language: str) -> Iterator[_Split]:
                 codes = own & ((dimension.levels == level) | short)
                 name = title
                 if classification.depth > 1:
-                    name = _level_name(classification.level_names, level, title, language)
+                    name = _level_name(classification, level, title, language)
                 yield name, [*at_total[:at], codes, *at_total[at + 1 :]]
 
 

@@ -101,15 +101,16 @@ def test_hierarchies_stand_where_codes_have_levels(mixed, make_table, tmp_path):
 def test_levels_are_named_where_the_hierarchy_is_regular(make_table, tmp_path):
     """PCAxis.Core wants as many names as levels, the root included, in every language."""
     whole = {"name": "v", "titles": {"en": "Place", "de": "Ort"}, "level_names": ("land", "town")}
+    whole["level_titles"] = {"land": {"en": "State", "de": "Land"}}
     even = Classification(codes=("T", "a", "a1", "b", "b1"), parents=(-1, 0, 1, 0, 3), **whole)
     cells = {("a1",): (9, CellStatus.published)}
     titles = {"en": "Persons", "de": "Personen"}
     text = write(make_table([even], cells, titles=titles), tmp_path / "t.px").read_text("utf-8")
     levels = 'HIERARCHYLEVELS("Place")=3;'
-    names = 'HIERARCHYNAMES("Place")="T","land","town";'
-    german = 'HIERARCHYNAMES[de]("Ort")="T","land","town";'
+    names = 'HIERARCHYNAMES("Place")="T","State","town";'
+    german = 'HIERARCHYNAMES[de]("Ort")="T","Land","town";'
     assert "\n".join([levels, names, german, 'HIERARCHIES("Place")=']) in text
-    assert read(tmp_path / "t.px")["METADATA"]["HIERARCHYNAMES(Place)"] == ["T", "land", "town"]
+    assert read(tmp_path / "t.px")["METADATA"]["HIERARCHYNAMES(Place)"] == ["T", "State", "town"]
     uneven = Classification(codes=("T", "a", "a1", "b"), parents=(-1, 0, 1, 0), **whole)
     text = write(make_table([uneven], cells), tmp_path / "u.px").read_text("utf-8")
     assert ("HIERARCHYLEVELS" in text, "HIERARCHIES" in text) == (False, True)

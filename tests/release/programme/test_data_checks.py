@@ -117,6 +117,10 @@ WRONG: dict[str, tuple[str, dict[int, Any], list[tuple[str, str]], list[str]]] =
         ],
         ["variables.lands.codes", "of codes that are not in the classification: '22'"],
     ),
+    "a level that is not there": (
+        "sex", {}, [("[variables.sex]\n", '[variables.sex]\nlevel_titles.state.de = "Land"\n')],
+        ["variables.sex", "level_titles contain the unknown level 'state'"],
+    ),
     "codes too short for prefixes": ("municipality", {0: "1"}, [PREFIXES], ["region.prefixes"]),
     "levels that do not nest": ("land", {0: "9"}, [LEVELS], ["region.levels"]),
     "codes with decimals": (

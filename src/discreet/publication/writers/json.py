@@ -201,6 +201,10 @@ def _described(
     if notes:
         category["note"] = notes
     described = {"label": dimension.title(language), "category": category}
-    levels = [list(tree.level_names) for tree in dimension.classifications if tree.level_names]
+    levels = [
+        [tree.level_title(level, language) for level in range(1, len(tree.level_names) + 1)]
+        for tree in dimension.classifications
+        if tree.level_names
+    ]
     # JSON-stat has no place for the names of levels, coarsest first; of each breakdown its own.
     return {**described, "extension": {"levels": levels}} if levels else described

@@ -246,7 +246,11 @@ def _variables(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
             if regular and alone and len(tree.level_names) == depth:
                 yield keyword("HIERARCHYLEVELS", str(depth + 1), key=keys[at][0])
                 wholes = [labels_of(dimension, one.language)[0] for one in spoken]
-                texts = [listing([whole, *tree.level_names]) for whole in wholes]
+                numbers = range(1, depth + 1)
+                texts = [
+                    listing([whole, *(tree.level_title(level, one.language) for level in numbers)])
+                    for whole, one in zip(wholes, spoken, strict=True)
+                ]
                 yield from _keywords("HIERARCHYNAMES", spoken, texts, keys[at])
             yield keyword("HIERARCHIES", below, key=keys[at][0])
 

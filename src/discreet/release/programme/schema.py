@@ -479,6 +479,7 @@ class VariableEntry(ProgrammeEntry):
     level: AreaLevel | None = None
     label: Texts = Field(default_factory=dict)
     labels: dict[str, Texts] = Field(default_factory=dict)
+    level_titles: dict[str, Texts] = Field(default_factory=dict)
     total: Text | None = None
     missing: Text | None = None
     boundaries: Annotated[NameList | None, Key(file=True)] = None

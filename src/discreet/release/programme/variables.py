@@ -306,19 +306,26 @@ def _described(programme: Programme, name: str, tree: Classification) -> Classif
     entry = programme.variables[name]
     missing = entry.missing or tree.missing or MISSING
     unknown = [code for code in entry.labels if code not in tree.index and code != missing]
-    if unknown:
-        problems = [
-            Problem(f"labels contain the unknown code {code!r}", "", nearest(code, tree.codes))
-            for code in unknown
-        ]
+    levels = [*tree.level_names, *map(str, range(1, tree.depth + 1))]
+    problems = [
+        Problem(f"labels contain the unknown code {code!r}", "", nearest(code, tree.codes))
+        for code in unknown
+    ]
+    problems += [
+        Problem(f"level_titles contain the unknown level {level!r}", "", nearest(level, levels))
+        for level in entry.level_titles
+        if level not in levels
+    ]
+    if problems:
         raise ProgrammeError(problems[0].what, code="labels", where=name, problems=problems)
-    levels = entry.levels or []
+    columns = entry.levels or []
     column = entry.merged_column(name) or entry.coarser_column(name) or entry.column
-    column = column or (levels[-1] if levels else None) or tree.column or name
+    column = column or (columns[-1] if columns else None) or tree.column or name
     return tree.replace(
         column=None if column == tree.name else column,
         labels={**tree.labels, **entry.labels},
         titles=entry.label or tree.titles,
+        level_titles={**tree.level_titles, **entry.level_titles},
         missing=missing,
     )
 
