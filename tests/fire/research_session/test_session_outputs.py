@@ -25,7 +25,7 @@ def session() -> ResearchSession:
 def test_small_cells_are_hidden_and_said_why(session: ResearchSession) -> None:
     shown = session.crosstab("county", "sex")
     assert shown.verdict is CheckVerdict.fail
-    assert "cells are hidden: too few cases (county, sex)" in shown.summary
+    assert "cells are suppressed: too few cases (county, sex)" in shown.summary
     frame = shown.frame
     assert frame is not None
     cell = frame.filter(county="e2", sex="f")["n"].item()

@@ -228,7 +228,7 @@ def test_a_column_of_other_records_is_refused_and_a_made_one_is_for_review() -> 
     assert f"{DATA.wage[3]}" not in str(single)
     made = session.crosstab((DATA.age > 40).rename("old"), DATA.sex)
     assert made.verdict.value == "review"
-    assert "made in the notebook" in made.summary
+    assert "created in the notebook" in made.summary
     assert session.crosstab("year").verdict.value == "pass"
 
 
