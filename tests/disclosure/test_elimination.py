@@ -52,7 +52,7 @@ def test_no_certificate_for_a_pattern_that_shows_secrets_or_hides_what_is_publis
     fixed[np.flatnonzero(problem.state == CellState.free)[0]] = CellState.fixed
     too_much = np.ones(len(problem), dtype=np.bool_)
     for case, pattern in ((problem, shown), (replace(problem, state=fixed), too_much)):
-        with pytest.raises(SuppressionError, match="hides published cells or shows cells"):
+        with pytest.raises(SuppressionError, match="suppresses published cells, or shows cells"):
             certified(case, pattern, "by hand")
 
 
