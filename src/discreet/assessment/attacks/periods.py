@@ -237,8 +237,8 @@ def _occupied(chances: NoiseChances, figures: IntArray, prior: FloatArray) -> Fl
     counts = figures[:, None] - chances.noise
     weight = _noise_of(chances, counts) * _prior_of(prior, counts)
     some = (weight * (counts > 0)).sum(axis=1)
-    likely: FloatArray = some / np.maximum(weight.sum(axis=1), _NEVER)
-    return likely
+    share: FloatArray = some / np.maximum(weight.sum(axis=1), _NEVER)
+    return share
 
 
 def _skellam(intensity: FloatArray, widest: int) -> FloatArray:

@@ -118,17 +118,15 @@ def _nearest(
 ) -> IntArray:
     """Whole numbers with the least sum of distances between figures and counts."""
     # Of each figure the sum, and the sum less and plus the distance to what it shows.
-    far = np.arange(number, number + len(cells))
-    entries = [
-        np.concatenate([own, own, [at], own, [at]]) for own, at in zip(cells, far, strict=True)
-    ]
+    far = np.arange(number, number + len(cells)).reshape(-1, 1)
+    entries = [(own, own, at, own, at) for own, at in zip(cells, far, strict=True)]
     ones = [np.ones(len(own)) for own in cells]
     coefs = [np.concatenate([one, one, [-1.0], one, [1.0]]) for one in ones]
     none = np.full(len(cells), _LARGEST)
     solver = loaded_solver(
         (
             starts(np.array([(len(own), len(own) + 1, len(own) + 1) for own in cells]).ravel()),
-            np.concatenate(entries),
+            np.concatenate([np.concatenate(own) for own in entries]),
             np.concatenate(coefs),
         ),
         np.zeros(number + len(cells)),
