@@ -202,7 +202,7 @@ WRONG = [
     ("eso-3.0.xml", "ESO:CENSUS_EDU(1.0)", "ESO:LOST(1.0)", "HC3: structure LOST not found"),
     ("eso-3.0.xml", HIERARCHY, OTHER, "CL_EDU: hierarchies place ED3 differently"),
     ("eso-3.0.xml", "<s:Value>TOTAL</s:Value>", "<s:TimeRange/>", "a time range for AGE"),
-    ("eso-3.0.xml", '<s:KeyValue id="EDU">', '<s:KeyValue id="SHOE">', "is about SHOE, which its"),
+    ("eso-3.0.xml", '<s:KeyValue id="EDU">', '<s:KeyValue id="SHOE">', "refers to SHOE, which its"),
     ("eso-3.0.xml", 'Measure id="OBS_VALUE"', 'Measure id="N"', "CENSUS_EDU has the measures N"),
     ("eso-3.0.xml", "<m:Structures>", "<m:Structures", "no data structure in this file"),
     ("grid.json", '"id": "CL_STAT", ', "", "code list CL_STAT not found"),

@@ -168,7 +168,10 @@ def publish_draft(
     _, record = programme_of(visit, programme, Permission.releases_publish)
     name, status = release.strip(), 200
     if not _NAME.fullmatch(name):
-        message, hint = "not the name of a release", "letters, digits, - and _, such as census-2026"
+        message, hint = (
+            "not the name of a release",
+            "use letters, digits, - and _, such as census-2026",
+        )
         raise ServiceError(message, "invalid-input", "release", hint)
     confirmation(visit, programme, _opened(visit.service, programme, draft), name)
     if confirm and compared == name:
