@@ -29,7 +29,7 @@ from discreet.errors import DiscreetError, nearest
 from discreet.keygrid import KeyGrid
 from discreet.microdata import form_of
 from discreet.publication import NAMED_BREAKS
-from discreet.settings import Count, Settings, Text, is_number, name_list
+from discreet.settings import Count, Settings, Text, is_number, name_list, refused
 
 Language = Literal["en", "de"]
 LANGUAGES: tuple[str, ...] = get_args(Language)
@@ -155,12 +155,20 @@ def reading_option(key: str) -> BeforeValidator:
     return BeforeValidator(formed)
 
 
-#: A bare text stands for every language.
-_IN_ENGLISH = BeforeValidator(lambda value: {"en": value} if isinstance(value, str) else value)
+def _in_english(value: Any) -> Any:
+    """A bare text stands for every language."""
+    if isinstance(value, str):
+        return {"en": value}
+    if not isinstance(value, Mapping):
+        raise refused(
+            "must be a text, or a table of languages", '{ en = "Persons", de = "Personen" }'
+        )
+    return value
+
 
 LanguageKey = Annotated[str, AfterValidator(_language)]
 Languages = Annotated[list[Language], Field(min_length=1)]
-Texts = Annotated[dict[LanguageKey, str], _IN_ENGLISH]
+Texts = Annotated[dict[LanguageKey, str], BeforeValidator(_in_english)]
 Grid = Annotated[KeyGrid, BeforeValidator(_key_grid), PlainSerializer(lambda grid: grid.size)]
 Bound = Annotated[Any, valid(lambda value: is_number(value) and value == value, "must be a number")]
 #: A share of a value, or "none" for no bound.
