@@ -1,34 +1,56 @@
-"""Administration: status and data versions as parts of a page; acts go the way of the interface."""
+"""Administration: status and data versions; audit trail, overrides and query log with entries in
+words, those of one act folded, raw codes one click away. CONFIDENTIAL. Acts go the way of the
+interface, and are written down alike.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Form, Response
+from fastapi import APIRouter, Depends, Form, Query, Response
+from pydantic import BaseModel, Field
 
 from discreet.publication import number_text
+from discreet_service.audit import AuditKind, LogVerdict
+from discreet_service.people import KINDS, ProposalKind
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.studio.parameter_use import used_parameters
-from discreet_service.studio.policies import POLICY_PERMISSIONS
+from discreet_service.studio.policies import POLICY_PERMISSIONS, query_words, table_title
+from discreet_service.studio.quality import used_parameters
 from discreet_service.web import (
     Act,
+    AuditSearch,
     Cell,
+    Fold,
     KnownVisit,
+    LogSearch,
     NavigationEntry,
     PageTable,
     Part,
+    Value,
     Visit,
+    address,
     back_to,
     check_allowed,
     detail_page,
+    file_response,
     form_visit_with,
     get_config,
     get_ready,
+    list_page,
     path_to,
     publish_dataset_version,
     retire_dataset_version,
+    search_audit,
+    search_log,
     time_text,
+    verify_audit,
+    visit_with,
     words,
 )
 
@@ -132,3 +154,303 @@ def change_dataset_version(
     change = publish_dataset_version if act == "publish" else retire_dataset_version
     change(dataset, version, visit)
     return back_to("/administration")
+
+
+_Kind = TypeVar("_Kind", AuditKind, LogVerdict)
+_Auditor = Annotated[Visit, Depends(visit_with(Permission.audit_read))]
+_LogReader = Annotated[Visit, Depends(visit_with(Permission.log_read))]
+_AuditVerifyForm = Annotated[Visit, Depends(form_visit_with(Permission.audit_verify))]
+_Text = Annotated[str, Field(max_length=500)]
+_Day = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
+#: Entries and rows per page: what fits into a page of 150 kB; and of a file.
+_SIZE, _MOST_WRITTEN = 50, 10_000
+#: Entries of one act: of the same person, about the same, within so many milliseconds.
+_ONE_ACT = 60_000
+#: Numbers that say nothing to a reader, and acts of which a row tells all together.
+_CODES = re.compile(r"[/:]?\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b")
+_ALIKE = frozenset(("login", "logout"))
+#: What starts a formula where a file is opened as a sheet.
+_FORMULA = ("=", "+", "-", "@", "\t")
+
+
+class _SearchFields(BaseModel):
+    """What is looked for, as a form sends it."""
+
+    person: _Text = ""
+    since: _Day = ""
+    until: _Day = ""
+    cursor: Annotated[int, Field(ge=1, lt=2**63)] | None = None
+    format: Literal["", "csv"] = ""
+
+    @property
+    def times(self) -> dict[str, Any]:
+        """The days as times: until the end of the last."""
+        try:
+            first, last = (datetime.fromisoformat(one).replace(tzinfo=UTC) if one else None
+                           for one in (self.since, self.until))  # fmt: skip
+        except ValueError:
+            raise ServiceError("not a day", "invalid-input", "since") from None
+        return {"since": first, "until": last and last + timedelta(days=1)}
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What the form shows filled in."""
+        return self.model_dump(exclude={"cursor", "format"})
+
+
+class _TrailFields(_SearchFields):
+    kind: _Text = ""
+    about: _Text = ""
+
+
+class _LogFields(_SearchFields):
+    dataset: _Text = ""
+    verdict: _Text = ""
+    digest: _Text = ""
+
+
+def subject_words(about: str) -> str:
+    """Subject of an entry, without numbers for machines.
+
+    >>> subject_words("census@2"), subject_words("people:" + "0f" * 16 + "/" + "ab" * 16)
+    ('census 2', 'people')
+    """
+    return _CODES.sub("", about).replace("@", " ").strip()
+
+
+def act_words(entry: Mapping[str, Any], language: str) -> str:
+    """Action of an entry, as a phrase without its subject.
+
+    >>> act_words({"kind": "role_granted", "about": "anna",
+    ...            "facts": {"role": "reader", "dataset": "*"}}, "en")
+    'granted anna the role reader (data sets: *)'
+    """
+    spoken = words("acts", language)
+    facts = {name: ", ".join(value) if isinstance(value, list) else value
+             for name, value in entry["facts"].items()}  # fmt: skip
+    kind = str(facts.get("kind", ""))
+    if kind in tuple(ProposalKind):
+        named = getattr(KINDS[ProposalKind(kind)], language)
+    else:
+        named = words("job_kinds", language).get(kind, kind)
+    decision = spoken.get(f"decision_{facts.get('decision')}", "")
+    values = _Known(facts | {"about": subject_words(entry["about"]), "kind": named,
+                            "decision": decision})  # fmt: skip
+    phrase = spoken.get(str(entry["kind"]), str(entry["kind"]))
+    return phrase.format_map(values).strip()
+
+
+class _Known(dict[str, Any]):
+    def __missing__(self, name: str) -> str:
+        return "–"
+
+
+def folded(entries: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Entries of one act together: the same person, about the same, at the same time.
+
+    Logins one after the other are told together, too.
+    """
+    group: list[Mapping[str, Any]] = []
+    for entry in entries:
+        if group and not _together(group[-1], entry):
+            yield group
+            group = []
+        group.append(entry)
+    if group:
+        yield group
+
+
+def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if one["kind"] in _ALIKE and other["kind"] in _ALIKE:
+        return True
+    subjects = [subject_words(item["about"]) or item["about"] for item in (one, other)]
+    same = one["person"] == other["person"] and subjects[0] == subjects[1]
+    return same and abs(one["milliseconds"] - other["milliseconds"]) <= _ONE_ACT
+
+
+@router.get("/trail")
+def show_trail(visit: _Auditor, wanted: Annotated[_TrailFields, Query()]) -> Response:
+    """The audit trail, the newest first."""
+    return _trail_page(visit, wanted)
+
+
+@router.post("/trail/verify")
+def verify_trail(visit: _AuditVerifyForm) -> Response:
+    """Walk the trail and say whether it is whole; that it was done is an entry itself."""
+    check_allowed(visit.principal, Permission.audit_read)
+    verdict, spoken = verify_audit(visit), words("trail", visit.language)
+    word, look = ("whole", "good") if verdict["whole"] else ("broken", "problem")
+    counts = "; ".join(f"{spoken[name]}: {verdict[name]:,}" for name in ("entries", "heads"))
+    parts = [Part("note", word, [f"{counts}."], look=look, name="verdict"),
+             Part("items", values=verdict["problems"])]  # fmt: skip
+    return _trail_page(visit, _TrailFields(), parts)
+
+
+def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()) -> Response:
+    language, spoken = visit.language, words("trail", visit.language)
+    search = AuditSearch(kind=_chosen(AuditKind, wanted.kind, "kind"), person=wanted.person.strip(),
+                        about=wanted.about.strip(), cursor=wanted.cursor, size=_SIZE,
+                        **wanted.times)  # fmt: skip
+    if wanted.format:
+        entries = _every(search_audit, visit, search, "entries")
+        visit.note(AuditKind.trail_exported, facts={"entries": len(entries)})
+        columns = ("number", "when", "person", "act", "kind", "about", "facts")
+        return _file(visit, "trail", columns, [
+            (one["seq"], one["at"], one["person"], act_words(one, language), one["kind"],
+             one["about"], _raw(one["facts"]))
+            for one in entries
+        ])  # fmt: skip
+    answer = search_audit(visit, search)
+    rows = []
+    for group in folded(answer["entries"]):
+        first, acts = group[0], dict.fromkeys(act_words(one, language) for one in group)
+        persons = ", ".join(dict.fromkeys(one["person"] for one in group))
+        numbers = f"{group[-1]['seq']}–{first['seq']}" if group[1:] else f"{first['seq']}"
+        raw = [f"{one['seq']} · {one['at']} · {one['kind']} · {one['person']} · {one['about']} · "
+               f"{_raw(one['facts'])}" for one in group]  # fmt: skip
+        when = time_text(first["at"], language)
+        rows.append((when, persons, "; ".join(acts), Fold(numbers, raw)))
+    head = visit.service.trail.last_signed()
+    signed = spoken["no_head"] if head is None else f"{head.seq:,} ({time_text(head.at, language)})"
+    kinds = sorted((words("act_kinds", language)[one.value], one.value) for one in AuditKind)
+    verify = Act(path="/administration/trail/verify", word="verify")
+    return list_page(
+        visit,
+        "trail",
+        ("when", "person", "act", "entry"),
+        rows,
+        path="/administration/trail",
+        fields=wanted.fields,
+        choices={"kind": {"": spoken["all"], **{kind: label for label, kind in kinds}}},
+        older=("cursor", answer["next"]),
+        up="administration",
+        term="trail",
+        before=verdict,
+        after=[
+            Part("buttons", values=[
+                *([verify] if visit.principal.may(Permission.audit_verify) else ()),
+                _csv_link("/administration/trail", wanted, spoken["export_csv"]),
+                Cell(spoken["export"], "/api/v1/audit/export", look="button", download=True),
+                Cell(f"{spoken['head']}: {signed}", look="quiet"),
+            ])
+        ],
+    )  # fmt: skip
+
+
+def _every(
+    search_page: Callable[[Visit, Any], dict[str, Any]], visit: Visit, search: BaseModel, name: str
+) -> list[dict[str, Any]]:
+    """All rows of a search, as far as a file has room."""
+    rows: list[dict[str, Any]] = []
+    cursor: int | None = None
+    while len(rows) < _MOST_WRITTEN:
+        more = {"cursor": cursor, "size": 1000}
+        answer = search_page(visit, search.model_copy(update=more))
+        rows += answer[name]
+        cursor = answer["next"]
+        if cursor is None:
+            break
+    return rows[:_MOST_WRITTEN]
+
+
+def _file(
+    visit: Visit, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> Response:
+    """Rows as a CSV file that is no danger to whoever opens it as a sheet."""
+    written, spoken = io.StringIO(), words(name, visit.language)
+    writer = csv.writer(written)
+    writer.writerow([spoken[column] for column in columns])
+    for row in rows:
+        texts = map(str, row)
+        writer.writerow([f"'{text}" if text.startswith(_FORMULA) else text for text in texts])
+    return file_response(written.getvalue().encode("utf-8-sig"), f"{name}.csv", "text/csv")
+
+
+def _csv_link(path: str, wanted: _SearchFields, word: str) -> Cell:
+    pairs = [(name, value) for name, value in wanted.fields.items() if value]
+    return Cell(word, address(path, [*pairs, ("format", "csv")]), look="button", download=True)
+
+
+@router.get("/overrides")
+def show_overrides(visit: _Auditor, wanted: Annotated[_SearchFields, Query()]) -> Response:
+    """Refusals that two persons set aside, by the trail: who proposed it, who agreed, and why."""
+    answer = search_audit(visit, AuditSearch(
+        kind=AuditKind.refusal_overridden, person=wanted.person.strip(), cursor=wanted.cursor,
+        size=_SIZE, **wanted.times,
+    ))  # fmt: skip
+    rows = []
+    for one in answer["entries"]:
+        agreed = visit.service.approvals.visible(visit.principal, one["facts"]["proposal"])
+        place, _, digest = one["about"].partition(":")
+        title = table_title(visit, place.partition("@")[0], digest) or subject_words(one["about"])
+        rows.append((
+            time_text(one["at"], visit.language),
+            [title, Fold(subject_words(place), [one["about"]])],
+            *(one["facts"]["rule"], one["person"], agreed.decider, agreed.reason),
+        ))  # fmt: skip
+    columns = ("when", "about", "rule", "person", "second", "reason")
+    return list_page(
+        visit, "overrides", columns, rows, fields=wanted.fields,
+        older=("cursor", answer["next"]), up="administration", term="override",
+    )  # fmt: skip
+
+
+@router.get("/log")
+def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Response:
+    """The query log, the newest first; that somebody read it stands in the trail."""
+    language, spoken = visit.language, words("log", visit.language)
+    ends = {item.value: spoken[item.value] for item in LogVerdict}
+    search = LogSearch(principal=wanted.person.strip(), dataset=wanted.dataset.strip(),
+                      digest=wanted.digest.strip(), cursor=wanted.cursor, size=_SIZE,
+                      verdict=_chosen(LogVerdict, wanted.verdict, "verdict"),
+                      **wanted.times)  # fmt: skip
+    titles: dict[str, str] = {}
+
+    def title(row: Mapping[str, Any]) -> str:
+        if row["digest"] not in titles:
+            titles[row["digest"]] = query_words(visit.service, row["query"], language)
+        return titles[row["digest"]]
+
+    if wanted.format:
+        columns = ("when", "person", "asked", "dataset", "verdict", "rules", "cells", "digest")
+        return _file(visit, "log", columns, [
+            (one["at"], one["principal"], title(one), f"{one['dataset']} {one['version']}",
+             ends[one["verdict"]], ", ".join(one["rules"]), one["cells"], one["digest"])
+            for one in _every(search_log, visit, search, "rows")
+        ])  # fmt: skip
+    log = search_log(visit, search)
+    meaning = words("dashboard", language)
+    rows: list[tuple[Value, ...]] = [
+        (
+            *(time_text(one["at"], language), one["principal"], title(one)),
+            f"{one['dataset']} {one['version']}".strip() or "–",
+            [Cell(ends[one["verdict"]], tag="problem" * (one["verdict"] == "refused")),
+             ", ".join(meaning.get(rule, rule) for rule in one["rules"])],
+            Cell(number_text(one["cells"], 0, language), look="number"),
+            Fold(", ".join(one["rules"]) or one["mode"],
+                 [f"{name}: {one[name]}" for name in ("digest", "query", "milliseconds", "bytes",
+                                                      "cache_hit", "caller_key", "parameters")]),
+        )
+        for one in log["rows"]
+    ]  # fmt: skip
+    return list_page(visit, "log",
+                     ("when", "person", "asked", "dataset", "verdict", "cells", "codes"), rows,
+                     fields=wanted.fields, choices={"verdict": {"": spoken["all"], **ends}},
+                     older=("cursor", log["next"]), up="administration", term="trail",
+                     after=[Part("buttons", values=[
+                         _csv_link("/administration/log", wanted, spoken["export_csv"])])],
+                     )  # fmt: skip
+
+
+def _raw(facts: Mapping[str, Any]) -> str:
+    texts = ((name, ", ".join(map(str, value)) if isinstance(value, list) else value)
+             for name, value in facts.items())  # fmt: skip
+    return "; ".join(f"{name}: {value}" for name, value in texts)
+
+
+def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:
+    try:
+        return kinds[name] if name else None
+    except KeyError:
+        message = f"{where} not found"
+        raise ServiceError(message, "invalid-input", where) from None

@@ -21,9 +21,8 @@ from discreet_service.queries import policy_effect, said_in
 from discreet_service.studio.design_charts import design_charts, figures_of
 from discreet_service.studio.design_wishes import AssessedDesign, changed_share, published_counts
 from discreet_service.studio.drafts import shown_changes, tally
-from discreet_service.studio.logged_queries import table_title
-from discreet_service.studio.parameter_use import users_of
-from discreet_service.studio.policies import refusal_parts
+from discreet_service.studio.policies import refusal_parts, table_title
+from discreet_service.studio.quality import users_of
 from discreet_service.studio.verdicts import release_verdict
 from discreet_service.web import (
     Cell,

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries import TableQuery
-from discreet_service.studio.table_charts import CHARTS
 from discreet_service.web import read_address
 
+#: Charts as addresses name them; that of areas is a file of its own.
+CHARTS = ("bars", "lines", "heat-map", "pyramid", "map")
 #: How a table is shown: nothing that changes a figure.
 _SHOWN = ("down", "across", "sort", "order", "page", "whole", "chart", "image")
 _FORM_ONLY = ("pick", "open", "find", "format", "search")

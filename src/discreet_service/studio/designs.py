@@ -48,7 +48,7 @@ from discreet_service.studio.design_wishes import (
     offered_variance,
     published_counts,
 )
-from discreet_service.studio.parameter_use import users_of
+from discreet_service.studio.quality import users_of
 from discreet_service.web import (
     Act,
     Cell,

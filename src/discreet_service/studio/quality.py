@@ -1,5 +1,5 @@
-"""Risk and quality of a data set: what was released of it, and what came near a limit. Limits, and
-who came near one, are for those only to whom refusals are explained.
+"""Risk and quality of a data set: what was released of it, which parameters it uses, and what came
+near a limit. Limits, and who came near one, are for those only to whom refusals are explained.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 
 from discreet_service.audit import LogVerdict
-from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion, VersionRecord
+from discreet_service.parameter_sets import ParameterSet, SetState
 from discreet_service.permissions import Permission
 from discreet_service.policies import (
     AskedTable,
@@ -23,11 +24,11 @@ from discreet_service.policies import (
     refusals_by_rule,
     released_sums,
 )
+from discreet_service.problems import ServiceError
 from discreet_service.queries import said_in
 from discreet_service.service import Service
-from discreet_service.studio.parameter_use import used_parameters
 from discreet_service.studio.verdicts import answers_verdict
-from discreet_service.web import NavigationEntry, Visit, page, visit_with
+from discreet_service.web import NavigationEntry, Visit, page, visit_with, words
 
 router = APIRouter(prefix="/quality", tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/quality", place=110, permissions=(Permission.quality_read,))
@@ -164,3 +165,44 @@ def _axes(variable: CatalogueVariable) -> list[LayerAxis]:
         LayerAxis(variable.name, level.name, level.codes, None, variable.geography)
         for level in variable.levels
     ]
+
+
+def _states(visit: Visit, record: VersionRecord, one: ParameterSet) -> bool:
+    """Whether the programme of a data version states the parameters of a set in use itself."""
+    if one.state is not SetState.active or record.facts.get("parameters"):
+        return False
+    service = visit.service
+    try:
+        version = service.datasets.version(record.dataset, record.version)
+        opened = service.parameter_sets.parameters(one.name, one.version)[1]
+    except ServiceError:  # it cannot be opened, and answers nothing
+        return False
+    return version.parameters.perturbation_table == opened.perturbation_table
+
+
+def _names(record: VersionRecord, one: ParameterSet) -> bool:
+    named = record.facts.get("parameters") or {}
+    return (named.get("statistic"), named.get("version")) == (one.name, one.version)
+
+
+def used_parameters(visit: Visit, record: VersionRecord) -> str:
+    """Which parameters a published data version uses, in words."""
+    spoken = words("parameter_use", visit.language)
+    for one in visit.service.parameter_sets.sets():
+        if _names(record, one):
+            return f"{one.name} {one.version}"
+        if _states(visit, record, one):
+            return spoken["same"].format(f"{one.name} {one.version}")
+    return spoken["own"]
+
+
+def users_of(visit: Visit, one: ParameterSet) -> tuple[list[str], list[str]]:
+    """The published data versions that name a set, and those that state its parameters.
+
+    Such as "census 2022-1".
+    """
+    records = [record for record in visit.service.datasets.records() if record.state == "published"]
+    named = [f"{record.dataset} {record.version}" for record in records if _names(record, one)]
+    stated = [f"{record.dataset} {record.version}"
+              for record in records if _states(visit, record, one)]  # fmt: skip
+    return named, stated

@@ -1,21 +1,27 @@
-"""Shown tables: a protected table on a page, as in publication, turned, sorted and by pages.
-Public: cells keep figure and status, and the library has escaped all texts.
+"""Shown tables: releases with their tables, and a protected table on a page, as in publication,
+turned, sorted, by pages, with charts. Public: cells keep figure and status, hidden figures have a
+sign in charts, and the library has escaped all texts.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from fastapi import Response
+from fastapi import APIRouter, Depends, Query, Response
 from markupsafe import Markup
 
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError
 from discreet.publication import (
+    FORMATS,
     BodyRows,
     Boundaries,
     PageLayout,
@@ -32,13 +38,29 @@ from discreet.publication import (
     provenance_html,
     provenance_lines,
     table_html,
+    write,
 )
-from discreet.tables import WITHOUT_NUMBER, ProtectedTable
+from discreet.tables import WITHOUT_NUMBER, Dimension, ProtectedTable
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView
-from discreet_service.studio.table_charts import chart_kinds, chart_of
-from discreet_service.web import Visit, address, page
+from discreet_service.web import (
+    NavigationEntry,
+    Visit,
+    address,
+    get_release,
+    list_releases,
+    page,
+    path_to,
+    visit_with,
+)
 
+router = APIRouter(tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(path="/releases", place=20, permissions=(Permission.releases_read,))
+
+_Reader = Annotated[Visit, Depends(visit_with(Permission.releases_read))]
+_Page = Annotated[int, Query(ge=1, le=1_000_000)]
+_SIZE = 50
 #: Cells on one page, usually and at most, and columns that can be looked at side by side.
 PAGE_CELLS, WHOLE_CELLS = 2_000, 10_000
 _MOST_COLUMNS = 2_000
@@ -229,3 +251,104 @@ def _variables(
             first, second = map(tuple, reversed(sides) if turned else sides)
             moves[move] = dataclasses.replace(view, down=first, across=second, sort=0, page=1)
         yield {"name": name, "title": titles.get(name, ""), "across": turned, "moves": moves}
+
+
+def chart_kinds(table: ProtectedTable, boundaries: Mapping[str, Boundaries]) -> list[str]:
+    """The charts that a table has, by their names in addresses."""
+    spanning = table.spanning
+    kinds = ["bars", "lines"] if spanning else []
+    if len(spanning) > 1:
+        kinds.append("heat-map")
+        if any(_parts(dimension) == 2 for dimension in spanning):
+            kinds.append("pyramid")
+    if find_spec("vl_convert") is None:  # what draws them is an extra
+        kinds = []
+    return kinds + ["map"] * any(dimension.name in boundaries for dimension in spanning)
+
+
+def chart_of(
+    table: ProtectedTable,
+    kind: str,
+    down: Sequence[str],
+    across: Sequence[str],
+    language: str,
+    boundaries: Mapping[str, Boundaries],
+) -> str:
+    """A chart as SVG, with variables as they go down and across the table."""
+    names = [dimension.name for dimension in table.spanning]
+    if kind == "map":
+        place = next(name for name in names if name in boundaries)
+        with TemporaryDirectory(prefix="discreet-chart-") as folder:
+            path = Path(folder) / "map.svg"
+            write(table, path, format="map", language=language, geo=[place],
+                  boundaries=boundaries[place])  # fmt: skip
+            return path.read_text("utf-8")
+    order = [name for name in (*down, *across) if name in names]
+    rows, columns = order[0], next((name for name in across if name in order[1:]), None)
+    if kind == "heat-map":
+        columns = columns or order[1]
+    if kind == "pyramid":
+        sides = {dimension.name: _parts(dimension) == 2 for dimension in table.spanning}
+        columns = next(name for name in reversed(order) if sides[name])
+        rows = next(name for name in order if name != columns)
+    picture = table.plot(kind.replace("-", " "), rows=rows, columns=columns, language=language)
+    svg: str = picture.svg()
+    return svg
+
+
+def _parts(dimension: Dimension) -> int:
+    """How many finest categories a variable shows."""
+    return int((dimension.is_leaf & (dimension.breakdown == 0) & (dimension.levels > 0)).sum())
+
+
+@router.get("/releases")
+def show_releases(visit: _Reader, number: _Page = 1) -> Response:
+    """All releases, the youngest first."""
+    releases = list_releases(visit, visit.language, number, _SIZE)
+    more = releases["total"] > number * _SIZE
+    return page(visit, "releases", releases=releases["releases"], next=number + 1 if more else 0)
+
+
+@router.get("/releases/{release}")
+def show_release(
+    release: str,
+    visit: _Reader,
+    query: Annotated[str, Query(max_length=500)] = "",
+    number: _Page = 1,
+) -> Response:
+    """A release with its tables."""
+    language = visit.language
+    found = get_release(visit, release, language, query, number, _SIZE)
+    return page(
+        visit,
+        "release",
+        title=found["title"],
+        release=found,
+        query=query,
+        next=number + 1 if (found["total"] > number * _SIZE) else 0,
+    )
+
+
+@router.get("/releases/{release}/{table}")
+def show_release_table(release: str, table: str, visit: _Reader) -> Response:
+    """A table of a release."""
+    language, found = visit.language, visit.service.releases.release(release)
+    listed = found.listed(table)
+    path, api = path_to("releases", release, table), f"/api/v1/releases/{release}/tables/{table}"
+    own = visit.service.releases.table(listed.id)
+    made_of = visit.service.publications.origin(found.id, found.identity)
+    origin = (made_of["dataset"], made_of["version"]) if "version" in made_of else None
+    links = {name: address(api, [("format", name), ("language", language)]) for name in FORMATS}
+    return table_page(
+        visit,
+        own,
+        path,
+        file=listed.name,
+        boundaries=visit.service.datasets.boundaries(
+            own, origin, partial(visit.principal.may, Permission.catalogue_read)
+        ),
+        title=listed.title(language),
+        up=(path_to("releases", found.id), found.title(language)),
+        downloads=[(name, link) for name, link in links.items() if name != "exact"],
+        code={"curl": f"curl '{visit.service.settings.base_url}{links['csv']}'"},
+    )

@@ -17,9 +17,9 @@ from discreet_service.parameter_sets import SetState
 from discreet_service.people import ProposalState
 from discreet_service.permissions import Permission
 from discreet_service.policies import alerts
+from discreet_service.studio.administration import act_words, folded
 from discreet_service.studio.approvals import proposal_title, waiting_proposals
 from discreet_service.studio.reviews import waiting_submissions
-from discreet_service.studio.trail import act_words, folded
 from discreet_service.web import Visit, path_to, words
 
 _DAY = 86_400_000
