@@ -5,7 +5,6 @@ and its effect. SECRET and CONFIDENTIAL contents are for those who may see them,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Query, Response
@@ -49,20 +48,9 @@ router = APIRouter(prefix="/approvals", tags=["studio"], include_in_schema=False
 
 #: Pictures of designs that say what a second person has to weigh; none shows an order of keys.
 _WEIGHED = ("noise", "quality", "risk", "attack")
-#: What the template draws of some proposals only.
-_NOTHING_DRAWN: Mapping[str, Any] = {
-    "charts": (), "figures": (), "compared_sets": (), "changes": None, "tally": None,
-    "compared": "", "draft_words": None,
-}  # fmt: skip
-
-
-@dataclass
-class ProposedContent:
-    """Content of a proposal on its page."""
-
-    parts: list[Any] = field(default_factory=list)  # Parts of the page, the effect first
-    further: list[Any] = field(default_factory=list)  # Parts below what the template draws
-    drawn: dict[str, Any] = field(default_factory=dict)  # What else the template draws
+#: Content of a proposal for its template: `parts_of_page`, the effect first, `further` parts below
+#: what the template draws, and what it draws of some proposals only.
+ProposedContent = dict[str, Any]
 
 
 def may_decide(visit: Visit, proposal: Proposal) -> bool:
@@ -170,12 +158,13 @@ def _proposal_page(visit: Visit, proposal: Proposal) -> Response:
     parts: list[Any] = [Part("facts", values=facts),
                         Part("note", "because", [proposal.reason])]  # fmt: skip
     parts += [Part("note", "remark", [proposal.remark], look="care")] if proposal.remark else []
-    content, seen = ProposedContent(), True
+    content: ProposedContent = {}
+    seen = True
     if proposal.state is ProposalState.open:
         try:
             content = _CONTENTS[proposal.kind](visit, proposal)
         except ServiceError as error:
-            content.parts.append(Part("wrong", error=error))
+            parts.append(Part("wrong", error=error))
             seen = False
     return page(
         visit,
@@ -184,18 +173,15 @@ def _proposal_page(visit: Visit, proposal: Proposal) -> Response:
         said_in="policy approvals",
         title=proposal_title(visit, proposal),
         up=("/approvals", spoken["title"]),
-        parts_of_page=[*parts, *content.parts],
-        further=content.further,
         proposal=proposal,
         mine=proposal.state is ProposalState.open and proposal.proposer == visit.principal.name,
         decides=may_decide(visit, proposal),
         seen=seen,
-        **{**_NOTHING_DRAWN, **content.drawn},
+        **content | {"parts_of_page": [*parts, *content.get("parts_of_page", ())]},
     )
 
 
-def _hidden() -> ProposedContent:
-    return ProposedContent([Part("note", "not_shown", look="quiet")])
+_HIDDEN: ProposedContent = {"parts_of_page": [Part("note", "not_shown", look="quiet")]}
 
 
 # Parameter sets -------------------------------------------------------------------------------
@@ -203,12 +189,9 @@ def _hidden() -> ProposedContent:
 
 def set_page(visit: Visit, name: str, version: str) -> Response:
     """A proposed parameter set that nobody has proposed to use yet."""
-    content, spoken = proposed_set(visit, name, version), words("approvals", visit.language)
-    state = {"proposal": None, "mine": False, "decides": False, "seen": True}
+    up = ("/designs/sets", words("approvals", visit.language)["to_sets"])
     return page(visit, "approval", secret=True, said_in="approvals", title=f"{name} {version}",
-                up=("/designs/sets", spoken["to_sets"]), parts_of_page=content.parts,
-                further=content.further,
-                **{**_NOTHING_DRAWN, **content.drawn, **state})  # fmt: skip
+                up=up, proposal=None, **proposed_set(visit, name, version))  # fmt: skip
 
 
 def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
@@ -254,12 +237,14 @@ def proposed_set(visit: Visit, name: str, version: str) -> ProposedContent:
             PageTable(("setting", "now", "then"), rows, "settings", "other_settings")
         ]  # fmt: skip
     charts = design_charts(designs, None, spoken, language)
-    return ProposedContent(parts, drawn={
+    return {
+        "parts_of_page": parts,
+        "further": further,
         "compared_sets": sets,
         "figures": [(spoken["noise_most"], [str(one.table.max_noise) for one in designs]),
                     *figures_of(designs, spoken, language)],
         "charts": [one for one in charts if one.name in _WEIGHED],
-    }, further=further)  # fmt: skip
+    }  # fmt: skip
 
 
 def _setting(value: Any) -> str:
@@ -312,7 +297,7 @@ def _set_effect(
 
 def _activation(visit: Visit, proposal: Proposal) -> ProposedContent:
     if not visit.principal.may(Permission.parameters_design):
-        return _hidden()
+        return _HIDDEN
     name, _, version = proposal.subject.partition("@")
     return proposed_set(visit, name, version)
 
@@ -322,7 +307,7 @@ def _retirement(visit: Visit, proposal: Proposal) -> ProposedContent:
     named, _ = users_of(visit, visit.service.parameter_sets.show(name, version))
     ends = Part("note", "effect_ends" if named else "effect_none", [", ".join(named)],
                 look="problem" if named else "good", name="effect")  # fmt: skip
-    return ProposedContent([ends])
+    return {"parts_of_page": [ends]}
 
 
 # Policies -------------------------------------------------------------------------------------
@@ -331,7 +316,7 @@ def _retirement(visit: Visit, proposal: Proposal) -> ProposedContent:
 def _policy(visit: Visit, proposal: Proposal) -> ProposedContent:
     dataset, _, version = proposal.subject.partition("@")
     if not visit.principal.may(Permission.policies_approve, dataset):
-        return _hidden()
+        return _HIDDEN
     in_force, language = visit.service.policies.in_force, visit.language
     with visit.service.database.reading() as connection:
         signed = in_force.proposed(connection, dataset, proposal.digest)
@@ -343,12 +328,12 @@ def _policy(visit: Visit, proposal: Proposal) -> ProposedContent:
         for one in policy_differences(now, signed.document, language)
     ]  # fmt: skip
     columns = ("rule", "now", "then", "direction")
-    return ProposedContent([
+    return {"parts_of_page": [
         *_policy_effect(visit, signed.document),
         PageTable(columns, rows, "differences", "changes", "no_changes"),
         Part("source", "document", text=signed.text, name="POLICY.toml"),
         Part("note", "signer", [Cell(signed.signer, look="code")], look="quiet"),
-    ])  # fmt: skip
+    ]}  # fmt: skip
 
 
 def _policy_effect(visit: Visit, document: PolicyDocument) -> list[Any]:
@@ -380,9 +365,9 @@ def _override(visit: Visit, proposal: Proposal) -> ProposedContent:
     place, _, digest = proposal.subject.partition(":")
     dataset, _, version = place.partition("@")
     if not visit.principal.may(Permission.refusals_explain, dataset):
-        return _hidden()
+        return _HIDDEN
     effect = Part("note", "override_effect", look="care", name="effect")
-    return ProposedContent([effect, *refusal_parts(visit, dataset, version, digest)[0]])
+    return {"parts_of_page": [effect, *refusal_parts(visit, dataset, version, digest)[0]]}
 
 
 # Releases -------------------------------------------------------------------------------------
@@ -394,17 +379,17 @@ def _release(visit: Visit, proposal: Proposal) -> ProposedContent:
     programme, _, draft = place.partition("/")
     preview, record = service.publications.proposed(proposal)
     if not visit.principal.may(Permission.programmes_run, record.dataset):
-        return _hidden()
+        return _HIDDEN
     compared = compare_draft(visit, programme, draft, release)
     place = f"{path_to('programmes', programme, 'drafts', draft)}?release={release}"
     link = Cell(words("approvals", language)["whole_draft"], place)
-    parts = [release_verdict(compared, language), Part("buttons", values=[link])]
-    return ProposedContent(parts, drawn={
+    return {
+        "parts_of_page": [release_verdict(compared, language), Part("buttons", values=[link])],
         "changes": shown_changes(compared["changes"], preview, language),
         "tally": tally(compared["changes"]),
         "compared": release if compared["published"] else "",
         "draft_words": PageWords(words("draft_changes", language)),
-    })  # fmt: skip
+    }
 
 
 _CONTENTS: Mapping[ProposalKind, Callable[[Visit, Proposal], ProposedContent]] = {
@@ -412,6 +397,6 @@ _CONTENTS: Mapping[ProposalKind, Callable[[Visit, Proposal], ProposedContent]] =
     ProposalKind.parameter_retirement: _retirement,
     ProposalKind.policy_change: _policy,
     ProposalKind.refusal_override: _override,
-    ProposalKind.dataset_publication: lambda visit, proposal: ProposedContent(),
+    ProposalKind.dataset_publication: lambda visit, proposal: {},
     ProposalKind.release_publication: _release,
 }

@@ -77,9 +77,8 @@ def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -
     )]  # fmt: skip
     shares = [one["share"] for _, _, cells in every for one in cells if one is not None]
     # What the columns are called: everywhere (empty), and each kind of place.
-    named = {}
-    for name, axis in _places(chosen, policy):
-        named[name] = f"{chosen.variables[axis.variable].tree.title(language)}: {name}"
+    named = {name: f"{chosen.variables[axis.variable].tree.title(language)}: {name}"
+             for name, axis in _places(chosen, policy)}  # fmt: skip
     return page(
         visit,
         "dashboard",
@@ -96,14 +95,13 @@ def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -
         ),
         parameters=used_parameters(visit, visit.service.datasets.record(dataset, version)),
         unit=chosen.name,
-        units=[(one.name, said_in(one.label, language, one.name)) for one in opened.units.values()],
         places=["", *(named.get(level, level) for level in policy.exposure.levels)],
         rows=rows,
         explains=explains,
         sparse=visit.service.answers.sparse_tables(opened),
         hides=policy.sparsity.then == "hide",
         verdicts=[item.value for item in LogVerdict],
-        labels={one.name: said_in(one.label, language, one.name) for one in opened.units.values()},
+        units={one.name: said_in(one.label, language, one.name) for one in opened.units.values()},
         **shown,
     )
 
@@ -116,40 +114,31 @@ def _exposure_rows(
     language: str,
 ) -> list[tuple[str, str, list[dict[str, Any] | None]]]:
     """Per variable and level, how much of the limits its counts have used, by kind of place."""
-    places = dict(_places(unit, policy))
-    variables = [item for item in unit.variables.values() if not item.geography]
-    targets: dict[tuple[str, str, str], Box] = {}
-    for variable in variables:
-        for axis in _axes(variable):
-            targets[variable.name, axis.level, ""] = (axis,)
-            for name, place in places.items():
-                targets[variable.name, axis.level, name] = (axis, place)
+    # Everywhere, and in each kind of place that has a limit.
+    kinds: dict[str, Box] = {"": (), **{name: (place,) for name, place in _places(unit, policy)}}
+    axes = [(variable, axis) for variable in unit.variables.values() if not variable.geography
+            for axis in _axes(variable)]  # fmt: skip
     table = AskedTable(
         dataset=version.dataset, version=version.version, unit=unit.name,
         by=(), where=(), cells=1, digest="",
     )  # fmt: skip
+    targets: list[Box] = [(axis, *place) for _, axis in axes for place in kinds.values()]
     with service.database.reading() as connection:
-        used = service.policies.exposures(table, list(targets.values()), connection)
-    exposures = dict(zip(targets, used, strict=True))
+        exposures = iter(service.policies.exposures(table, targets, connection))
     limits = {"": policy.exposure.everywhere, **policy.exposure.levels}
-
-    def used_of(variable: str, level: str, place: str) -> dict[str, Any] | None:
-        exposure, limit = exposures.get((variable, level, place)), limits[place]
-        if exposure is None:
-            return None
-        share = exposure / limit
-        grade = "full" if share >= _FULL else "near" if share >= _NEAR else "free"
-        return {"share": share, "exposure": exposure, "limit": limit, "grade": grade}
-
-    return [
-        (
-            f"{variable.tree.title(language)} ({variable.name})",
-            axis.level,
-            [used_of(variable.name, axis.level, place) for place in limits],
-        )
-        for variable in variables
-        for axis in _axes(variable)
-    ]
+    rows = []
+    for variable, axis in axes:
+        cells: list[dict[str, Any] | None] = []
+        used = dict(zip(kinds, exposures, strict=False))  # the next ones, one of each kind
+        for place, limit in limits.items():
+            if place not in used:
+                cells.append(None)
+                continue
+            share = used[place] / limit
+            grade = "full" if share >= _FULL else "near" if share >= _NEAR else "free"
+            cells.append({"share": share, "exposure": used[place], "limit": limit, "grade": grade})
+        rows.append((f"{variable.tree.title(language)} ({variable.name})", axis.level, cells))
+    return rows
 
 
 def _places(unit: CatalogueUnit, policy: PolicyDocument) -> Iterator[tuple[str, LayerAxis]]:

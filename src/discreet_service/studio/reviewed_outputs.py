@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from discreet_fire.queue import OutputDecision, OutputPart, StageFinding
+from discreet_fire.queue import OutputPart, StageFinding
 from discreet_service.reviews import SubmissionReport
 
 #: Outputs on one page, letters that are shown of each and of all, and lines of each and of a log:
@@ -69,33 +69,6 @@ class DifferingPair:
 def command_of(part: OutputPart) -> str:
     """The command of an output as it was written: safe commands begin with fdz."""
     return part.title.removeprefix("fdz")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class ReviewedOutput:
-    """An output with all that a reviewer must know of it. CONFIDENTIAL."""
-
-    part: OutputPart  # The output
-    lines: Sequence[dict[str, Any]]  # Its lines of the program; empty if they are not known
-    more_lines: int  # Lines that are not shown
-    picture: int | None  # Its place among the files, if it is a picture; None if it is text
-    # Its text in pieces, and whether each is something hidden or missing
-    pieces: tuple[tuple[str, bool], ...]
-    letters: int  # How long its text is
-    cut: bool  # Whether its text goes on
-    hidden: int  # How many figures are hidden or missing in it
-    findings: tuple[StageFinding, ...]  # What was found about its lines
-    # The rules that it breaks, in figures, and how many more there are
-    figures: tuple[Sequence[Mapping[str, Any]], int]
-    differences: tuple[str, ...]  # Sentences about differences of its tables
-    if_held: tuple[str, ...]  # What would give it away if it alone were held back
-    decision: OutputDecision | None  # What was decided; None if nobody did
-    clean: bool  # Whether nothing speaks against it
-
-    @property
-    def command(self) -> str:
-        """Its command."""
-        return command_of(self.part)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,41 +147,41 @@ class ReviewSheet:
                           "wrong": number in wrong})  # fmt: skip
         return lines
 
-    def outputs(self, start: int) -> tuple[ReviewedOutput, ...]:
-        """The outputs of a page."""
-        standing, report = self.report.view.row.standing, self.report
-        shown = [one for one in standing.parts if start <= one.number < start + SIZE]
-        left, found = _ALL_LETTERS, []
-        for part in shown:
+    def outputs(self, start: int) -> Iterator[dict[str, Any]]:
+        """The outputs of a page, each with all that a reviewer must know of it."""
+        report, left = self.report, _ALL_LETTERS
+        standing = report.view.row.standing
+        for part in standing.parts:
+            if not start <= part.number < start + SIZE:
+                continue
             # Its place among the files, if it is a picture: those are fetched, not shown.
-            files = [(one.role, one.name) for one in self.report.files]
+            files = [(one.role, one.name) for one in report.files]
             wanted = ("output", part.file)
             is_picture = part.file.lower().endswith(".svg") and wanted in files
-            picture = files.index(wanted) if is_picture else None
-            text = "" if picture is not None else report.outputs.get(part.number, "")
+            text = "" if is_picture else report.outputs.get(part.number, "")
             most = min(_LETTERS, left)
             left -= min(len(text), most)
             first, behind = part.lines or (1, 1)
             lines = self._lines(first, behind)
-            found.append(
-                ReviewedOutput(
-                    part=part,
-                    lines=lines[:_LINES],
-                    more_lines=max(len(lines) - _LINES, 0),
-                    picture=picture,
-                    pieces=_pieces(text[:most].rstrip("\n")),
-                    letters=len(text),
-                    cut=len(text) > most,
-                    hidden=sum(len(one) == 1 for one in _HIDDEN.findall(text)),
-                    findings=tuple(self.about.get(part.number, ())[:_BESIDE]),
-                    figures=self._figures_of(part),
-                    differences=tuple(self._differences_of(part))[:_BESIDE],
-                    if_held=tuple(report.if_held.get(part.number, ())),
-                    decision=standing.decisions.get(part.number),
-                    clean=self.is_clean(part),
-                )
-            )
-        return tuple(found)
+            yield {
+                "part": part,
+                "command": command_of(part),
+                "lines": lines[:_LINES],  # of the program; empty if they are not known
+                "more_lines": max(len(lines) - _LINES, 0),
+                "picture": files.index(wanted) if is_picture else None,
+                # Its text in pieces, and whether each is something hidden or missing.
+                "pieces": _pieces(text[:most].rstrip("\n")),
+                "letters": len(text),
+                "cut": len(text) > most,
+                "hidden": sum(len(one) == 1 for one in _HIDDEN.findall(text)),
+                "findings": self.about.get(part.number, ())[:_BESIDE],
+                "figures": self._figures_of(part),
+                "differences": tuple(self._differences_of(part))[:_BESIDE],
+                # What would give it away if it alone were held back.
+                "if_held": report.if_held.get(part.number, ()),
+                "decision": standing.decisions.get(part.number),
+                "clean": self.is_clean(part),
+            }
 
     def causes(self, most: int) -> list[dict[str, Any]]:
         """Findings by their causes, the gravest first; differences are shown elsewhere.

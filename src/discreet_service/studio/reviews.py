@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
@@ -15,7 +15,7 @@ from discreet_fire.finding_words import sentence_in
 from discreet_fire.persons import same_person
 from discreet_fire.queue import OutputDecision, PartVerdict, QueueRow, Standing, State
 from discreet_service.permissions import Permission
-from discreet_service.problems import ServiceError, hint_in
+from discreet_service.problems import ServiceError
 from discreet_service.reviews import SubmissionReport
 from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet, command_of
 from discreet_service.web import (
@@ -285,12 +285,6 @@ def _sheet(
     sheet, language, row = ReviewSheet(report), visit.language, report.view.row
     standing = row.standing
     log, more_log = sheet.log_lines()
-    problem: dict[str, Any] = {}
-    if error is not None:
-        hint = sentence_in(error.hint, language)
-        hint = hint if hint != error.hint else hint_in(language, hint, error.code)
-        said = [sentence_in(one, language) for one in error.what.split("; ")]
-        problem = {"kind": getattr(error.kind, language), "said": said, "hint": hint}
     last = form.start + SIZE
     return page(
         visit,
@@ -303,7 +297,7 @@ def _sheet(
         standing=standing,
         states=words("review_states", language),
         form=form,
-        problem=problem,
+        error=error,
         causes=sheet.causes(_FINDINGS),
         more_findings=max(len(report.view.findings) - _FINDINGS, 0),
         pairs=sheet.pairs(),
@@ -311,10 +305,9 @@ def _sheet(
         commands={one.number: command_of(one) for one in standing.parts},
         nothing_found=sheet.nothing_found,
         most=_SENTENCES,
-        links=[sentence_in(one, language) for one in report.links],
         said=lambda sentence: sentence_in(sentence, language),
         before=sheet.before() if form.start == 1 else (),
-        outputs=sheet.outputs(form.start),
+        outputs=[*sheet.outputs(form.start)],
         shown=range(form.start, last),
         earlier=max(form.start - SIZE, 1) if form.start > 1 else 0,
         later=last if last <= len(standing.parts) else 0,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 from discreet_fire.queue import State
 from discreet_service.jobs import Job
 from discreet_service.permissions import Permission
-from discreet_service.problems import ServiceError, hint_in
+from discreet_service.problems import ServiceError
 from discreet_service.reviews import LOGS, OwnSubmission, packed
 from discreet_service.settings import ReviewSettings
 from discreet_service.web import (
@@ -146,9 +146,7 @@ def answer_form(
 def _own_page(
     visit: Visit, own: OwnSubmission, error: ServiceError | None = None, written: str = ""
 ) -> Response:
-    language, problem = visit.language, dict[str, str]()
-    if error is not None:
-        problem = {"kind": getattr(error.kind, language), "what": error.what}
+    language = visit.language
     return page(
         visit,
         "submission",
@@ -156,7 +154,7 @@ def _own_page(
         secret=True,
         title=f"{words('submission', language)['title']} {own.number}: {own.program}",
         own=own,
-        problem=problem,
+        error=error,
         written=written,
         states=words("review_states", language),
     )
@@ -172,15 +170,8 @@ def _shown(visit: Visit, form: SubmissionForm, error: ServiceError | None = None
     reviews, language = visit.service.settings.reviews, visit.language
     if reviews is None:
         return page(visit, "submissions", settings=None)
-    problem: dict[str, str] = {}
-    if error is not None:
-        kind, hint = getattr(error.kind, language), hint_in(language, error.hint, error.code)
-        problem = {"kind": kind, "what": error.what, "hint": hint}
-    spoken = words("submissions", language)
-    uploads, own = (
-        visit.service.reviews.under_way(visit.principal),
-        visit.service.reviews.own(visit.principal),
-    )
+    spoken, own = words("submissions", language), visit.service.reviews.own(visit.principal)
+    uploads = visit.service.reviews.under_way(visit.principal)
     return page(
         visit,
         "submissions",
@@ -188,7 +179,7 @@ def _shown(visit: Visit, form: SubmissionForm, error: ServiceError | None = None
         secret=True,
         settings=reviews,
         form=form,
-        problem=problem,
+        error=error,
         logs=",".join(LOGS),
         own=own,
         replaced=[one for one in own if one.state in _SENT_BACK],

@@ -219,14 +219,7 @@ def _refused(visit: Visit, error: ServiceError, facts: Mapping[str, Any]) -> Res
         visit,
         "refused",
         status=error.kind.status,
-        kind=getattr(error.kind, visit.language),
-        what=error.what,
-        rule=error.rule,
-        retry_after=error.retry_after,
-        hint=error.hint,
-        problems=error.problems if len(error.problems) > 1 else (),
-        limit=error.limit,
-        actual=error.actual,
+        error=error,
         nearest=[
             (one["title"], one["cells"], address(visit.url.path, address_of(one["query"])))
             for one in error.nearest
