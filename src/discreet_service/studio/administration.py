@@ -86,27 +86,19 @@ def show_administration(visit: KnownVisit) -> Response:
               for path, word, wanted in _PLACES if any(map(may, wanted))]  # fmt: skip
     parts: list[Any] = [PageTable(("page", "about"), places, "places")] if places else []
     parts += _status(visit) if may(Permission.status_read) else []
-    versions = _versions(visit)
-    if versions is not None:
-        parts += [versions, *([] if versions.rows else ["datasets_example"])]
+    parts += _versions(visit) if may(Permission.datasets_publish) else []
     return detail_page(visit, "administration", parts)
 
 
-def _versions(visit: Visit) -> PageTable | None:
+def _versions(visit: Visit) -> list[Any]:
     """The data versions that somebody may publish: drafts that lie in a folder, and others."""
     may, spoken = visit.principal.may, words("administration", visit.language)
-    if not may(Permission.datasets_publish):
-        return None
     records = visit.service.datasets.records()
     known = {(record.dataset, record.version): record for record in records}
-    listed = [
-        (*draft, "draft", "–")
-        for draft in sorted(visit.service.datasets.drafts().keys() - known.keys())
-    ]
-    listed += [
-        (one.dataset, one.version, one.state, time_text(one.published_at, visit.language))
-        for one in records
-    ]
+    drafts = sorted(visit.service.datasets.drafts().keys() - known.keys())
+    listed = [(*draft, "draft", "–") for draft in drafts]
+    listed += [(one.dataset, one.version, one.state, time_text(one.published_at, visit.language))
+               for one in records]  # fmt: skip
     acts = {"draft": "publish", "published": "retire"}
     rows = [
         (
@@ -121,7 +113,8 @@ def _versions(visit: Visit) -> PageTable | None:
         if may(Permission.datasets_publish, dataset)
     ]  # fmt: skip
     columns = ("dataset", "version", "state", "since", "parameters", "acts")
-    return PageTable(columns, rows, "versions", "datasets", "no_datasets")
+    table = PageTable(columns, rows, "versions", "datasets", "no_datasets")
+    return [table] if rows else [table, "datasets_example"]
 
 
 def _status(visit: Visit) -> list[Any]:
@@ -378,7 +371,7 @@ def show_overrides(visit: _Auditor, wanted: Annotated[_SearchFields, Query()]) -
         kind=AuditKind.refusal_overridden, person=wanted.person.strip(), cursor=wanted.cursor,
         size=_SIZE, **wanted.times,
     ))  # fmt: skip
-    rows = []
+    rows: list[tuple[Value, ...]] = []
     for one in answer["entries"]:
         agreed = visit.service.approvals.visible(visit.principal, one["facts"]["proposal"])
         place, _, digest = one["about"].partition(":")

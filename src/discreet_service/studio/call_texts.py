@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -36,18 +37,9 @@ def file_call_texts(
         ),
         "curl": (
             'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" -H "Content-Type: text/csv" \\\n'
-            f"  --data-binary @{file} \\\n  {quoted(f'{base}{path}?request={said}')}"
+            f"  --data-binary @{file} \\\n  {shlex.quote(f'{base}{path}?request={said}')}"
         ),
     }
-
-
-def quoted(text: str) -> str:
-    """A word as shells take it.
-
-    >>> quoted("a b")
-    "'a b'"
-    """
-    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def python_value(value: Any, depth: int) -> str:

@@ -111,10 +111,7 @@ def _draft_page(
         about=title_of_programme(shelf_of(visit.service).text(record.id), language),
         draft=told,
         verdict=release_verdict(told, language),
-        tables=[
-            (table.name, table.title(language), table.cells)
-            for table in islice(found.release.tables.values(), MOST_TABLES)
-        ],
+        tables=[*islice(found.release.tables.values(), MOST_TABLES)],
         statements=[
             said_in(item["text"], language)
             for item in (told["quality"] or {}).get("statements", ())

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.files import toml_key, toml_value
+from discreet.protection.protocol import all_of
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.policies import Language
 from discreet_service.queries import conditions_of, filter_text, table_sentence
@@ -68,7 +69,9 @@ def table_entry(
     form: Sequence[tuple[str, str]], old: Mapping[str, Any], version: DataVersion
 ) -> dict[str, Any]:
     """A table as a form says it; what the form does not show stays as it was."""
-    choices, sent = TableChoices.of(version, chosen_in(form)), dict(form)
+    chosen = [(field, value) for field, value in form if field.startswith(("pick.", "find."))
+              or field in ("unit", "by", "measures", "open")]  # fmt: skip
+    choices, sent = TableChoices.of(version, chosen), dict(form)
     unit, entry = choices.unit, dict(old)
     for key in ("from", "by", "where", "figures", "title"):
         entry.pop(key, None)
@@ -76,9 +79,8 @@ def table_entry(
         entry["from"] = unit.source
     entry["by"] = [*choices.levels]
     own = _where_of(choices.picks, unit, version)
-    texts = [text for text in (sent.get("where", "").strip(), own) if text]
-    if texts:
-        entry["where"] = texts[0] if len(texts) == 1 else " and ".join(f"({one})" for one in texts)
+    if where := all_of(sent.get("where"), own):
+        entry["where"] = where
     kept = old.get("figures") if entry.get("from") == old.get("from") else {}
     figures = _figures_of(choices.measures, unit, kept if isinstance(kept, Mapping) else {})
     if "method" in sent:
@@ -106,12 +108,6 @@ def _protected(entry: Mapping[str, Any], sent: Mapping[str, str]) -> dict[str, A
     if not value and rounded.isascii() and rounded.isdecimal() and len(rounded) < 8:
         own["round_to"] = int(rounded)
     return {key: each for key, each in entry.items() if key not in _PROTECTION} | own
-
-
-def chosen_in(form: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Variables, codes and figures of a table in a form."""
-    names = ("unit", "by", "measures", "open")
-    return [one for one in form if one[0] in names or one[0].startswith(("pick.", "find."))]
 
 
 def _usual(entry: Mapping[str, Any], version: DataVersion, language: Language) -> str:
@@ -234,7 +230,7 @@ def _where_of(picks: Mapping[str, Sequence[str]], unit: CatalogueUnit, version: 
         kept = [code for code in codes if variable.tree.index.get(code)]
         if kept:
             parts.append(filter_text(variable, kept, schema))
-    return parts[0] if len(parts) == 1 else " and ".join(f"({part})" for part in parts)
+    return all_of(*parts)
 
 
 def _measures_of(figures: Any) -> list[str]:

@@ -191,8 +191,10 @@ def show_programme(programme: str, visit: _Producer) -> Response:
         told = {"where": "", "message": error.what, "hint": error.hint}
         verdict = {"valid": False, "version": None, "tables": [], "problems": [told]}
     lines = text.rstrip("\n").split("\n")
-    jobs = jobs_of(visit, record)
-    numbers = [*jobs, *(draft for draft in shelf.drafts(record.id) if draft not in jobs)]
+    # One's own jobs that have not ended: their drafts are not begun, maybe.
+    own = [job.id for job in visit.service.jobs.jobs(visit.principal.name, size=_JOBS).jobs
+           if not job.state.final and _makes_draft(job, record)]  # fmt: skip
+    numbers = dict.fromkeys([*own, *shelf.drafts(record.id)])
     states = words("job_states", visit.language)
     return page(
         visit,
@@ -354,24 +356,17 @@ def published_as(
     }
 
 
-def jobs_of(visit: Visit, record: StoredProgramme) -> dict[str, Job]:
-    """One's own jobs for a programme that have not ended: their drafts are not begun, maybe."""
-    return {
-        job.id: job
-        for job in visit.service.jobs.jobs(visit.principal.name, size=_JOBS).jobs
-        if job.kind == "programme"
-        and not job.state.final
-        and job.asked().get("programme") == record.id
-    }
-
-
 def job_of(service: Service, record: StoredProgramme, draft: str) -> Job | None:
     """The job that makes a draft, or made it; None if it is forgotten, or is about another one."""
     try:
         job = service.jobs.job(draft, None)
     except ServiceError:
         return None
-    return job if (job.kind == "programme" and job.asked().get("programme") == record.id) else None
+    return job if _makes_draft(job, record) else None
+
+
+def _makes_draft(job: Job, record: StoredProgramme) -> bool:
+    return job.kind == "programme" and job.asked().get("programme") == record.id
 
 
 def _datasets(visit: Visit) -> list[str]:

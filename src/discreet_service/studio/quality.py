@@ -71,11 +71,10 @@ def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -
             "alerts": alerts(connection, dataset, version, _ALERTS) if explains else [],
             "near": near_limits(connection, policy, visit.service.clock()) if explains else [],
         }
-    rows = _exposure_rows(visit.service, opened, chosen, policy, language)
-    every = [row for one in opened.units.values() for row in (
-        rows if one is chosen else _exposure_rows(visit.service, opened, one, policy, language)
-    )]  # fmt: skip
-    shares = [one["share"] for _, _, cells in every for one in cells if one is not None]
+    exposures = {one.name: _exposure_rows(visit.service, opened, one, policy, language)
+                 for one in opened.units.values()}  # fmt: skip
+    shares = [one["share"] for rows in exposures.values() for _, _, cells in rows
+              for one in cells if one is not None]  # fmt: skip
     # What the columns are called: everywhere (empty), and each kind of place.
     named = {name: f"{chosen.variables[axis.variable].tree.title(language)}: {name}"
              for name, axis in _places(chosen, policy)}  # fmt: skip
@@ -96,7 +95,7 @@ def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -
         parameters=used_parameters(visit, visit.service.datasets.record(dataset, version)),
         unit=chosen.name,
         places=["", *(named.get(level, level) for level in policy.exposure.levels)],
-        rows=rows,
+        rows=exposures[chosen.name],
         explains=explains,
         sparse=visit.service.answers.sparse_tables(opened),
         hides=policy.sparsity.then == "hide",

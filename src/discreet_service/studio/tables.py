@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ from discreet_service.queries import (
     title_of,
     written_answer,
 )
-from discreet_service.studio.call_texts import quoted, r_value
+from discreet_service.studio.call_texts import r_value
 from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.shown_tables import table_page
 from discreet_service.web import (
@@ -172,7 +173,7 @@ def show_result(dataset: str, visit: _Asker) -> Response:
             for name in ANSWER_FORMATS
         ],
         code={
-            "curl": f'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" {quoted(link)}',
+            "curl": f'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" {shlex.quote(link)}',
             "python": (
                 "import os\n\nfrom discreet_service.client import Client\n\n"
                 f'with Client({json.dumps(base)}, os.environ["DISCREET_SERVICE_KEY"]) as client:\n'
