@@ -93,7 +93,7 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     [
         ("/rounding?example=firms", "Tabelle runden", "Summen, die nicht aufgehen"),
         ("/suppression?example=firms", "Felder sperren", "Gesperrte Felder"),
-        ("/records?example=persons", "Änderungen zeigen", "Angaben für Nutzer"),
+        ("/records?example=persons", "Änderungen zeigen", "Angaben für Nutzende"),
     ],
 )
 def test_on_a_telephone_in_german_without_scripts(
