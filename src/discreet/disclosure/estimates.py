@@ -164,7 +164,7 @@ class LeastSquares:
         products[np.diag_indices(len(products))] += np.maximum(self._slack[:, 0], _RIDGE)
         independent = np.linalg.solve(np.linalg.cholesky(products), entries)
         leverage: FloatArray = 1 - (independent**2).sum(axis=0)
-        return leverage
+        return leverage.round(9)  # alike on every processor
 
     def _exact(self, cells: IntArray) -> FloatArray:
         """The leverages of some sets, one solution for each."""

@@ -107,11 +107,13 @@ def firms() -> dict[str, str]:
 
 
 def _timeless(text: str) -> str:
-    """The internal report without how long things took."""
+    """The internal report without how long things took, and without last digits."""
 
     def without(item: Any) -> Any:
         if isinstance(item, dict):
             return {key: without(own) for key, own in item.items() if "seconds" not in key}
+        if isinstance(item, float):
+            return f"{item:.6g}"
         return [without(own) for own in item] if isinstance(item, list) else item
 
     return json.dumps(without(json.loads(text)), sort_keys=True)
