@@ -26,8 +26,8 @@ from tests.helpers.service_server import free_port
 from tests.release.test_cubes import tables_of
 
 SOURCE = re.compile(r'^source = "(.*)"$', re.MULTILINE)
-#: Of persons, of households and buildings that inherit their keys, of dwellings with figures.
-TABLES = re.compile(r"\[+tables\.(legal_ages|households|dwellings|buildings)[].]")
+#: Of households that inherit their keys, and of dwellings with figures.
+TABLES = re.compile(r"\[+tables\.(households|dwellings)[].]")
 
 
 def in_spark(programme: Path, place: str) -> Path:
