@@ -238,7 +238,8 @@ def _factors(
         message = f"no factors from {low:g} to {high:g} meet all totals; furthest: {cell}"
         hint = "lower least, raise most, merge categories, or use fewer tables"
         raise MicrodataError(message, code="calibrate", where=name, hint=hint)
-    return g * (whole / present), _distribution(g, start)
+    # Last digits of a solution depend on the processor.
+    return g.round(12) * (whole / present), _distribution(g, start)
 
 
 def _distribution(g: FloatArray, start: FloatArray) -> dict[str, float]:

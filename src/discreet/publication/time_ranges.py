@@ -61,4 +61,6 @@ def days_of(period: str) -> tuple[str, str] | None:
             return None
         return days[0].isoformat(), days[1].isoformat()
     last = int(number) * _MONTHS[letter]
+    if not 1 <= last <= 12:
+        return None
     return f"{year}-{last - _MONTHS[letter] + 1:02}-01", f"{year}-{last:02}-31"

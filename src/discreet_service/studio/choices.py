@@ -114,9 +114,11 @@ class TableChoices:
             ):
                 rest.append((name, value))
         own = {name for name in (levels.keys() | picks.keys()) if strict or name in unit.variables}
+        trees = [variable.tree for variable in unit.variables.values()]
+        titles = {level: texts for tree in trees for level, texts in tree.level_titles.items()}
         return cls(
             unit=unit,
-            level_titles=version.description.dataset.levels,
+            level_titles=titles | dict(version.description.dataset.levels),
             levels={name: tuple(dict.fromkeys(levels[name])) for name in levels if name in own},
             picks={name: tuple(dict.fromkeys(picks[name])) for name in picks if name in own},
             rest=tuple(rest),
