@@ -281,6 +281,7 @@ class MutatedRequests:
         self._keys = ["everybody"] * 20 + ["", "service", "requester", "reader", "admin", "dsc_no"]
         # What is looked at most closely is asked most.
         self._weights = [6 if one.path in _CLOSELY else 1 for one in self.endpoints]
+        self._first = self._drawn.sample(self.endpoints, len(self.endpoints))  # each once
 
     def next(self) -> dict[str, Any]:
         """What is asked next, as `RunningDemo.ask` takes it."""
@@ -289,7 +290,8 @@ class MutatedRequests:
             names = ("rita", "paul", "cora", "adam", "otto")
             self._logins = [self._demo.log_in(name) for name in names]
         self._number += 1
-        one = drawn.choices(self.endpoints, self._weights)[0]
+        drawn_one = drawn.choices(self.endpoints, self._weights)[0]
+        one = self._first.pop() if self._first else drawn_one
         self.asked.add((one.method, one.path))
         method = one.method if drawn.random() < 0.93 else drawn.choice(_METHODS)
         path = re.sub(r"\{(\w+)(?::\w+)?\}", lambda found: self._value(found[1]), one.path)

@@ -310,7 +310,9 @@ def test_researchers_learn_nothing_before_the_release(readers: Any, number: int)
             assert answer.status_code == (403 if name else 401), (path, name)
             assert not [one for one in secret if one in answer.text]
     # Others have no such submission, and are not told that there is one.
-    assert str(number) not in told(readers.page("/submissions", "ronja"))
+    listed = readers.page("/submissions", "ronja")
+    assert f"/submissions/{number}" not in listed
+    assert f"Submission {number}" not in told(listed)
     readers.page(f"/submissions/{number}", "ronja", 404)
 
 
