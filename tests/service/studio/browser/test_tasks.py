@@ -27,7 +27,8 @@ WAYS = {
 #: but for details that are folded until somebody wants them.
 _LOOKED_AT = """() => {
     const page = document.documentElement, main = document.querySelector("main").cloneNode(true);
-    const parts = [...document.querySelectorAll("section.output")].map(one => one.offsetHeight);
+    const own = "section.output, .builder .choose, .builder .outcome";
+    const parts = [...document.querySelectorAll(own)].map(one => one.offsetHeight);
     main.querySelectorAll("details, textarea").forEach(one => one.remove());
     return [page.scrollWidth, Math.max(...parts, parts.length ? 0 : page.scrollHeight),
             main.textContent];
@@ -187,7 +188,7 @@ class Walk:
         window = self.page.viewport_size
         assert wide <= window["width"]
         assert not re.search(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", shown), "a time as machines have it"
-        if verb == "decide" and self.scripts:
+        if verb == "decide":
             assert tall <= 2 * window["height"], self.page.url
         if verb != "wait" and self.scripts:
             self.check_page(self.page)
