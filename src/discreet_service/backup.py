@@ -4,7 +4,6 @@ CONFIDENTIAL. Secrets, records and stores are not in it.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -20,7 +19,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from discreet._version import __version__
-from discreet.files import atomic_path, check_writable, make_folder
+from discreet.files import atomic_path, check_writable, file_digest, make_folder
 from discreet_service.database import AUDIT_ENTRIES, ServiceDatabase
 from discreet_service.problems import ServiceError
 from discreet_service.settings import ServiceSettings
@@ -53,7 +52,7 @@ def save_backup(settings_file: Path, out: Path) -> dict[str, Any]:
             "made_with": __version__,
             "database": dialect,
             "head": {"seq": seq, "digest": digest},
-            "files": {each: _sha256(path) for each, path in sorted(files.items())},
+            "files": {each: file_digest(path) for each, path in sorted(files.items())},
         }
         with atomic_path(out, private=True) as temporary, tarfile.open(temporary, "w") as tar:
             content = json.dumps(manifest, indent=1, sort_keys=True).encode()
@@ -96,7 +95,7 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
                     with target.open("xb") as written:
                         target.chmod(0o600)
                         shutil.copyfileobj(_content(tar, member), written)
-                    if _sha256(target) != expected:
+                    if file_digest(target) != expected:
                         raise ValueError
                 if waiting:
                     raise ValueError
@@ -183,11 +182,6 @@ def _head_of_copy(copy: Path) -> tuple[int, str]:
     if whole != "ok":
         raise _damaged(copy)
     return (0, "") if row is None else (int(row[0]), str(row[1]))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -166,10 +166,8 @@ class Service:
     @cached_property
     def jobs(self) -> JobQueue:
         """Work in the background."""
-        stated = self.settings.jobs
         return JobQueue(self.database, self.settings.folder / "jobs", self.clock, trail=self.trail,
-                        inputs=self.job_inputs, lease_seconds=stated.lease_seconds,
-                        retries=stated.retries, keep_days=stated.keep_days)  # fmt: skip
+                        inputs=self.job_inputs, settings=self.settings.jobs)  # fmt: skip
 
     @cached_property
     def releases(self) -> ReleaseCatalogue:

@@ -4,9 +4,7 @@ sealed on the disk with a key of the service, and gone when the job ends. CONFID
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-import os
 import re
 import secrets
 import time
@@ -18,7 +16,7 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from discreet.files import atomic_path, make_folder, told_if_full
+from discreet.files import atomic_path, file_digest, kept_on_disk, make_folder, told_if_full
 from discreet_service.jobs.records import Job
 from discreet_service.problems import ServiceError
 
@@ -52,15 +50,11 @@ class JobOutput:
         place = folder / "result" if self.path is None else self.path
         if place.is_symlink() or place.parent.resolve() != folder.resolve():
             raise ValueError("the file of a result must be in the folder of the job")
-        digest = hashlib.sha256()
         with told_if_full(place):
             if self.content is not None:
                 place.write_bytes(self.content)
-            with place.open("rb") as file:
-                while part := file.read(2**20):
-                    digest.update(part)
-                os.fsync(file.fileno())
-        return FinishedFile(path=place, digest=digest.hexdigest(), bytes=place.stat().st_size,
+            kept_on_disk(place)
+        return FinishedFile(path=place, digest=file_digest(place), bytes=place.stat().st_size,
                             file_name=self.file_name, media_type=self.media_type)  # fmt: skip
 
 

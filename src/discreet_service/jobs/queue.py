@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import secrets
 import shutil
@@ -17,9 +16,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet.files import make_folder, told_if_full
+from discreet.files import kept_on_disk, make_folder, told_if_full
 from discreet_fire.persons import plain_name
-from discreet_service.audit import AuditKind, AuditTrail, FactValue, shown_text
+from discreet_service.audit import AuditKind, AuditTrail, shown_text
 from discreet_service.database import (
     IDEMPOTENCY_KEYS,
     JOB_EVENTS,
@@ -33,15 +32,15 @@ from discreet_service.database import (
 from discreet_service.jobs.context import FinishedFile, JobInputs
 from discreet_service.jobs.records import Job, JobPage, JobState
 from discreet_service.problems import ServiceError, problem_document
-
-#: The usual priority; lower ones are done first.
-USUAL = 100
+from discreet_service.settings import JobSettings
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _KEY = re.compile(r"[!-~]{1,200}")
 _CURSOR = re.compile(r"([0-9]{1,15})-([0-9a-f]{32})")
 _STEP = re.compile(r"[a-z][a-z -]{0,39}")
 _LONGEST_REQUEST = 2_000_000
+#: Jobs are done in the order in which they came; rows of earlier versions may differ in this.
+_PRIORITY = 100
 #: Jobs of one owner that wait or run.
 _MOST_OPEN = 100
 _MOST_PER_PAGE = 200
@@ -65,15 +64,13 @@ class JobQueue:
         folder: Path,
         clock: Callable[[], int],
         *,
-        trail: AuditTrail | None = None,
-        inputs: JobInputs | None = None,
-        lease_seconds: int = 60,
-        retries: int = 2,
-        keep_days: int = 28,
+        trail: AuditTrail,
+        inputs: JobInputs,
+        settings: JobSettings,
     ) -> None:
-        self._database, self._clock, self._trail = database, clock, trail
-        self._lease, self._retries, self._keep = lease_seconds * 1000, retries, keep_days * _DAY
-        self.folder, self.lease_seconds, self._inputs = folder, lease_seconds, inputs
+        self._database, self._clock, self._trail, self._inputs = database, clock, trail, inputs
+        self.folder, self.lease_seconds = folder, settings.lease_seconds
+        self._retries, self._keep = settings.retries, settings.keep_days * _DAY
         for name in (_RESULTS, _WORK):
             make_folder(folder / name, 0o700)
 
@@ -86,7 +83,6 @@ class JobQueue:
         owner: str,
         request: Mapping[str, Any],
         idempotency_key: str | None = None,
-        priority: int = USUAL,
     ) -> Job:
         """Hand in a job."""
         text = json.dumps(request, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -117,12 +113,9 @@ class JobQueue:
                 raise ServiceError(message, "rate-limited", "", hint, limit=most, retry_after=wait)
             values = {"id": secrets.token_hex(16), "kind": kind, "owner": owner, "request": text}
             values |= {"state": JobState.queued.value, "worker": "", "step": "waiting"}
-            numbers = {"priority": priority, "attempt": 0, "progress": 0}
-            row = connection.execute(
-                sa.insert(JOBS)
-                .values(**values, **numbers, cancel_asked=False, created_at=self._clock())
-                .returning(JOBS)
-            ).one()
+            numbers = {"priority": _PRIORITY, "attempt": 0, "progress": 0}
+            new = sa.insert(JOBS).values(**values, **numbers, created_at=self._clock())
+            row = connection.execute(new.returning(JOBS)).one()
             self._tell(connection, row.id, "queued")
             if idempotency_key is not None:
                 values = {"owner": owner, "key": idempotency_key, "request_digest": digest}
@@ -131,10 +124,8 @@ class JobQueue:
 
     def job(self, number: str, owner: str | None) -> Job:
         """A job; who does not own it does not learn that it exists."""
-        row = None
-        if _ID.fullmatch(number):
-            with self._database.reading() as connection:
-                row = row_of(connection, JOBS, id=number)
+        with self._database.reading() as connection:
+            row = row_of(connection, JOBS, id=number if _ID.fullmatch(number) else "")
         if row is None or owner not in (None, row.owner):
             hint = "jobs are visible to their owners"
             raise ServiceError("job not found", "not-found", "job", hint)
@@ -198,7 +189,9 @@ class JobQueue:
             else:
                 running = {"id": number, "state": JobState.running.value}
                 change_rows(connection, JOBS, running, cancel_asked=True)
-        return self._without_input(self.job(number, owner))
+        job = self.job(number, owner)
+        self._drop_input(job)
+        return job
 
     def counts(self) -> dict[str, int]:
         """Numbers of jobs by state."""
@@ -219,13 +212,15 @@ class JobQueue:
                 return None
         with self._database.writing(alone=False) as connection:
             # End jobs whose workers died and that are not begun again.
-            dead = [JOBS.c.state == JobState.running.value, JOBS.c.lease_until <= now]
+            dead = [columns.state == JobState.running.value, columns.lease_until <= now]
             error = ServiceError("the workers of this job stopped", code="internal")
             for ended, condition in (
-                (self._end(JobState.cancelled), JOBS.c.cancel_asked),
-                (self._end(JobState.failed), JOBS.c.attempt > self._retries),
+                (self._end(JobState.cancelled), columns.cancel_asked),
+                (self._end(JobState.failed), columns.attempt > self._retries),
             ):
-                asked = sa.update(JOBS).where(*dead, condition).values(**ended).returning(JOBS.c.id)
+                asked = (
+                    sa.update(JOBS).where(*dead, condition).values(**ended).returning(columns.id)
+                )
                 for number in connection.scalars(asked).all():
                     if ended["state"] == JobState.failed.value:
                         document = json.dumps(problem_document(error, number))
@@ -243,7 +238,7 @@ class JobQueue:
             values = {
                 "state": JobState.running.value,
                 "worker": worker,
-                "lease_until": now + self._lease,
+                "lease_until": now + self.lease_seconds * 1000,
                 "attempt": columns.attempt + 1,
                 "started_at": now,
                 "progress": 0,
@@ -257,7 +252,7 @@ class JobQueue:
 
     def renew(self, job: Job, progress: int | None = None, step: str = "") -> Job | None:
         """Hold a job for longer; the job as it is now, or None if it is not one's own any more."""
-        values: dict[str, Any] = {"lease_until": self._clock() + self._lease}
+        values: dict[str, Any] = {"lease_until": self._clock() + self.lease_seconds * 1000}
         if progress is not None:
             values["progress"] = max(0, min(100, int(progress)))
             values["step"] = step if _STEP.fullmatch(step) else "working"
@@ -282,31 +277,21 @@ class JobQueue:
     def finish(self, job: Job, made: FinishedFile) -> bool:
         """Release a result; False if the job is not one's own any more, and nothing is released."""
         name = f"{job.id}-{job.attempt}"
-        now = self._clock()
-        values = {
-            **self._end(JobState.done),
-            "progress": 100,
-            "step": "done",
-            "expires_at": now + self._keep,
-            "result_file": name,
-            "result_digest": made.digest,
-            "result_bytes": made.bytes,
-            "media_type": made.media_type,
-            "file_name": made.file_name,
-        }
+        values = {**self._end(JobState.done), "progress": 100, "step": "done"}
+        values |= {"expires_at": self._clock() + self._keep, "result_file": name}
+        values |= {"result_digest": made.digest, "result_bytes": made.bytes}
+        values |= {"media_type": made.media_type, "file_name": made.file_name}
         with self._database.writing() as connection:
             row = self._change(connection, {**_held_by(job), "cancel_asked": False}, values)
             if row is not None:
                 self._tell(connection, job.id, "done", bytes=made.bytes)
-                if self._trail is not None:
-                    facts: dict[str, FactValue] = {"kind": job.kind, "digest": made.digest}
-                    facts["bytes"] = made.bytes
-                    self._trail.append(connection, AuditKind.job_released, job.owner, job.id, facts)
+                facts = {"kind": job.kind, "digest": made.digest, "bytes": made.bytes}
+                self._trail.append(connection, AuditKind.job_released, job.owner, job.id, facts)
                 # Before the end of the transaction: nobody is told of a file that is not there.
                 self._put(made, name)
         if row is None:  # one released it already, maybe, and only the answer was lost
             return self.is_done(job)
-        self._without_input(Job.of(row))
+        self._drop_input(Job.of(row))
         return True
 
     def _put(self, made: FinishedFile, name: str) -> None:
@@ -316,11 +301,7 @@ class JobQueue:
             if made.path.exists() or not place.exists():
                 made.path.chmod(0o600)
                 made.path.replace(place)
-            handle = os.open(place.parent, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+            kept_on_disk(place.parent)
 
     def is_done(self, job: Job) -> bool:
         """Whether a result of this beginning of a job was released."""
@@ -343,14 +324,8 @@ class JobQueue:
 
     def give_back(self, job: Job) -> bool:
         """Let others do a job, at once and as if one had not begun it."""
-        values = {
-            "state": JobState.queued.value,
-            "attempt": JOBS.c.attempt - 1,
-            "lease_until": None,
-            "worker": "",
-            "progress": 0,
-            "step": "waiting",
-        }
+        values = {"state": JobState.queued.value, "attempt": JOBS.c.attempt - 1, "progress": 0}
+        values |= {"lease_until": None, "worker": "", "step": "waiting"}
         return self._ended(job, values, "queued")
 
     def _ended(self, job: Job, values: Mapping[str, Any], event: str) -> bool:
@@ -359,15 +334,14 @@ class JobQueue:
             if row is not None:
                 self._tell(connection, job.id, event)
         if row is not None:
-            self._without_input(Job.of(row))
+            self._drop_input(Job.of(row))
         return row is not None
 
-    def _without_input(self, job: Job) -> Job:
+    def _drop_input(self, job: Job) -> None:
         """Delete what a job was handed in with, once it has ended."""
-        name = job.asked().get("input") if self._inputs is not None else None
-        if self._inputs is not None and isinstance(name, str) and job.state.final:
+        name = job.asked().get("input")
+        if isinstance(name, str) and job.state.final:
             self._inputs.drop(name)
-        return job
 
     # What time does ---------------------------------------------------------------------------
 
@@ -400,8 +374,7 @@ class JobQueue:
                 f"{row.id}-{row.attempt}"
                 for row in connection.execute(sa.select(JOBS.c.id, JOBS.c.attempt).where(running))
             }
-        if self._inputs is not None:
-            self._inputs.sweep({str(json.loads(item).get("input")) for item in wanted})
+        self._inputs.sweep({str(json.loads(item).get("input")) for item in wanted})
         # Files have the times of the system, whatever clock the service goes by.
         limit = time.time() - _YOUNG
         for name, known in ((_RESULTS, kept), (_WORK, at_work)):

@@ -15,7 +15,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,23 +46,9 @@ _HELD = re.compile(r"^RssAnon:\s+([0-9]+) kB", re.MULTILINE)
 def work(service: Any, kinds: Mapping[str, JobKind] = KINDS) -> None:
     """Do jobs until told to stop by SIGTERM or SIGINT; the job at hand is given back."""
     worker = JobWorker(service, kinds)
-
-    def stop(_number: int, _frame: object) -> None:
-        worker.stop()
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: worker.stop())
     worker.run()
-
-
-class _WorkEnd(Enum):
-    reported = auto()
-    died = auto()
-    lost = auto()
-    cancelled = auto()
-    too_large = auto()
-    too_long = auto()
-    stopped = auto()
 
 
 class JobWorker:
@@ -74,8 +59,7 @@ class JobWorker:
         self._queue: JobQueue = service.jobs
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._over = threading.Event()
-        made: Callable[..., Any] = type(service)
-        self._child = _Child(partial(made, service.settings), kinds)
+        self._child = _Child(partial(type(service), service.settings), kinds)
         self._kept_up = -_BETWEEN_UPKEEPS
 
     def stop(self) -> None:
@@ -114,10 +98,10 @@ class JobWorker:
             # The settings speak of the machine, the kind of the work.
             memory = min(kind.memory, self._service.settings.jobs.memory, key=bytes_of)
             self._child.begin(Assignment(job=job, folder=folder, memory=memory))
-            end, report = _Watch(self._queue, job, self._child, self._over).run(kind, memory)
+            end, report = self._watched(job, kind, bytes_of(memory) * _HEADROOM)
             self._say(job, end, report)
             seconds = round(time.monotonic() - begun, 3)
-            log_event("job", kind=job.kind, end=end.name, attempt=job.attempt, seconds=seconds)
+            log_event("job", kind=job.kind, end=end, attempt=job.attempt, seconds=seconds)
         except DiscreetError as error:
             # Such as a disk without room for the folder; where the database fails as well, others
             # take over when the lease has run out.
@@ -129,23 +113,62 @@ class JobWorker:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _say(self, job: Job, end: _WorkEnd, report: Report) -> None:
-        if end is not _WorkEnd.reported:
+    def _watched(self, job: Job, kind: JobKind, most: float) -> tuple[str, Report]:
+        """How the work on a job ended, and what it came to."""
+        told = latest = Report()
+        checked = renewed = time.monotonic()
+        until = checked + kind.minutes * 60
+        while True:
+            try:
+                report = self._child.report(_WATCH)
+            except EOFError:
+                return "died", Report()
+            if report is not None and report.final:
+                return "reported", report
+            latest = report or latest
+            if self._over.is_set():
+                return "stopped", Report()
+            if time.monotonic() > until:
+                return "too_long", _exceeded(
+                    job, f"the job took longer than {kind.minutes} minutes"
+                )
+            if self._child.held() > most:
+                return "too_large", _exceeded(job, "the job exceeded the memory limit")
+            now = time.monotonic()
+            if now - checked < _CHECK:
+                continue
+            checked = now
+            # Renew the lease in time, and hear whether the job is still wanted.
+            try:
+                if not self._queue.is_wanted(job):
+                    if self._queue.renew(job) is None:
+                        return "lost", Report()
+                    self._child.stop_job(_GRACE)
+                    return "cancelled", Report()
+                if latest is not told or now - renewed > self._queue.lease_seconds / 4:
+                    self._queue.renew(job, None if latest is told else latest.progress, latest.step)
+                    renewed, told = now, latest
+            except ServiceError as error:
+                # It may answer again before the lease has run out.
+                log_event("no look", code=error.code)
+
+    def _say(self, job: Job, end: str, report: Report) -> None:
+        made, problem = report.made, report.problem
+        if end != "reported":
             # Whatever it still does is of no use.
             self._child.kill()
-        if report.made is not None:
-            made = report.made
+        if made is not None:
             self._offer(lambda: self._queue.finish(job, made))
             if not self._queue.is_done(job):
                 # It was to be stopped in the last moment.
                 self._offer(lambda: self._queue.confirm_cancel(job))
-        elif report.problem is not None:
-            problem = report.problem
+        elif problem is not None:
             self._offer(lambda: self._queue.fail(job, problem))
-        elif end in (_WorkEnd.cancelled, _WorkEnd.died):
-            act = self._queue.let_go if end is _WorkEnd.died else self._queue.confirm_cancel
-            self._offer(lambda: act(job))
-        elif end is _WorkEnd.stopped:
+        elif end == "cancelled":
+            self._offer(lambda: self._queue.confirm_cancel(job))
+        elif end == "died":
+            self._offer(lambda: self._queue.let_go(job))
+        elif end == "stopped":
             # Where the database does not answer, others take over when the lease has run out;
             # a job has not failed because its worker was told to stop.
             with contextlib.suppress(ServiceError):
@@ -164,65 +187,9 @@ class JobWorker:
                 return
 
 
-class _Watch:
-    def __init__(self, queue: JobQueue, job: Job, child: _Child, over: threading.Event) -> None:
-        self._queue, self._job, self._child, self._over = queue, job, child, over
-        self._said, self._told = Report(), Report()
-        self._renewed = self._checked = time.monotonic()
-
-    def run(self, kind: JobKind, memory: str) -> tuple[_WorkEnd, Report]:
-        until, most = time.monotonic() + kind.minutes * 60, bytes_of(memory) * _HEADROOM
-        while True:
-            try:
-                report = self._child.report(_WATCH)
-            except EOFError:
-                return _WorkEnd.died, Report()
-            if report is not None and report.final:
-                return _WorkEnd.reported, report
-            self._said = report or self._said
-            if self._over.is_set():
-                return _WorkEnd.stopped, Report()
-            if time.monotonic() > until:
-                message = f"the job took longer than {kind.minutes} minutes"
-                return _WorkEnd.too_long, self._failed(message, "overloaded")
-            if self._child.held() > most:
-                message = "the job exceeded the memory limit"
-                return _WorkEnd.too_large, self._failed(message, "overloaded")
-            end = self._look()
-            if end is not None:
-                return end, Report()
-
-    def _failed(self, what: str, code: str) -> Report:
-        error = ServiceError(what, code=code, hint="request less at once")
-        return Report(problem=problem_document(error, self._job.id))
-
-    def _look(self) -> _WorkEnd | None:
-        """Renew the lease in time, and hear whether the job is still wanted."""
-        now = time.monotonic()
-        if now - self._checked < _CHECK:
-            return None
-        self._checked = now
-        try:
-            if not self._queue.is_wanted(self._job):
-                if self._queue.renew(self._job) is None:
-                    return _WorkEnd.lost
-                self._child.ask_to_stop()
-                limit = time.monotonic() + _GRACE
-                while time.monotonic() < limit:
-                    with contextlib.suppress(EOFError):
-                        report = self._child.report(_WATCH)
-                        if report is None or not report.final:
-                            continue
-                    break
-                return _WorkEnd.cancelled
-            if self._said is not self._told or now - self._renewed > self._queue.lease_seconds / 4:
-                progress = None if self._said is self._told else self._said.progress
-                self._queue.renew(self._job, progress, self._said.step)
-                self._renewed, self._told = now, self._said
-        except ServiceError as error:
-            # It may answer again before the lease has run out.
-            log_event("no look", code=error.code)
-        return None
+def _exceeded(job: Job, what: str) -> Report:
+    error = ServiceError(what, "overloaded", hint="request less at once")
+    return Report(problem=problem_document(error, job.id))
 
 
 class _Child:
@@ -267,9 +234,16 @@ class _Child:
         match = _HELD.search(text)
         return 0 if match is None else int(match[1]) * 1024
 
-    def ask_to_stop(self) -> None:
+    def stop_job(self, seconds: float) -> None:
+        """Ask for the end of the job, and wait a while for it."""
         with contextlib.suppress(OSError):
             self._pipe.send(self._folder)
+        limit = time.monotonic() + seconds
+        with contextlib.suppress(EOFError):
+            while time.monotonic() < limit:
+                report = self.report(_WATCH)
+                if report is not None and report.final:
+                    return
 
     def kill(self) -> None:
         if self._process is None:

@@ -18,9 +18,10 @@ from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import JOB_EVENTS, JOBS
 from discreet_service.jobs import JobQueue
 from discreet_service.jobs import queue as queue_module
-from discreet_service.jobs.context import FinishedFile, JobOutput
+from discreet_service.jobs.context import FinishedFile, JobInputs, JobOutput
 from discreet_service.jobs.records import Job, JobState
 from discreet_service.problems import ServiceError
+from discreet_service.settings import JobSettings
 from tests.helpers.rows import for_all_rows
 
 DAY = 86_400
@@ -35,7 +36,14 @@ def trail(service_database: ServiceDatabase, set_clock: Any) -> AuditTrail:
 def jobs(
     service_database: ServiceDatabase, trail: AuditTrail, tmp_path: Path, set_clock: Any
 ) -> JobQueue:
-    return JobQueue(service_database, tmp_path / "jobs", set_clock, trail=trail)
+    return job_queue(service_database, tmp_path, set_clock, trail)
+
+
+def job_queue(database: ServiceDatabase, folder: Path, clock: Any, trail: AuditTrail) -> JobQueue:
+    inputs = JobInputs(folder / "inputs", b"k" * 32)
+    return JobQueue(
+        database, folder / "jobs", clock, trail=trail, inputs=inputs, settings=JobSettings()
+    )
 
 
 def hand_in(jobs: JobQueue, owner: str = "anna", **more: Any) -> Job:
@@ -84,12 +92,12 @@ def test_a_job_from_its_beginning_to_its_end(
     assert done.described()["result"]["sha256"] == done.result_digest
 
 
-def test_jobs_are_done_by_priority_and_age(jobs: JobQueue, set_clock: Any) -> None:
+def test_jobs_are_done_by_age(jobs: JobQueue, set_clock: Any) -> None:
     numbers = []
-    for priority in (100, 50, 100, 50):
-        numbers.append(hand_in(jobs, priority=priority).id)
+    for _ in range(4):
+        numbers.append(hand_in(jobs).id)
         set_clock.pass_by(1)
-    assert [claimed(jobs, f"w{n}").id for n in range(4)] == [numbers[at] for at in (1, 3, 0, 2)]
+    assert [claimed(jobs, f"w{n}").id for n in range(4)] == numbers
 
 
 def test_workers_take_what_they_can_do(jobs: JobQueue) -> None:
@@ -361,9 +369,7 @@ def test_many_workers_do_each_job_once(
 ) -> None:
     numbers = {hand_in(jobs).id for _ in range(24)}
     other = ServiceDatabase.open(service_url)
-    others = JobQueue(
-        other, tmp_path / "jobs", set_clock, trail=AuditTrail(other, b"k" * 32, set_clock)
-    )
+    others = job_queue(other, tmp_path, set_clock, AuditTrail(other, b"k" * 32, set_clock))
     done: list[str] = []
 
     def do(queue: JobQueue, name: str) -> None:

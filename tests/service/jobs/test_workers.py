@@ -20,7 +20,7 @@ from discreet_service.audit.trail import SignedHead
 from discreet_service.jobs import JobQueue
 from discreet_service.jobs.child import problem_of
 from discreet_service.jobs.kinds import KINDS as ALL_KINDS
-from discreet_service.jobs.kinds import JobKind, checked_request, kind_of
+from discreet_service.jobs.kinds import JobKind, kind_of
 from discreet_service.jobs.records import Job, JobState
 from discreet_service.jobs.retention import keep_up, sign_daily_head
 from discreet_service.jobs.worker import JobWorker
@@ -213,8 +213,6 @@ def test_kinds_are_complete() -> None:
     with pytest.raises(ServiceError) as told:
         kind_of("os:system")
     assert told.value.code == "invalid-input"
-    with pytest.raises(ServiceError, match="jobs of this kind have their own endpoint"):
-        checked_request(ALL_KINDS["query"], {})
     with pytest.raises(TypeError):
         JobKind(permission=ALL_KINDS["query"].permission)  # type: ignore[call-arg]
 
