@@ -92,7 +92,7 @@ VISITOR = "visitor"
 _VISITS = frozenset({_P.catalogue_read, _P.query_check, _P.query_run})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Grant:
     """A role for one data set, or for all.
 

@@ -18,8 +18,8 @@ from discreet_service.database import ServiceDatabase
 from discreet_service.datasets import DatasetCatalogue
 from discreet_service.jobs import JobInputs, JobQueue
 from discreet_service.operation import ServiceMetrics
-from discreet_service.parameter_sets import ParameterSets, parameter_signers, register_decisions
-from discreet_service.people import ApiKeys, Approvals, OidcLogin, Sessions, Users
+from discreet_service.parameter_sets import ParameterSets, parameter_signers
+from discreet_service.people import ApiKeys, Approvals, OidcLogin, ProposalKind, Sessions, Users
 from discreet_service.permissions import VISITOR, Grant, Principal
 from discreet_service.policies import Policies, PoliciesInForce
 from discreet_service.problems import ServiceError
@@ -104,7 +104,8 @@ class Service:
     def approvals(self) -> Approvals:
         """Proposals that a second person approves."""
         approvals = Approvals(self.database, self.trail, self.clock)
-        register_decisions(approvals, self.parameter_sets)
+        approvals.register(ProposalKind.parameter_activation, self.parameter_sets.activate)
+        approvals.register(ProposalKind.parameter_retirement, self.parameter_sets.retire)
         return approvals
 
     @cached_property

@@ -16,8 +16,8 @@ import discreet as dc
 from discreet.microdata import Secret
 from discreet.release.packages import Parameters, pack_parameters, parameters_of, write_key_pair
 from discreet_service.application import create_app
-from discreet_service.parameter_sets import AgreedChange
-from discreet_service.permissions import Grant
+from discreet_service.people import ProposalKind
+from discreet_service.permissions import Grant, Principal
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers import package_parameters
@@ -97,10 +97,17 @@ class CellService:
         sets = self.service.parameter_sets
         with self.service.database.writing() as connection:
             sets.propose(connection, self.package(version, name, **sections), "anna")
-            agreed = AgreedChange(
-                name=name, version=version, persons=("anna", "otto"), proposal="0" * 32
-            )
-            sets.activate(connection, agreed)
+        self.agree(ProposalKind.parameter_activation, version, name)
+
+    def agree(self, kind: ProposalKind, version: str = "1", name: str = "census") -> None:
+        """Let two persons agree on what becomes of a set."""
+        approvals, found = self.service.approvals, self.service.parameter_sets.show(name, version)
+        grants = (Grant("custodian"),)
+        one, two = (Principal(name=who, kind="key", grants=grants) for who in ("anna", "otto"))
+        with self.service.database.writing() as connection:
+            why, file = "the census is due", found.file
+            proposal = approvals.propose(connection, kind, found.subject, file, one, why)
+            approvals.approve(connection, proposal.id, two, digest=file)
 
     def key(self, role: str = "service", name: str = "tool") -> str:
         """A key for a caller."""

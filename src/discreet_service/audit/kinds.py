@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from discreet_service.problems import ServiceError
 
@@ -97,7 +97,7 @@ class AuditKind(StrEnum):
     log_deleted = ("log_deleted", ("before", "rows"))
 
 
-def facts_text(kind: AuditKind, facts: Mapping[str, FactValue] | None) -> str:
+def facts_text(kind: AuditKind, facts: Mapping[str, Any] | None) -> str:
     """The facts of an entry as one text, the same for the same facts.
 
     >>> facts_text(AuditKind.login, {"method": "oidc"})
@@ -122,7 +122,7 @@ def facts_text(kind: AuditKind, facts: Mapping[str, FactValue] | None) -> str:
     return text
 
 
-def _fact(value: FactValue, name: str) -> FactValue:
+def _fact(value: Any, name: str) -> FactValue:
     if isinstance(value, str):
         return shown_text(value, name)
     if value is None or isinstance(value, int):

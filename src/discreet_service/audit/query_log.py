@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet_service.audit.kinds import AuditKind, FactValue, shown_text
+from discreet_service.audit.kinds import AuditKind, shown_text
 from discreet_service.audit.trail import AuditTrail, utc
 from discreet_service.database import (
     QUERY_LOG,
@@ -102,24 +102,10 @@ class QueryLog:
         row |= {"cells": cells, "milliseconds": milliseconds, "bytes": bytes}
         return row | {"cache_hit": cache_hit, "pseudonymised": False}
 
-    def search(
-        self,
-        *,
-        principal: str = "",
-        dataset: str = "",
-        digest: str = "",
-        verdict: LogVerdict | None = None,
-        since: int | None = None,
-        until: int | None = None,
-        cursor: int | None = None,
-        size: int = 100,
-    ) -> RowPage:
-        """Rows, the newest first."""
-        equal = {"principal": principal, "dataset": dataset, "digest": digest}
-        equal["verdict"] = verdict.value if verdict else ""
+    def search(self, **wanted: Any) -> RowPage:
+        """Rows by principal, data set, digest and verdict, the newest first, as `newest_rows`."""
         with self._database.reading() as connection:
-            return newest_rows(connection, QUERY_LOG, QUERY_LOG.c.id, equal,
-                               since=since, until=until, cursor=cursor, size=size)  # fmt: skip
+            return newest_rows(connection, QUERY_LOG, QUERY_LOG.c.id, **wanted)
 
     def pseudonym(self, name: str) -> str:
         """Pseudonym that replaces a name after some time: stable, and secret without the key."""
@@ -141,9 +127,8 @@ class QueryLog:
                 change = sa.update(QUERY_LOG).where(old, *one).values(**values)
                 count += connection.execute(change).rowcount
             if count:
-                facts: dict[str, FactValue] = {"before": utc(before), "rows": count}
-                kind = AuditKind.log_pseudonymised
-                trail.append(connection, kind, person, facts=facts)
+                facts = {"before": utc(before), "rows": count}
+                trail.append(connection, AuditKind.log_pseudonymised, person, facts=facts)
         return count
 
     def delete(self, before: int, trail: AuditTrail, person: str) -> int:
@@ -152,6 +137,6 @@ class QueryLog:
         with self._database.writing() as connection:
             count = connection.execute(sa.delete(QUERY_LOG).where(old)).rowcount
             if count:
-                facts: dict[str, FactValue] = {"before": utc(before), "rows": count}
+                facts = {"before": utc(before), "rows": count}
                 trail.append(connection, AuditKind.log_deleted, person, facts=facts)
         return count

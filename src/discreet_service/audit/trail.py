@@ -16,11 +16,12 @@ from typing import Any, Self
 import sqlalchemy as sa
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from pydantic import TypeAdapter
 
 from discreet.files import write_text
 from discreet.release import key_id, public_bytes
 from discreet_fire.persons import plain_name
-from discreet_service.audit.kinds import AuditKind, FactValue, facts_text, shown_text
+from discreet_service.audit.kinds import AuditKind, facts_text, shown_text
 from discreet_service.database import (
     AUDIT_ENTRIES,
     AUDIT_HEADS,
@@ -86,24 +87,15 @@ class SignedHead:
         """Read one; whether it is genuine, `is_signed_by` tells."""
         try:
             with Path(path).open("rb") as file:
-                document = json.loads(file.read(_LONGEST_FILE))
-            found = cls(**document)
-        except (OSError, ValueError, TypeError, RecursionError):
-            raise _no_head() from None
-        fits = all(isinstance(item, int) for item in (found.seq, found.at))
-        texts = (found.digest, found.key_id, found.signature)
-        if not fits or not all(isinstance(text, str) for text in texts):
-            raise _no_head()
-        return found
+                return TypeAdapter(cls).validate_json(file.read(_LONGEST_FILE), strict=True)
+        except (OSError, ValueError):
+            hint, message = "use the files head-….json of the service", "not a signed checkpoint"
+            message += " of an audit trail"
+            raise ServiceError(message, "invalid-input", "head", hint) from None
 
 
 def _signed(seq: int, digest: str, at: int, name: str) -> bytes:
     return json.dumps([_PURPOSE, seq, digest, at, name]).encode()
-
-
-def _no_head() -> ServiceError:
-    hint = "use the files head-….json of the service"
-    return ServiceError("not a signed checkpoint of an audit trail", "invalid-input", "head", hint)
 
 
 #: What the first entry is sealed with.
@@ -146,19 +138,7 @@ class TrailVerdict:
 
 
 class AuditTrail:
-    """The trail of a service.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
-    ...     database.lay_out()
-    ...     trail = AuditTrail(database, bytes(32), lambda: 0)
-    ...     with database.writing() as connection:
-    ...         trail.append(connection, AuditKind.login, person="anna", facts={"method": "oidc"})
-    ...     trail.verify().whole
-    ...     database.close()
-    True
-    """
+    """The trail of a service."""
 
     def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
         self._database, self._key, self._clock = database, key, clock
@@ -169,7 +149,7 @@ class AuditTrail:
         kind: AuditKind,
         person: str,
         about: str = "",
-        facts: Mapping[str, FactValue] | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         """Write an act down; it stands there if the transaction ends well, as the act does."""
         name = plain_name(shown_text(person, "person"))
@@ -194,7 +174,7 @@ class AuditTrail:
             head = SignedHead.sign(key, seq=seq, digest=digest, at=self._clock())
             values = {name: getattr(head, name) for name in head.__slots__}
             insert_row(connection, AUDIT_HEADS, **values)
-            facts: dict[str, FactValue] = {"seq": seq, "digest": digest, "key_id": head.key_id}
+            facts = {"seq": seq, "digest": digest, "key_id": head.key_id}
             self.append(connection, kind=AuditKind.head_signed, person=person, facts=facts)
             # The file comes last: without it nothing was signed.
             head.write(folder)
@@ -242,22 +222,10 @@ class AuditTrail:
             entries=seq, digest=previous, heads=len(known), problems=tuple(problems)
         )
 
-    def search(
-        self,
-        *,
-        kind: AuditKind | None = None,
-        person: str = "",
-        about: str = "",
-        since: int | None = None,
-        until: int | None = None,
-        cursor: int | None = None,
-        size: int = 100,
-    ) -> RowPage:
-        """Entries, the newest first."""
-        equal = {"kind": kind and kind.value, "person": person, "about": about}
+    def search(self, **wanted: Any) -> RowPage:
+        """Entries by kind, person and what they are about, the newest first, as `newest_rows`."""
         with self._database.reading() as connection:
-            return newest_rows(connection, AUDIT_ENTRIES, AUDIT_ENTRIES.c.seq, equal,
-                               since=since, until=until, cursor=cursor, size=size)  # fmt: skip
+            return newest_rows(connection, AUDIT_ENTRIES, AUDIT_ENTRIES.c.seq, **wanted)
 
     def export(self) -> Iterator[str]:
         """The trail up to now as lines of JSON, in ASCII, oldest first."""

@@ -97,18 +97,7 @@ _WORDS: Mapping[str, str] = {
 
 
 class ServiceDatabase:
-    """The database of a service.
-
-    >>> import tempfile
-    >>> from discreet_service.database.schema import JOBS
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
-    ...     database.lay_out()
-    ...     with database.reading() as connection:
-    ...         connection.scalar(sa.select(sa.func.count()).select_from(JOBS))
-    ...     database.close()
-    0
-    """
+    """The database of a service, made by `open` and laid out by `lay_out`."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
@@ -418,16 +407,16 @@ def newest_rows(
     connection: sa.Connection,
     table: sa.Table,
     number: sa.Column[Any],
-    equal: Mapping[str, Any],
     *,
-    since: int | None,
-    until: int | None,
-    cursor: int | None,
-    size: int,
+    since: int | None = None,
+    until: int | None = None,
+    cursor: int | None = None,
+    size: int = 100,
+    **equal: str | None,
 ) -> RowPage:
     """Rows with these values (empty ones do not matter), the newest first."""
     conditions = [
-        *equal_to(table, **{name: value for name, value in equal.items() if value}),
+        *equal_to(table, **{name: str(value) for name, value in equal.items() if value}),
         *([table.c.at >= since] if since is not None else []),
         *([table.c.at < until] if until is not None else []),
         *([number < cursor] if cursor is not None else []),

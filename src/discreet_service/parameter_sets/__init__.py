@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .registry import AgreedChange as AgreedChange
     from .registry import ParameterSet as ParameterSet
     from .registry import ParameterSets as ParameterSets
     from .registry import SetState as SetState
     from .registry import parameter_signers as parameter_signers
-    from .registry import register_decisions as register_decisions
 
 lazy_face(__name__)

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,7 @@ from discreet.release import (
     read_signing_key,
     read_verify_key,
 )
-from discreet_fire.persons import same_person
-from discreet_service.audit import AuditKind, AuditTrail, FactValue
+from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import (
     PARAMETER_SETS,
     ServiceDatabase,
@@ -40,7 +38,7 @@ from discreet_service.database import (
     record_of,
     row_of,
 )
-from discreet_service.people import Approvals, Proposal, ProposalKind
+from discreet_service.people import Proposal
 from discreet_service.problems import ServiceError
 from discreet_service.settings import SettingsError
 
@@ -64,23 +62,6 @@ def parameter_signers(trusted: Sequence[Path], studio_key: Path | None) -> tuple
         hint = "run discreet params keys studio, and keep the key of the office off this machine"
         raise SettingsError(message, code="settings", where=where, hint=hint)
     return (*trusted, public)
-
-
-def register_decisions(approvals: Approvals, sets: ParameterSets) -> None:
-    """Let approved proposals about parameter sets be carried out."""
-
-    def carried_out(
-        change: Callable[[sa.Connection, AgreedChange], ParameterSet],
-        connection: sa.Connection,
-        proposal: Proposal,
-    ) -> str:
-        name, _, version = proposal.subject.partition("@")
-        persons = (proposal.proposer, approvals.proposal(connection, proposal.id).decider)
-        agreed = AgreedChange(name=name, version=version, persons=persons, proposal=proposal.id)
-        return change(connection, agreed).file
-
-    approvals.register(ProposalKind.parameter_activation, partial(carried_out, sets.activate))
-    approvals.register(ProposalKind.parameter_retirement, partial(carried_out, sets.retire))
 
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -119,16 +100,6 @@ class ParameterSet:
     def of(cls, row: sa.Row[Any]) -> ParameterSet:
         """The set of a row."""
         return record_of(cls, row, state=SetState(row.state), importer=row.imported_by)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgreedChange:
-    """Approved change of a parameter set."""
-
-    name: str  # The statistic
-    version: str
-    persons: Sequence[str]  # The two
-    proposal: str  # Number of the proposal they agreed on
 
 
 class ParameterSets:
@@ -215,10 +186,8 @@ class ParameterSets:
         """Open a package that is to the byte the one that was agreed on."""
         path, key = self._path(found.file), self._package_key
         if key is None:
-            message, hint = (
-                "the service has no key for packages",
-                "add package_key_file to its settings",
-            )
+            hint = "add package_key_file to its settings"
+            message = "the service has no key for packages"
             raise ServiceError(message, "data-not-ready", "parameter_set", hint)
         try:
             self._check_file(found)
@@ -240,17 +209,6 @@ class ParameterSets:
         if hashlib.sha256(self._path(found.file).read_bytes()).hexdigest() != found.file:
             raise ServiceError("the file was changed", "data-not-ready")
 
-    def check(self) -> list[str]:
-        """The sets in use whose package cannot be used now, by subject; opens all of them."""
-        bad = []
-        for item in self.sets():
-            if item.state is SetState.active:
-                try:
-                    self._open(item)
-                except ServiceError:
-                    bad.append(item.subject)
-        return bad
-
     # -- changes -----------------------------------------------------------------
 
     def propose(self, connection: sa.Connection, package: bytes, person: str) -> ParameterSet:
@@ -264,7 +222,6 @@ class ParameterSets:
         with atomic_path(path, private=True) as temporary:
             temporary.write_bytes(package)
         try:
-            # A new package that may come into use.
             try:
                 header = describe_package(path).header
             except DiscreetError:
@@ -308,9 +265,9 @@ class ParameterSets:
                 hint = "pack the parameters with a higher version"
                 raise ServiceError(message, "conflict", "version", hint)
 
-    def activate(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
-        """Bring a proposed set into use; the set that was in use ends by the same act."""
-        found = self._found(connection, agreed.name, agreed.version)
+    def activate(self, connection: sa.Connection, agreed: Proposal) -> str:
+        """Bring a set into use as two persons agreed; the one that was in use ends by this."""
+        found = self._found(connection, *agreed.subject.split("@"))
         if found.state is not SetState.proposed:
             message, hint = f"this set is already {found.state.value}", "import a new version"
             raise ServiceError(message, "conflict", "version", hint)
@@ -319,44 +276,31 @@ class ParameterSets:
         self._open(found)
         for row in self._rows(connection, found.name):
             if row.state == SetState.active.value:
-                self._end(connection, ParameterSet.of(row), agreed)
-        return self._change(connection, found, SetState.active, agreed)
+                self._change(connection, ParameterSet.of(row), SetState.retired, agreed)
+        self._change(connection, found, SetState.active, agreed)
+        return found.file
 
-    def retire(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
-        """End the use of a set, for good."""
-        found = self._found(connection, agreed.name, agreed.version)
+    def retire(self, connection: sa.Connection, agreed: Proposal) -> str:
+        """End the use of a set for good, as two persons agreed."""
+        found = self._found(connection, *agreed.subject.split("@"))
         if found.state is SetState.retired:
             raise ServiceError("this set is already retired", "conflict", "version")
-        return self._end(connection, found, agreed)
-
-    def _end(
-        self, connection: sa.Connection, found: ParameterSet, agreed: AgreedChange
-    ) -> ParameterSet:
-        changed = self._change(connection, found, SetState.retired, agreed)
-        with self._lock:
-            self._opened.pop(found.file, None)
-        return changed
+        self._change(connection, found, SetState.retired, agreed)
+        return found.file
 
     def _change(
-        self, connection: sa.Connection, found: ParameterSet, state: SetState, agreed: AgreedChange
-    ) -> ParameterSet:
-        if len(agreed.persons) != 2 or same_person(*agreed.persons):
-            raise ServiceError(
-                "a second person must approve", "second-person", hint="ask another person"
-            )
+        self, connection: sa.Connection, found: ParameterSet, state: SetState, agreed: Proposal
+    ) -> None:
         column, kind = _CHANGES[state]
         key = {"name": found.name, "version": found.version, "state": found.state.value}
         values = {"state": state.value, column: self._clock()}
         if change_rows(connection, PARAMETER_SETS, key, **values) != 1:
             raise ServiceError("it has been changed since", "conflict", "version")
-        facts: dict[str, FactValue] = {
-            "version": found.version,
-            "digest": found.file,
-            "proposal": agreed.proposal,
-            "persons": tuple(agreed.persons),
-        }
-        self._trail.append(connection, kind, agreed.persons[1], found.subject, facts)
-        return self._found(connection, found.name, found.version)
+        facts = {"version": found.version, "digest": found.file, "proposal": agreed.id}
+        facts["persons"] = (agreed.proposer, agreed.decider)
+        self._trail.append(connection, kind, agreed.decider, found.subject, facts)
+        with self._lock:
+            self._opened.pop(found.file, None)
 
 
 #: How a state comes about: when, as the table has it, and what the trail says.

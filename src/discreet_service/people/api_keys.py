@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from discreet.confidential import without_values
 from discreet_fire.persons import look_of, plain_name
-from discreet_service.audit import AuditKind, AuditTrail, FactValue
+from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import (
     API_KEYS,
     USERS,
@@ -67,23 +67,7 @@ class NewApiKey:
 
 
 class ApiKeys:
-    """All keys of a service.
-
-    >>> import tempfile
-    >>> from discreet_service.people.users import Users
-    >>> local = Principal(name="local", kind="local", grants=(Grant("admin"),))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
-    ...     database.lay_out()
-    ...     trail = AuditTrail(database, bytes(32), lambda: 0)
-    ...     users, keys = Users(database, trail, lambda: 0), ApiKeys(database, trail, lambda: 0)
-    ...     account = users.add(local, "backend", "system")
-    ...     users.grant(local, "backend", Grant("service"))
-    ...     new = keys.create(local, name="tests", grants=[Grant("service")], owner="backend")
-    ...     print(keys.principal(new.token).name, keys.principal("dsc_made_up"))
-    ...     database.close()
-    backend None
-    """
+    """All keys of a service."""
 
     def __init__(
         self, database: ServiceDatabase, trail: AuditTrail, clock: Callable[[], int]
@@ -172,12 +156,8 @@ class ApiKeys:
             own, until = tuple(dict.fromkeys(grants)), self._clock() + days * _DAY
             family, by = secrets.token_hex(16), principal.name
             key = self._insert(connection, user, what_for, own, until, family, by=by)
-            facts: dict[str, FactValue] = {
-                "key": key.key.id,
-                "owner": user.name,
-                "grants": [str(grant) for grant in key.key.grants],
-                "expires": key.key.expires,
-            }
+            facts = {"key": key.key.id, "owner": user.name, "expires": until}
+            facts["grants"] = [*map(str, own)]
             self._trail.append(connection, AuditKind.key_created, principal.name, user.name, facts)
         return key
 

@@ -121,26 +121,7 @@ Execution = Callable[[sa.Connection, Proposal], str]
 
 
 class Approvals:
-    """All proposals of a service.
-
-    >>> import tempfile
-    >>> from discreet_service.permissions import Grant
-    >>> anna = Principal(name="anna", kind="session", grants=(Grant("custodian"),))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
-    ...     database.lay_out()
-    ...     approvals = Approvals(database, AuditTrail(database, bytes(32), lambda: 0), lambda: 0)
-    ...     with database.writing() as connection:
-    ...         proposal = approvals.propose(connection, kind=ProposalKind.policy_change,
-    ...             subject="census@2022", digest="0" * 64, principal=anna, reason="due this year")
-    ...     try:
-    ...         with database.writing() as connection:
-    ...             approvals.approve(connection, proposal.id, anna, digest="0" * 64)
-    ...     except ServiceError as error:
-    ...         print(error.what)
-    ...     database.close()
-    you cannot approve your own proposal
-    """
+    """All proposals of a service, each by one person to be decided by another."""
 
     def __init__(
         self, database: ServiceDatabase, trail: AuditTrail, clock: Callable[[], int]
@@ -174,26 +155,23 @@ class Approvals:
         self.expire(connection)
         same = {"kind": kind.value, "subject": subject, "state": ProposalState.open.value}
         if row_of(connection, PROPOSALS, **same) is not None:
-            message, hint = (
-                "already proposed",
-                "approve, reject or withdraw the open proposal first",
-            )
-            raise ServiceError(message, "conflict", "subject", hint)
+            hint = "approve, reject or withdraw the open proposal first"
+            raise ServiceError("already proposed", "conflict", "subject", hint)
         number, now = secrets.token_hex(16), self._clock()
         texts = {"dataset": dataset, "digest": digest, "reason": why, "proposer": principal.name}
         times = {"proposed_at": now, "expires_at": now + KINDS[kind].days * _DAY}
         insert_row(connection, PROPOSALS, id=number, **same, **texts, **times, decider="",
                    decided_at=None, remark="")  # fmt: skip
-        made = self.proposal(connection, number)
-        self._write_down(connection, AuditKind.proposed, principal.name, made, reason=why)
-        return made
+        return self._written_down(
+            connection, AuditKind.proposed, principal.name, number, reason=why
+        )
 
     def approve(
         self, connection: sa.Connection, number: str, principal: Principal, *, digest: str
     ) -> Proposal:
         """Agree as the second person, and do it."""
         own = "you cannot approve your own proposal", "ask another person"
-        found = self._for_second_person(connection, number, principal, *own)
+        found = self._to_decide(connection, number, principal, own)
         proposer = row_of(connection, USERS, look=look_of(found.proposer))
         if proposer is not None and proposer.disabled:
             message, hint = "the proposer is disabled", "propose it again"
@@ -205,32 +183,32 @@ class Approvals:
         if execution is None:
             raise ServiceError("the action is not available", "data-not-ready", "kind")
         self._decide(connection, found, ProposalState.approved, principal.name, "")
-        if execution(connection, found) != found.digest:
+        if execution(connection, self.proposal(connection, number)) != found.digest:
             message, hint = "the content changed since the proposal", "propose it again"
             raise ServiceError(message, "changed-meanwhile", "digest", hint)
-        self._write_down(connection, AuditKind.approved, principal.name, found)
-        return self.proposal(connection, number)
+        return self._written_down(connection, AuditKind.approved, principal.name, number)
 
     def reject(
         self, connection: sa.Connection, number: str, principal: Principal, reason: str
     ) -> Proposal:
         """Say no as the second person."""
         own = "you cannot decide on your own proposal", "withdraw it"
-        found = self._for_second_person(connection, number, principal, *own)
+        found = self._to_decide(connection, number, principal, own)
         why = _checked_reason(reason)
         self._decide(connection, found, ProposalState.rejected, principal.name, why)
-        self._write_down(connection, AuditKind.rejected, principal.name, found, reason=why)
-        return self.proposal(connection, number)
+        return self._written_down(
+            connection, AuditKind.rejected, principal.name, number, reason=why
+        )
 
     def withdraw(self, connection: sa.Connection, number: str, principal: Principal) -> Proposal:
         """Take back what one proposed oneself."""
-        found = self._to_decide(connection, number)
+        found = self._still_open(connection, number)
         _check_in_person(principal)
         if not same_person(found.proposer, principal.name):
             raise ServiceError("only the proposer can withdraw a proposal", "not-allowed")
         self._decide(connection, found, ProposalState.withdrawn, principal.name, "")
-        self._write_down(connection, AuditKind.proposal_withdrawn, principal.name, found)
-        return self.proposal(connection, number)
+        kind = AuditKind.proposal_withdrawn
+        return self._written_down(connection, kind, principal.name, number)
 
     def expire(self, connection: sa.Connection) -> int:
         """End proposals to which nobody agreed in time; how many there were."""
@@ -239,9 +217,8 @@ class Approvals:
         order = sa.select(PROPOSALS).where(*due).order_by(columns.proposed_at, columns.id)
         over = connection.execute(order).all()
         for row in over:
-            found = _proposal(row)
-            self._decide(connection, found, ProposalState.expired, "", "")
-            self._write_down(connection, AuditKind.proposal_expired, "", found)
+            self._decide(connection, _proposal(row), ProposalState.expired, "", "")
+            self._written_down(connection, AuditKind.proposal_expired, "service", row.id)
         return len(over)
 
     def proposal(self, connection: sa.Connection, number: str) -> Proposal:
@@ -276,7 +253,7 @@ class Approvals:
             visible = (each for each in proposals if may_see(principal, each))
             return tuple(islice(visible, _PAGE))
 
-    def _to_decide(self, connection: sa.Connection, number: str) -> Proposal:
+    def _still_open(self, connection: sa.Connection, number: str) -> Proposal:
         found = self.proposal(connection, number)
         if found.state is ProposalState.open and self._clock() >= found.expires:
             raise ServiceError("this proposal has expired", "conflict", "id", "propose it again")
@@ -284,13 +261,14 @@ class Approvals:
             raise ServiceError(f"this proposal is already {found.state}", "conflict", "id")
         return found
 
-    def _for_second_person(
-        self, connection: sa.Connection, number: str, principal: Principal, own: str, hint: str
+    def _to_decide(
+        self, connection: sa.Connection, number: str, principal: Principal, own: tuple[str, str]
     ) -> Proposal:
-        found = self._to_decide(connection, number)
+        """A proposal of somebody else; what is told of one's own, and what to do about it."""
+        found = self._still_open(connection, number)
         _check_may(principal, KINDS[found.kind].approve, found.dataset)
         if same_person(found.proposer, principal.name):
-            raise ServiceError(own, "second-person", hint=hint)
+            raise ServiceError(own[0], "second-person", hint=own[1])
         return found
 
     def _decide(
@@ -307,12 +285,15 @@ class Approvals:
         if change_rows(connection, PROPOSALS, still, **values, remark=remark) != 1:
             raise ServiceError("the proposal has been decided since", "conflict", "id")
 
-    def _write_down(
-        self, connection: sa.Connection, kind: AuditKind, person: str, about: Proposal, **more: str
-    ) -> None:
+    def _written_down(
+        self, connection: sa.Connection, kind: AuditKind, person: str, number: str, **more: str
+    ) -> Proposal:
+        """A proposal as it is now, when what became of it is in the trail."""
+        about = self.proposal(connection, number)
         facts = {"proposal": about.id, "kind": about.kind.value, "dataset": about.dataset}
         facts |= {"digest": about.digest, "proposer": about.proposer, **more}
-        self._trail.append(connection, kind, person or "service", about.subject, facts)
+        self._trail.append(connection, kind, person, about.subject, facts)
+        return about
 
 
 def may_see(principal: Principal, proposal: Proposal) -> bool:

@@ -77,7 +77,7 @@ class OidcLogin:
         if self._origin is None:
             message = "the provider needs https"
             raise ServiceError(message, "invalid-input", "oidc.issuer")
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._described: tuple[int, dict[str, Any]] | None = None
         self._keys: tuple[int, list[Any]] | None = None
         self._silent_until = 0.0
@@ -126,11 +126,8 @@ class OidcLogin:
         groups = [groups] if isinstance(groups, str) else groups
         if not isinstance(groups, list) or len(groups) > _MOST_GROUPS:
             raise _refused("the groups in the token cannot be read")
-        roles = {
-            self._settings.roles[group]
-            for group in groups
-            if isinstance(group, str) and group in self._settings.roles
-        }
+        known = self._settings.roles
+        roles = {known[group] for group in groups if isinstance(group, str) and group in known}
         grants = tuple(map(Grant.of, sorted(roles)))
         return OidcIdentity(
             issuer=self._settings.issuer, subject=subject, name=str(name), grants=grants
@@ -141,20 +138,11 @@ class OidcLogin:
         settings, now = self._settings, self._clock() // 1000
         try:
             text = jwt.decode(token, self._key, algorithms=list(_ALGORITHMS))
-            claims = CodeIDToken(
-                text.claims,
-                text.header,
-                options={
-                    "iss": {"essential": True, "value": settings.issuer},
-                    "aud": {"essential": True, "value": settings.client_id},
-                    "nonce": {"essential": True, "value": attempt.nonce},
-                },
-                params={
-                    "nonce": attempt.nonce,
-                    "client_id": settings.client_id,
-                    "access_token": access,
-                },
-            )
+            wanted = {"iss": settings.issuer, "aud": settings.client_id, "nonce": attempt.nonce}
+            options = {name: {"essential": True, "value": one} for name, one in wanted.items()}
+            known = {"nonce": attempt.nonce, "client_id": settings.client_id}
+            known["access_token"] = access
+            claims = CodeIDToken(text.claims, text.header, options=options, params=known)
             claims.validate(now=now, leeway=_LEEWAY)
             fresh = attempt.begun // 1000 - _LEEWAY <= claims["iat"] <= now + _LEEWAY
         except (JoseError, ValueError, TypeError, KeyError, AttributeError, OverflowError):
@@ -174,11 +162,10 @@ class OidcLogin:
 
     def _provider_keys(self, *, again: bool) -> list[Any]:
         with self._lock:
-            age = None if self._keys is None else self._clock() - self._keys[0]
             longest = _ASK_KEYS_AGAIN if again else _KEEP_DESCRIPTION
-            if self._keys is not None and age is not None and 0 <= age < longest:
+            if self._keys is not None and 0 <= self._clock() - self._keys[0] < longest:
                 return self._keys[1]
-            address = self._endpoint("jwks_uri", locked=True)
+            address = self._endpoint("jwks_uri")
             # Public keys that may sign; what cannot be read, or is too short, is none.
             described = self._ask("GET", address)
             keys: list[Any] = []
@@ -198,33 +185,30 @@ class OidcLogin:
             self._keys = (self._clock(), keys)
             return keys
 
-    def _description(self, *, locked: bool = False) -> dict[str, Any]:
-        if not locked:
-            with self._lock:
-                return self._description(locked=True)
-        now = self._clock()
-        if self._described is not None and 0 <= now - self._described[0] < _KEEP_DESCRIPTION:
-            return self._described[1]
-        place = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
-        found = self._ask("GET", place)
-        if found.get("issuer") != self._settings.issuer:
-            raise _unreachable("the provider has another identity")
-        self._described = (now, found)
-        return found
+    def _description(self) -> dict[str, Any]:
+        with self._lock:
+            now = self._clock()
+            if self._described is not None and 0 <= now - self._described[0] < _KEEP_DESCRIPTION:
+                return self._described[1]
+            place = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
+            found = self._ask("GET", place)
+            if found.get("issuer") != self._settings.issuer:
+                raise _unreachable("the provider has another identity")
+            self._described = (now, found)
+            return found
 
-    def _endpoint(self, name: str, *, locked: bool = False) -> str:
-        address = self._description(locked=locked).get(name)
+    def _endpoint(self, name: str) -> str:
+        address = self._description().get(name)
         if not isinstance(address, str) or not self._is_of_provider(address):
             raise _unreachable("the provider names a foreign address")
         return address
 
     def _is_of_provider(self, address: str) -> bool:
-        origin = _origin(address)
-        if origin is None or self._origin is None:
+        origin, own = _origin(address), self._origin
+        if origin is None or own is None:
             return False
-        return origin == self._origin or (
-            origin[0] == "https" == self._origin[0] and origin[1] in self._settings.other_hosts
-        )
+        elsewhere = origin[1] in self._settings.other_hosts
+        return origin == own or (origin[0] == "https" == own[0] and elsewhere)
 
     def _exchange(self, code: str, verifier: str) -> dict[str, Any]:
         place = self._settings.client_secret_file
@@ -251,9 +235,7 @@ class OidcLogin:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         try:
             with (
-                httpx.Client(
-                    timeout=_TIMEOUT, follow_redirects=False, trust_env=False, verify=self._tls
-                ) as client,
+                httpx.Client(timeout=_TIMEOUT, trust_env=False, verify=self._tls) as client,
                 client.stream(method, address, headers=headers, **more) as response,
             ):
                 if 400 <= response.status_code < 500:

@@ -51,17 +51,7 @@ class LoginSession:
 
 
 class Sessions:
-    """All logins of a service.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
-    ...     database.lay_out()
-    ...     sessions = Sessions(database, bytes(32), lambda: 0)
-    ...     print(sessions.principal("nobody's cookie"))
-    ...     database.close()
-    None
-    """
+    """All logins of a service."""
 
     def __init__(
         self,

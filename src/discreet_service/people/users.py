@@ -8,13 +8,14 @@ import hashlib
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError
 from discreet_fire.persons import look_of, plain_name
-from discreet_service.audit import AuditKind, AuditTrail, FactValue
+from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import (
     LOGIN_DELAYS,
     SESSIONS,
@@ -74,19 +75,7 @@ class UserAccount:
 
 
 class Users:
-    """All users of a service.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
-    ...     database.lay_out()
-    ...     trail = AuditTrail(database, bytes(32), lambda: 0)
-    ...     users = Users(database, trail, lambda: 0, PasswordCost(log_n=10, p=1))
-    ...     password = users.first_administrator("anna")
-    ...     print(users.login("anna", password, "192.0.2.1").grants)
-    ...     database.close()
-    (Grant(role='admin', dataset='*'),)
-    """
+    """All users of a service."""
 
     def __init__(
         self,
@@ -127,7 +116,7 @@ class Users:
                 raise ServiceError(message, "conflict", hint=hint)
             number = self._insert(connection, name, PERSON, by="local", password=kept)
             self._add_grant(connection, number, Grant("admin"), _HERE, by="local")
-            facts: dict[str, FactValue] = {**Grant("admin").facts, "first": True}
+            facts = {**Grant("admin").facts, "first": True}
             self._trail.append(connection, AuditKind.user_created, "local", name, facts)
         return password
 
@@ -209,16 +198,12 @@ class Users:
     def login(self, name: str, password: str, address: str) -> UserAccount:
         """The user with a name and a password; one error for all that is wrong."""
         failures = self._count_attempt(name, address)
+        wanted = {"look": _typed_look(name), "kind": PERSON, "disabled": False, "issuer": None}
         with self._database.reading() as connection:
-            user = row_of(
-                connection, USERS, look=_typed_look(name), kind=PERSON, disabled=False, issuer=None
-            )
+            user = row_of(connection, USERS, **wanted)
         fits = password_fits(password, None if user is None else user.password, self._cost)
-        if (
-            user is None
-            or not fits
-            or (user.password_until is not None and self._clock() >= user.password_until)
-        ):
+        until = None if user is None else user.password_until
+        if user is None or not fits or (until is not None and self._clock() >= until):
             message, hint = "name or password is wrong", "ask the administrators for a new password"
             raise ServiceError(message, "not-authenticated", hint=hint)
         weak = cost_of(user.password) != self._cost
@@ -232,7 +217,7 @@ class Users:
             put_row(connection, LOGIN_DELAYS, {"digest": known}, failures=0, next_at=until)
             if kept is not None:
                 change_rows(connection, USERS, {"id": user.id}, password=kept)
-            facts: dict[str, FactValue] = {"method": "password", "failures_before": failures}
+            facts = {"method": "password", "failures_before": failures}
             self._trail.append(connection, AuditKind.login, user.name, user.name, facts)
             return _account(connection, user)
 
@@ -251,41 +236,33 @@ class Users:
 
     def arrive(self, identity: OidcIdentity) -> UserAccount:
         """The user whom the office's provider let in; their roles are those of their groups."""
+        refusal, message = "", "the groups of this login have no role"
         with self._database.writing() as connection:
-            account, refusal = self._arrived(connection, identity)
+            found = row_of(connection, USERS, issuer=identity.issuer, subject=identity.subject)
+            if found is None:
+                if not identity.grants:
+                    raise ServiceError(message, "not-allowed", hint="ask the administrators")
+                _check_apart(identity.grants)
+                # A name that somebody has is never taken over, whatever the provider says.
+                self._insert(connection, identity.name, PERSON, by=_ELSEWHERE, identity=identity)
+                found = _row(connection, identity.name)
+                kind, facts = AuditKind.user_created, {"kind": PERSON, "source": _ELSEWHERE}
+                self._trail.append(connection, kind, found.name, found.name, facts)
+            self._take_over_grants(connection, found, identity.grants)
+            account = _account(connection, found)
+            try:
+                _check_apart(account.grants)
+            except ServiceError as error:
+                refusal = error.what
+            refusal = refusal if account.grants else message
+            refusal = "this user is disabled" if account.disabled else refusal
             if not refusal:
-                facts = {"method": "oidc"}
-                self._trail.append(connection, AuditKind.login, account.name, account.name, facts)
+                kind, facts = AuditKind.login, {"method": "oidc"}
+                self._trail.append(connection, kind, account.name, account.name, facts)
         # Out here: what the provider took away stays away.
         if refusal:
             raise ServiceError(refusal, "not-allowed", hint="ask the administrators")
         return account
-
-    def _arrived(
-        self, connection: sa.Connection, identity: OidcIdentity
-    ) -> tuple[UserAccount, str]:
-        found = row_of(connection, USERS, issuer=identity.issuer, subject=identity.subject)
-        if found is None:
-            if not identity.grants:
-                message = "the groups of this login have no role"
-                raise ServiceError(message, "not-allowed", hint="ask the administrators")
-            _check_apart(identity.grants)
-            # A name that somebody has is never taken over, whatever the provider says.
-            self._insert(connection, identity.name, PERSON, by=_ELSEWHERE, identity=identity)
-            found = _row(connection, identity.name)
-            facts = {"kind": PERSON, "source": _ELSEWHERE}
-            self._trail.append(connection, AuditKind.user_created, found.name, found.name, facts)
-        self._take_over_grants(connection, found, identity.grants)
-        account = _account(connection, found)
-        if account.disabled:
-            return account, "this user is disabled"
-        if not account.grants:
-            return account, "the groups of this login have no role"
-        try:
-            _check_apart(account.grants)
-        except ServiceError as error:
-            return account, error.what
-        return account, ""
 
     def _take_over_grants(
         self, connection: sa.Connection, user: sa.Row[tuple[object, ...]], grants: Sequence[Grant]
@@ -294,14 +271,14 @@ class Users:
         if held == set(grants):
             return
         drop_rows(connection, USER_GRANTS, user_id=user.id, source=_ELSEWHERE)
-        for grant in sorted(set(grants), key=_place):
+        for grant in sorted(set(grants)):
             self._add_grant(connection, user.id, grant, _ELSEWHERE, by=_ELSEWHERE)
         drop_rows(connection, SESSIONS, user_id=user.id)
         for kind, changed in (
             (AuditKind.role_granted, set(grants) - held),
             (AuditKind.role_withdrawn, held - set(grants)),
         ):
-            for grant in sorted(changed, key=_place):
+            for grant in sorted(changed):
                 facts = {**grant.facts, "source": _ELSEWHERE}
                 self._trail.append(connection, kind, _ELSEWHERE, user.name, facts)
 
@@ -322,23 +299,13 @@ class Users:
         if row_of(connection, USERS, look=look) is not None:
             message = "a user with the same or a similar name exists"
             raise ServiceError(message, "conflict", "name", "choose another name")
-        number, now = secrets.token_hex(16), self._clock()
-        insert_row(
-            connection,
-            USERS,
-            id=number,
-            name=plain,
-            look=look,
-            kind=kind,
-            issuer=None if identity is None else identity.issuer,
-            subject=None if identity is None else identity.subject,
-            password=password,
-            one_time=password is not None,
-            password_until=None if password is None else now + _ONE_TIME_HOURS * _HOUR,
-            disabled=False,
-            created_at=now,
-            created_by=by,
-        )
+        number = secrets.token_hex(16)
+        provider = {"issuer": None, "subject": None}
+        if identity is not None:
+            provider = {"issuer": identity.issuer, "subject": identity.subject}
+        insert_row(connection, USERS, id=number, name=plain, look=look, kind=kind, **provider,
+                   **self._kept(password, one_time=password is not None), disabled=False,
+                   created_at=self._clock(), created_by=by)  # fmt: skip
         return number
 
     def _add_grant(
@@ -350,10 +317,12 @@ class Users:
     def _set_password(
         self, connection: sa.Connection, user: str, kept: str, *, one_time: bool
     ) -> None:
-        until = self._clock() + _ONE_TIME_HOURS * _HOUR if one_time else None
-        values = {"password": kept, "one_time": one_time, "password_until": until}
-        change_rows(connection, USERS, {"id": user}, **values)
+        change_rows(connection, USERS, {"id": user}, **self._kept(kept, one_time=one_time))
         drop_rows(connection, SESSIONS, user_id=user)
+
+    def _kept(self, password: str | None, *, one_time: bool) -> dict[str, Any]:
+        until = self._clock() + _ONE_TIME_HOURS * _HOUR if one_time else None
+        return {"password": password, "one_time": one_time, "password_until": until}
 
     def _count_attempt(self, name: str, address: str) -> int:
         """Count an attempt before it is looked at, so that many at once do not get through."""
@@ -385,11 +354,7 @@ def grants_held(connection: sa.Connection, user: str, source: str = "") -> tuple
     """The roles that a user has now; from anywhere, if no source is stated."""
     wanted = {"user_id": user} | ({"source": source} if source else {})
     rows = connection.execute(sa.select(USER_GRANTS).where(*equal_to(USER_GRANTS, **wanted)))
-    return tuple(sorted({Grant(row.role, row.dataset) for row in rows}, key=_place))
-
-
-def _place(grant: Grant) -> tuple[str, str]:
-    return grant.role, grant.dataset
+    return tuple(sorted({Grant(row.role, row.dataset) for row in rows}))
 
 
 def _row(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]]:

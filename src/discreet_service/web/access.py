@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from discreet_service.audit import AuditKind, FactValue
+from discreet_service.audit import AuditKind
 from discreet_service.jobs import Job
 from discreet_service.people import LoginSession
 from discreet_service.permissions import Permission, Principal
@@ -84,7 +84,7 @@ class Visit(Request):
         return jobs.submit(kind=kind, owner=owner, request=request, idempotency_key=key)
 
     def note(
-        self, kind: AuditKind, about: str = "", facts: Mapping[str, FactValue] | None = None
+        self, kind: AuditKind, about: str = "", facts: Mapping[str, Any] | None = None
     ) -> None:
         """Write down in the audit trail what they did."""
         with self.service.database.writing() as connection:
