@@ -17,7 +17,13 @@ from discreet_service.permissions import Grant, Principal
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from discreet_service.web.access import Visit
+from discreet_service.web.openapi import operation_examples
 from tests.helpers.asgi_browser import AsgiBrowser
+
+
+def example_body(operation: str) -> Any:
+    """The body of the usual example of an operation."""
+    return json.loads(operation_examples()[operation]["calls"]["usual"]["body"])
 
 
 def visit_as(service: Service, principal: Principal) -> Visit:

@@ -8,7 +8,6 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,7 +17,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, TYPES_BASE
+from discreet_service.problems import MEDIA_TYPE, ServiceError, problem_document
 from discreet_service.web.access import known_visit
 from discreet_service.web.plugins import facades
 
@@ -38,29 +37,6 @@ _SCALARS: Mapping[str, Mapping[str, Any]] = {
 _HEX = re.compile(r"hex([0-9]+)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallExample:
-    """A call as an example, and its answer."""
-
-    name: str  # What it is called among those of its operation
-    path: Mapping[str, str] = field(default_factory=dict)  # Parameters of its path
-    query: Mapping[str, str] = field(default_factory=dict)  # What stands in its address
-    headers: Mapping[str, str] = field(default_factory=dict)
-    media: str = ""  # Media type of its body; empty for none
-    body: str | None = None  # Its body; None where it is no text
-    status: int  # Status of the answer
-    type: str = ""  # Media type of the answer; empty for none
-    answer: str | None = None  # The answer; None where it is no text
-
-
-@dataclass(frozen=True, kw_only=True)
-class OperationExamples:
-    """The examples of an operation."""
-
-    answers: Mapping[str, str]  # "STATUS MEDIA TYPE", or a status alone → type of the answer
-    calls: tuple[CallExample, ...]
-
-
 def value_of(text: str | None, media: str) -> Any:
     """A body or an answer as a document holds it: JSON as such, all else as text.
 
@@ -72,60 +48,42 @@ def value_of(text: str | None, media: str) -> Any:
 
 
 @cache
-def operation_examples() -> Mapping[str, OperationExamples]:
-    """The examples of all operations, by operation."""
-    examples: dict[str, OperationExamples] = {}
-    for name, text in _texts():
-        for operation, told in {} if name == _SCHEMAS else tomllib.loads(text).items():
-            calls = told.get("calls", {}).items()
-            if operation in examples:
-                raise AssertionError(f"{name}: {operation} has examples already")
-            examples[operation] = OperationExamples(
-                answers=told["answers"],
-                calls=tuple(CallExample(name=each, **said) for each, said in calls),
-            )
-    return examples
+def operation_examples() -> Mapping[str, Mapping[str, Any]]:
+    """What the files of `interface` say of each operation.
 
-
-def example_body(operation: str, name: str = "usual") -> Any:
-    """The body of an example.
-
-    >>> example_body("run_query")["by"]
-    ['sex']
+    Its `answers` are the types of answers by "STATUS MEDIA TYPE", or a status alone; its `calls`
+    are examples by name: `path`, `query` and `headers` with their values, `media` and `body` of
+    what is sent, `status`, `type` and `answer` of what comes back. What is no text is left out.
     """
-    call = next(item for item in operation_examples()[operation].calls if item.name == name)
-    return value_of(call.body, call.media)
+    folder, examples = files("discreet_service.web").joinpath("interface"), dict[str, Any]()
+    places = [each for each in folder.iterdir() if each.name != _SCHEMAS]
+    places += [files(facade.__name__) / "interface.toml" for facade in facades().values()]
+    for place in sorted(places, key=str):
+        document = tomllib.loads(place.read_text("utf-8"))
+        if twice := examples.keys() & document.keys():
+            raise AssertionError(f"{place}: {sorted(twice)} have examples already")
+        examples |= document
+    return examples
 
 
 @cache
 def answer_schemas() -> Mapping[str, Mapping[str, Any]]:
     """The schemas of answers, by name."""
-    document: Mapping[str, Mapping[str, str]] = tomllib.loads(dict(_texts())[_SCHEMAS])
-    return {name: _object(name, document) for name in document}
-
-
-def _texts() -> Iterator[tuple[str, str]]:
-    folder = files("discreet_service.web").joinpath("interface")
-    for file in sorted(folder.iterdir(), key=lambda each: each.name):
-        yield file.name, file.read_text("utf-8")
-    for name, facade in facades().items():
-        yield name, files(facade.__name__).joinpath("interface.toml").read_text("utf-8")
-
-
-def _object(name: str, told: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    members: dict[str, str] = {}
-    said = dict(told[name])
-    if (base := said.pop("+", None)) is not None:
-        members = {each: kind for each, kind in told[base].items() if each != "_"}
-    members |= {each: kind for each, kind in said.items() if each != "_"}
-    needed = [each for each, kind in members.items() if not kind.endswith("?")]
-    return {
-        "description": said["_"],
-        "type": "object",
-        "properties": {
-            each: answer_schema(kind.removesuffix("?")) for each, kind in members.items()
-        },
-    } | ({"required": needed} if needed else {})
+    place = files("discreet_service.web").joinpath("interface", _SCHEMAS)
+    document: Mapping[str, Mapping[str, str]] = tomllib.loads(place.read_text("utf-8"))
+    schemas = {}
+    for name, own in document.items():
+        members = {**document.get(own.get("+", ""), {}), **own}
+        kinds = {each: kind for each, kind in members.items() if each not in ("_", "+")}
+        needed = [each for each, kind in kinds.items() if not kind.endswith("?")]
+        schemas[name] = {
+            "description": own["_"],
+            "type": "object",
+            "properties": {
+                each: answer_schema(kind.removesuffix("?")) for each, kind in kinds.items()
+            },
+        } | ({"required": needed} if needed else {})
+    return schemas
 
 
 def answer_schema(kind: str) -> dict[str, Any]:
@@ -198,21 +156,18 @@ _SCHEMA: Mapping[str, Any] = {
         },
     },
 }
-#: Problems that many operations answer with: status → name, code, what is said, hint, where.
-_COMMON: Mapping[str, tuple[str, str, str, str, str]] = {
-    "401": (
-        "NotAuthenticated", "not-authenticated", "authentication required",
-        "send a key: Authorization: Bearer dsc_…", "",
-    ),
-    "403": (
-        "NotAllowed", "not-allowed", "this needs people:manage",
-        "ask the administrators for the role", "",
-    ),
-    "404": ("NotFound", "not-found", "release not found", "", "release"),
-    "422": (
-        "Invalid", "invalid-input", "must be at least 1", "", "size",
-    ),
-    "429": ("RateLimited", "rate-limited", "too many requests", "", ""),
+#: Problems that many operations answer with, by status.
+_COMMON: Mapping[str, tuple[str, ServiceError]] = {
+    "401": ("NotAuthenticated", ServiceError(
+        "authentication required", "not-authenticated",
+        hint="send a key: Authorization: Bearer dsc_…",
+    )),
+    "403": ("NotAllowed", ServiceError(
+        "this needs people:manage", "not-allowed", hint="ask the administrators for the role"
+    )),
+    "404": ("NotFound", ServiceError("release not found", "not-found", "release")),
+    "422": ("Invalid", ServiceError("must be at least 1", "invalid-input", "size")),
+    "429": ("RateLimited", ServiceError("too many requests", "rate-limited", retry_after=1)),
 }  # fmt: skip
 _FURTHER = "further"
 #: Parameters whose names depend on variables: an object, each member a parameter.
@@ -274,7 +229,6 @@ def dependants(dependant: Dependant) -> Iterator[Any]:
 
 
 def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dict[str, Any]:
-    known = operation_examples()
     for _, _, operation in operations(document):
         first, _, rest = str(operation.get("description", "")).partition("\n\n")
         if first:
@@ -283,10 +237,10 @@ def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dic
         # Errors are problem documents.
         operation["responses"].pop("422", None)
         name = operation["operationId"]
-        if name in known:
-            _add_answers(operation, known[name])
-            for call in known[name].calls:
-                _add_call(operation, call)
+        if (known := operation_examples().get(name)) is not None:
+            _add_answers(operation, known["answers"])
+            for call, example in known.get("calls", {}).items():
+                _add_call(operation, call, example)
         _add_problems(operation, needs.get(name))
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
@@ -300,16 +254,15 @@ def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dic
                 schemas |= media["schema"].pop("$defs")
     schemas |= {name: dict(each) for name, each in answer_schemas().items()}
     schemas[_PROBLEM] = dict(_SCHEMA)
-    parts["responses"] = {each[0]: _common(status, *each) for status, each in _COMMON.items()}
+    parts["responses"] = {each[0]: _common(*each) for each in _COMMON.values()}
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"key": []}, {}]
     return document
 
 
-def _add_answers(operation: dict[str, Any], examples: OperationExamples) -> None:
-    said = operation["responses"]
-    told: dict[str, Any] = {}
-    for answer, kind in examples.answers.items():
+def _add_answers(operation: dict[str, Any], answers: Mapping[str, str]) -> None:
+    said, told = operation["responses"], dict[str, Any]()
+    for answer, kind in answers.items():
         status, _, media = answer.partition(" ")
         description = said.get(status, {}).get("description", _DESCRIBED.get(status, ""))
         entry = told.setdefault(status, {"description": description})
@@ -328,38 +281,39 @@ _DESCRIBED = {
 }
 
 
-def _add_call(operation: dict[str, Any], call: CallExample) -> None:
+def _add_call(operation: dict[str, Any], name: str, call: Mapping[str, Any]) -> None:
     parameters = operation.setdefault("parameters", [])
-    places = {parameter["name"]: parameter for parameter in parameters}
+    places = {(parameter["name"], parameter["in"]): parameter for parameter in parameters}
     further: dict[str, str] = {}
-    for given, where in ((call.path, "path"), (call.query, "query"), (call.headers, "header")):
-        for name, value in given.items():
-            if name in places and places[name]["in"] == where:
-                places[name].setdefault("examples", {})[call.name] = {"value": value}
+    for stated, where in (("path", "path"), ("query", "query"), ("headers", "header")):
+        for parameter, value in call.get(stated, {}).items():
+            if (parameter, where) in places:
+                _show(places[parameter, where], name, value)
             else:
-                further[name] = value
+                further[parameter] = value
     if further:
-        if _FURTHER not in places:
+        if (_FURTHER, "query") not in places:
             parameters.append(dict(_FURTHER_PARAMETERS))
-            places[_FURTHER] = parameters[-1]
-        places[_FURTHER].setdefault("examples", {})[call.name] = {"value": further}
-    if call.media:
+        _show(places.get((_FURTHER, "query"), parameters[-1]), name, further)
+    if media := call.get("media"):
         body = operation.setdefault("requestBody", {"content": {}})
-        content = body["content"].setdefault(call.media, {"schema": _TEXT})
-        shown: dict[str, Any] = {"value": value_of(call.body, call.media)}
-        if call.body is None:
-            shown = {"summary": "A file", "externalValue": f"example-{call.name}"}
-        content.setdefault("examples", {})[call.name] = shown
-    entry = operation["responses"].setdefault(str(call.status), {"description": "A problem"})
-    if call.type:
-        content = entry.setdefault("content", {}).setdefault(call.type, _problem_content())
-        if call.answer is not None:
-            told = {"value": value_of(call.answer, call.type)}
-            content.setdefault("examples", {})[call.name] = told
+        content = body["content"].setdefault(media, {"schema": _TEXT})
+        if "body" in call:
+            _show(content, name, value_of(call["body"], media))
         else:
-            content.setdefault("x-examples", []).append(call.name)
+            shown = {"summary": "A file", "externalValue": f"example-{name}"}
+            content.setdefault("examples", {})[name] = shown
+    entry = operation["responses"].setdefault(str(call["status"]), {"description": "A problem"})
+    if kind := call.get("type"):
+        entry = entry.setdefault("content", {}).setdefault(kind, _problem_content())
+    if kind and "answer" in call:
+        _show(entry, name, value_of(call["answer"], kind))
     else:
-        entry.setdefault("x-examples", []).append(call.name)
+        entry.setdefault("x-examples", []).append(name)
+
+
+def _show(place: dict[str, Any], name: str, value: Any) -> None:
+    place.setdefault("examples", {})[name] = {"value": value}
 
 
 def _problem_content() -> dict[str, Any]:
@@ -383,17 +337,7 @@ def _add_problems(operation: dict[str, Any], needs: str | None) -> None:
     }
 
 
-def _common(status: str, name: str, code: str, what: str, hint: str, where: str) -> dict[str, Any]:
-    kind = PROBLEM_TYPES[code]
-    example: dict[str, Any] = {
-        "type": TYPES_BASE + code,
-        "title": kind.en,
-        "status": int(status),
-        "detail": what,
-        "instance": "urn:discreet:request:6a5c87e4ca500dbf",
-        "problems": [{"where": where, "code": code, "message": what, "hint": hint}],
-    }
-    if code == "rate-limited":
-        example["retry_after"] = 1
-    content = _problem_content() | {"examples": {name: {"value": example}}}
-    return {"description": kind.en, "content": {MEDIA_TYPE: content}}
+def _common(name: str, error: ServiceError) -> dict[str, Any]:
+    example = {"value": problem_document(error, "6a5c87e4ca500dbf")}
+    content = _problem_content() | {"examples": {name: example}}
+    return {"description": error.kind.en, "content": {MEDIA_TYPE: content}}

@@ -16,10 +16,9 @@ from discreet.rules import Mark, MinimumFrequency, PPercent
 from discreet_service.jobs.records import JobState
 from discreet_service.problems import ServiceError
 from discreet_service.web.body_gate import BodyGate
-from discreet_service.web.openapi import example_body
 from tests.helpers.jobs_done import do_jobs, do_next_job
 from tests.helpers.rows import for_all_rows
-from tests.helpers.service_callers import MethodOffice
+from tests.helpers.service_callers import MethodOffice, example_body
 
 _ROLES: dict[str, Sequence[str]] = {"paula": ["producer"], "otto": ["producer"], "sam": ["service"]}
 _EXAMPLE: dict[str, Any] = example_body("suppress_table_cells")

@@ -13,8 +13,8 @@ import pytest
 import discreet as dc
 from discreet import Classification, Table, ValueColumns, audit, primary, suppress
 from discreet.rules import Dominance, Mark, MinimumFrequency, PPercent
-from discreet_service.web.openapi import example_body
 from tests.helpers.rows import for_all_rows
+from tests.helpers.service_callers import example_body
 from tests.service.studio.conftest import HTML
 
 CELLS = pl.DataFrame(example_body("suppress_table_cells")["cells"])
