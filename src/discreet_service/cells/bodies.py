@@ -81,20 +81,13 @@ class RowLimit:
     rows: str = "cells"  # what they are; JSON calls them so
 
 
-def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedIn:
+def read_body(file: IO[bytes], kind: BodyKind, limit: RowLimit) -> HandedIn:
     """The cells of a body, or its records."""
-    if isinstance(limit, int):
-        limit = RowLimit(limit)
     try:
         found = _READERS[kind](file, limit)
     except (ServiceError, MemoryError):
         raise
-    except Exception:  # every reader has its own, and their texts hold data
-        raise _unreadable(kind) from None
-    except BaseException as error:
-        # What polars could not foresee; not an error to Python, and not the caller's to see.
-        if type(error).__name__ != "PanicException":
-            raise
+    except (Exception, pl.exceptions.PanicException):  # of all readers; their texts hold data
         raise _unreadable(kind) from None
     checked(found.frame, limit)
     return found

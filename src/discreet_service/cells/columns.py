@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, mixed
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet_service.cells.bodies import as_numbers
@@ -18,9 +18,6 @@ from discreet_service.problems import ServiceError
 
 #: How likely it may be that sound cells are taken for contradictions.
 _BY_CHANCE = 1e-6
-_PLACES_PER_CELL, _MOST_PLACES = 4, 25
-#: Two ways in which keys choose places.
-_WAYS = (np.uint64(1), np.uint64(2**63 + 1))
 
 
 class HandedColumns:
@@ -139,46 +136,17 @@ def conflicting_keys(count: IntArray, key: IntArray, grid: KeyGrid) -> int:
     >>> conflicting_keys(np.array([1, 2, 1, 0, 0]), keys, KeyGrid())
     1
     """
-    known = count > 0
-    if not known.all():
-        count, key = count[known], key[known]
-    allowed = _by_chance(len(key), grid)
-    if allowed is None or len(key) < 2:
+    pairs = pl.DataFrame({"key": key, "count": count}).filter(pl.col("count") > 0)
+    expected = pairs.height**2 / (2 * grid.size)
+    if expected > 1:  # different sums hit the same place all the time
         return 0
-    rows = np.flatnonzero(_doubtful(count, key, _WAYS[0]))
-    rows = rows[_doubtful(count[rows], key[rows], _WAYS[1])]
-    pairs = pl.DataFrame({"key": key[rows], "count": count[rows]})
-    spans = pairs.group_by("key").agg((pl.col("count").max() - pl.col("count").min()).alias("span"))
-    found = int((spans["span"] > 0).sum())
-    return found if found > allowed else 0
-
-
-def _doubtful(count: IntArray, key: IntArray, way: np.uint64) -> BoolArray:
-    """Cells of which another has the same key with another count, and some that hit by chance.
-
-    Each count is written to a place that its key chooses: of different ones there, one is not
-    found again. All cells of such places are doubtful.
-    """
-    bits = min(max(10, int(_PLACES_PER_CELL * len(key)).bit_length()), _MOST_PLACES)
-    place = (mixed(key.astype(np.uint64) + way) >> np.uint64(64 - bits)).astype(np.int64)
-    folded = (count ^ (count >> 16) ^ (count >> 32)).astype(np.uint16)
-    written = np.zeros(1 << bits, dtype=np.uint16)
-    written[place] = folded
-    doubtful = np.zeros(1 << bits, dtype=np.bool_)
-    doubtful[place[written[place] != folded]] = True
-    mask: BoolArray = doubtful[place]
-    return mask
-
-
-def _by_chance(cells: int, grid: KeyGrid) -> int | None:
-    """So many pairs of different sums may hit the same place; None where they do all the time."""
-    expected = cells * cells / (2 * grid.size)
-    if expected > 1:
-        return None
+    # So many pairs of different sums may hit the same place.
     allowed, term = 0, math.exp(-expected)
     beyond = -math.expm1(-expected)
     while beyond > _BY_CHANCE:
         allowed += 1
         term *= expected / allowed
         beyond -= term
-    return allowed
+    counts = pairs.group_by("key").agg(differ=pl.col("count").min() < pl.col("count").max())
+    found = int(counts["differ"].sum())
+    return found if found > allowed else 0

@@ -5,8 +5,9 @@ sensitive in it. Everything that is wrong is told at once.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -93,9 +94,11 @@ class CellLayout(Layout):
         """Headings by language."""
         return {str(language): each for language, each in self.title.items()}
 
-    def interior(self, frame: pl.DataFrame) -> int:
-        """Number of interior cells with records."""
-        return frame.select(self.by).n_unique() if {*self.by} <= {*frame.columns} else frame.height
+    def size(self, frame: pl.DataFrame) -> int:
+        """Number of rows; of records that are counted, of the interior cells that contain them."""
+        of_records = getattr(self, "records", isinstance(self, UnitLayout))
+        known = of_records and {*self.by} <= {*frame.columns}
+        return frame.select(self.by).n_unique() if known else frame.height
 
     def codes(self, columns: HandedColumns) -> dict[str, pl.Series]:
         """The columns of codes; a problem where one has gaps."""
@@ -104,6 +107,14 @@ class CellLayout(Layout):
             if missing := series.null_count():
                 columns.note(f"{missing:,} cells lack a code", name, "the total needs a code")
         return codes
+
+    def whole_cells(self, frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+        """Codes and columns of whole numbers. CONFIDENTIAL."""
+        columns = HandedColumns(frame)
+        series = self.codes(columns)
+        series |= {name: pl.Series(name, columns.whole(name)) for name in names}
+        columns.refuse()
+        return pl.DataFrame(series)
 
     def spanning(self, frame: pl.DataFrame) -> Any:
         """The spanning variables, with their trees."""
@@ -134,10 +145,6 @@ class CountedLayout(CellLayout):
     records: bool = False  # whether the rows are records, to be tabulated; cells if not
     count: _Name = "n"  # column of the number of records or contributors; of cells only
 
-    def size(self, frame: pl.DataFrame) -> int:
-        """Number of cells; for records, of the interior cells that contain them."""
-        return self.interior(frame) if self.records else frame.height
-
 
 class KeyedLayout(CountedLayout):
     """A table of counts, perhaps with cell keys."""
@@ -146,15 +153,22 @@ class KeyedLayout(CountedLayout):
     key_grid: NonNegativeInt | Annotated[str, Field(max_length=30)] = 10**15  # size of their grid
     add_totals: bool = False  # whether totals that the cells lack are computed
 
-    def _table(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> Table:
-        further = self._further()
-        weight = further.pop("weight", None)
+    def _table(
+        self,
+        frame: pl.DataFrame,
+        keys: str,
+        *,
+        contributions: int = 0,
+        weight: str | None = None,
+        further: Mapping[str, str | None] = MappingProxyType({}),
+        values: Mapping[str, ValueColumns] = MappingProxyType({}),
+        unfit: Iterable[Problem] = (),
+    ) -> Table:
+        """The table, of further columns with these values; `unfit` are options that do not fit."""
         named = {"weight": weight, "cell_key": self.cell_key, **further}
         named |= {} if self.records else {"count": self.count}
         stated = {where: name for where, name in named.items() if name is not None}
-        problems = self.column_problems(stated, frame)
-        problems += self._option_problems()
-        keys = operation.keys(settings)
+        problems = [*self.column_problems(stated, frame), *unfit]
         if keys == "needed" and self.cell_key is None:
             hint = "add the column of cell keys, or choose another method"
             problems.append(Problem("the method needs cell keys", "cell_key", hint))
@@ -186,7 +200,7 @@ class KeyedLayout(CountedLayout):
         if self.records:
             return tabulate(cells, by, record_key=self.cell_key, key_grid=self.key_grid,
                             weight=weight, values=[value] if value else (), name=self.name,
-                            contributions=getattr(settings, "top", 0))  # fmt: skip
+                            contributions=contributions)  # fmt: skip
         if self.add_totals:
             # Keys of totals are sums of keys on their grid; sums of many need more than 64 bits.
             key = [] if self.cell_key is None else [self.cell_key]
@@ -196,18 +210,8 @@ class KeyedLayout(CountedLayout):
                 wide, by, sums=[*filter(None, sums)], largest=getattr(self, "largest", ())
             ).with_columns((pl.col(key) % grid.size).cast(pl.Int64))
         return Table.from_cells(cells, by=by, count=self.count, weight=weight,
-                                cell_key=self.cell_key, key_grid=self.key_grid,
-                                values=self._values(), name=self.name)  # fmt: skip
-
-    def _further(self) -> dict[str, str | None]:
-        return {}
-
-    def _option_problems(self) -> list[Problem]:
-        """Options that do not fit to cells, or to records."""
-        return []
-
-    def _values(self) -> dict[str, ValueColumns]:
-        return {}
+                                cell_key=self.cell_key, key_grid=self.key_grid, values=values,
+                                name=self.name)  # fmt: skip
 
 
 class CountLayout(KeyedLayout):
@@ -218,10 +222,8 @@ class CountLayout(KeyedLayout):
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> CountSource:
         """The table of some cells. CONFIDENTIAL."""
-        return CountSource(table=self._table(frame, operation, settings), titles=self.titles)
-
-    def _further(self) -> dict[str, str | None]:
-        return {"weight": self.weight}
+        table = self._table(frame, operation.keys(settings), weight=self.weight)
+        return CountSource(table=table, titles=self.titles)
 
 
 class MagnitudeLayout(KeyedLayout):
@@ -237,34 +239,29 @@ class MagnitudeLayout(KeyedLayout):
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> MagnitudeSource:
         """The table of some cells. CONFIDENTIAL."""
-        table = self._table(frame, operation, settings)
-        return MagnitudeSource(table=table, titles=self.titles, value=self.value)
-
-    def _further(self) -> dict[str, str | None]:
         largest = {f"largest[{at}]": name for at, name in enumerate(self.largest)}
         beside = {name: getattr(self, name) for name in ("smallest", "value_count", "value_key")}
-        return {"value": self.value, **largest, **beside}
-
-    def _option_problems(self) -> list[Problem]:
-        if self.records:
-            of_cells = ("largest", "smallest", "value_count", "value_key")
-            message = "the option needs cells, but the rows are records"
-            return [Problem(message, name) for name in of_cells if getattr(self, name)]
         problems = []
-        if not self.largest:
+        if self.records:
+            message = "the option needs cells, but the rows are records"
+            of_cells = {"largest": self.largest, **beside}
+            problems = [Problem(message, name) for name, stated in of_cells.items() if stated]
+        elif not self.largest:
             hint = "add columns with the largest contributions, largest first"
             problems.append(Problem("the method needs contributions", "largest", hint))
-        if self.add_totals and (self.smallest or self.value_key):
+        if not self.records and self.add_totals and (self.smallest or self.value_key):
             hint = "add the totals to the cells, or send records"
             message = "smallest contributions and keys of values of totals cannot be computed"
             problems.append(Problem(message, "add_totals", hint))
-        return problems
-
-    def _values(self) -> dict[str, ValueColumns]:
         count, key = self.value_count or self.count, self.value_key or str(self.cell_key)
-        columns = ValueColumns(total=self.value, largest=self.largest, count=count, cell_key=key,
-                               smallest=self.smallest)  # fmt: skip
-        return {self.value: columns}
+        own = {} if not self.largest else {
+            self.value: ValueColumns(total=self.value, largest=self.largest, count=count,
+                                     cell_key=key, smallest=self.smallest)
+        }  # fmt: skip
+        table = self._table(frame, operation.keys(settings), values=own, unfit=problems,
+                            contributions=getattr(settings, "top", 0),
+                            further={"value": self.value, **largest, **beside})  # fmt: skip
+        return MagnitudeSource(table=table, titles=self.titles, value=self.value)
 
 
 class ProtectedLayout(CellLayout):
@@ -276,11 +273,7 @@ class ProtectedLayout(CellLayout):
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> ProtectedSource:
         """The protected table."""
         refuse(self.column_problems({"value": self.value}, frame))
-        columns = HandedColumns(frame)
-        series = self.codes(columns)
-        series[self.value] = pl.Series(self.value, columns.whole(self.value))
-        columns.refuse()
-        cells = pl.DataFrame(series)
+        cells = self.whole_cells(frame, [self.value])
         by = self.spanning(cells)
         table = Table.from_cells(cells, by=by, count=self.value, name=self.name)
         return ProtectedSource(table=table, titles=self.titles)
@@ -299,12 +292,7 @@ class ReleaseLayout(CellLayout):
         refuse(self.column_problems(named, frame))
         value = as_numbers(frame[self.value])
         hidden = value.is_null().to_numpy()
-        columns = HandedColumns(frame.with_columns(value.fill_null(0)))
-        series = self.codes(columns)
-        for name in named.values():
-            series[name] = pl.Series(name, columns.whole(name))
-        columns.refuse()
-        cells = pl.DataFrame(series)
+        cells = self.whole_cells(frame.with_columns(value.fill_null(0)), named.values())
         by = self.spanning(cells)
         shown, *true = (
             Table.from_cells(cells, by=by, count=name, name=self.name) for name in named.values()
@@ -326,10 +314,6 @@ class UnitLayout(CellLayout):
 
     value: _Name  # column of the values
     decimals: Annotated[int, Field(ge=0, le=9)] = 0  # digits that are published
-
-    def size(self, frame: pl.DataFrame) -> int:
-        """Number of interior cells with records."""
-        return self.interior(frame)
 
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> UnitSource:
@@ -499,24 +483,15 @@ class HiddenLayout(SensitiveLayout):
     def _published(self, table: Table, hidden: pl.DataFrame) -> ProtectedTable:
         """The table as it is published, hidden empty cells among its cells."""
         names = [str(at) for at in range(len(table.dimensions))]
-        blank_cells = pl.DataFrame(
-            {
-                at: pl.Series([own.codes.index(code) for code in hidden[name].cast(pl.String)],
-                              dtype=pl.Int64)
-                for at, name, own in zip(names, self.by, table.dimensions, strict=True)
-            }
-        )  # fmt: skip
-        cells = pl.DataFrame(
-            {
-                name: np.asarray(part, np.int64)
-                for name, part in zip(names, table.index, strict=True)
-            }
-        ).with_columns(
-            value=pl.Series(table.count if self.value is None else table.sums[self.value])
-        )
-        both = cells.join(
-            blank_cells.with_columns(hidden=pl.lit(True)), on=names, how="full", coalesce=True
-        )
+        codes = hidden.select(pl.col(self.by).cast(pl.String))
+        places = {
+            at: codes[name].cast(pl.Enum(own.codes)).to_physical().cast(pl.Int32)
+            for at, name, own in zip(names, self.by, table.dimensions, strict=True)
+        }
+        blanks = pl.DataFrame(places).with_columns(hidden=pl.lit(True))
+        truth = table.count if self.value is None else table.sums[self.value]
+        cells = pl.DataFrame({**dict(zip(names, table.index, strict=True)), "value": truth})
+        both = cells.join(blanks, on=names, how="full", coalesce=True)
         blank = both["hidden"].fill_null(False).to_numpy()
         value = np.where(blank, 0, both["value"].fill_null(0).to_numpy())
         figures: tuple[Figure, ...] = ()
@@ -525,7 +500,7 @@ class HiddenLayout(SensitiveLayout):
             figures = (Figure(name=self.value, kind="sum", decimals=self.decimals),)
         return ProtectedTable(
             dimensions=table.dimensions,
-            index=tuple(both[name].to_numpy().astype(np.int32) for name in names),
+            index=tuple(both[name].to_numpy() for name in names),
             value=value,
             status=np.where(blank, CellStatus.suppressed, CellStatus.published).astype(np.int8),
             provenance=Provenance(version=__version__, method="cell suppression"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.assessment import published_at
 from discreet.classifications import Classification
 from discreet.errors import PerturbationError, Problem
 from discreet.keygrid import KeyGrid
@@ -147,20 +149,18 @@ def _protected_values(
     Further columns are nonzero and nonzero_key, smallest, and official.
     """
     value, rules, grid = request.value, parameters.rules, parameters.grid
-    magnitude = parameters.magnitudes.get(value)
+    magnitude, given = parameters.magnitudes.get(value), {*frame.columns}
     if magnitude is None:
         message, hint = "value not found in the parameter set", "ask its author"
         raise ServiceError(message, "invalid-input", "value", hint)
     columns = HandedColumns(frame)
     largest = [f"largest_{rank}" for rank in range(1, magnitude.contributions + 1)]
-    needed = ["total", *largest, "count", "key"]
-    nonzero = "nonzero" in frame.columns or "nonzero_key" in frame.columns
-    lowest = magnitude.entry.of == "range" or "smallest" in frame.columns
-    needed += ["nonzero", "nonzero_key"] if nonzero else []
-    needed += ["smallest"] if lowest else []
+    further = ["nonzero", "nonzero_key"] if given & {"nonzero", "nonzero_key"} else []
+    further += ["smallest"] if magnitude.entry.of == "range" or "smallest" in given else []
+    needed = ["total", *largest, "count", "key", *further]
     columns.check_names([*needed, "nonzero", "nonzero_key", "smallest", "official"], needed)
     columns.decimal("total")
-    if nonzero:
+    if "nonzero" in further:
         columns.whole("nonzero")
         columns.whole("nonzero_key", grid.size)
     names = ValueColumns(
@@ -168,9 +168,7 @@ def _protected_values(
         largest=largest,
         count="count",
         cell_key="key",
-        nonzero="nonzero" if nonzero else None,
-        nonzero_key="nonzero_key" if nonzero else None,
-        smallest="smallest" if lowest else None,
+        **{name: name for name in further},
     )
     official = _official(columns, parameters)
     count = columns.whole("count")
@@ -204,19 +202,11 @@ def _protected_values(
             official=official[part],
             count_decimals=rules.decimals,
         )
-        others = (np.zeros(rows.height, np.int32) for _ in safe.index[1:])
-        status = safe.absent((*index, *others), rows.height)
-        figures = np.zeros(rows.height, dtype=np.float64)
-        at = safe.index[0] - 1
-        inside = (at >= 0) & (at < rows.height)
-        figures[at[inside]], status[at[inside]] = safe.value[inside], safe.status[inside]
-        pieces.append((figures, status, safe))
-    protected = ProtectedCells(
-        value=np.concatenate([figures for figures, _, _ in pieces]),
-        status=np.concatenate([status for _, status, _ in pieces]),
-        decimals=pieces[0][2].figure_decimals(),
-        notes=pieces[0][2].notes,
-    )
+        pieces.append((safe, *published_at(safe, index, rows.height)))
+    tables, figures, status = zip(*pieces, strict=True)
+    decimals, notes = tables[0].figure_decimals(), tables[0].notes
+    protected = ProtectedCells(value=np.concatenate(figures), status=np.concatenate(status),
+                               decimals=decimals, notes=notes)  # fmt: skip
     return protected, (count, key)
 
 
@@ -259,14 +249,11 @@ def _protected_table(
         )
     refuse_cells(problems)
     columns = HandedColumns(frame)
-    pairs = [(str(entry.count), str(entry.cell_key))]
-    pairs += [(str(count.count), str(count.cell_key)) for count in entry.counts.values()]
-    pairs += [(str(value.count), str(value.cell_key)) for value in entry.values.values()]
-    used = [*(entry.by or ()), *(name for pair in pairs for name in pair)]
-    used += [entry.weight] if entry.weight else []
+    counted: list[Any] = [entry, *entry.counts.values(), *entry.values.values()]
+    pairs = [(str(one.count), str(one.cell_key)) for one in counted]
+    used = [*(entry.by or ()), *chain.from_iterable(pairs), *filter(None, [entry.weight])]
     for value in entry.values.values():
-        for named in value.model_dump().values():
-            used += named if isinstance(named, list) else [named] if named is not None else []
+        used += ValueColumns(**value.model_dump(exclude_none=True)).columns
     columns.check_names(list(dict.fromkeys(used)), list(dict.fromkeys(used)))
     watched = [_watched(columns, parameters, *pair) for pair in dict.fromkeys(pairs)]
     for name, tree in trees.items():

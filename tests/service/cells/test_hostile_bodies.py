@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet_service.cells.bodies import BodyKind, HandedIn, read_body
+from discreet_service.cells.bodies import BodyKind, HandedIn, RowLimit, read_body
 from discreet_service.problems import ServiceError
 from tests.helpers.rows import for_all_rows
 
@@ -21,7 +21,7 @@ def read(content: bytes, kind: BodyKind) -> HandedIn:
     with tempfile.TemporaryFile() as file:
         file.write(content)
         file.seek(0)
-        return read_body(file, kind, 1_000)
+        return read_body(file, kind, RowLimit(1_000))
 
 
 def refused(content: bytes, kind: BodyKind) -> str:
