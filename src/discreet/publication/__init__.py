@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .data_structures import SdmxNames as SdmxNames
     from .data_structures import StructureDimension as StructureDimension
     from .data_structures import read_structures as read_structures
+    from .data_structures import structure_dimensions as structure_dimensions
     from .description import FIGURES as FIGURES
     from .description import check_texts as check_texts
     from .description import describe as describe

@@ -288,34 +288,13 @@ class DataStructure:
         stated = names or SdmxNames()
         reference = stated.structures.get(table.name) or own_reference(table.name)
         agency, name, version = parsed_reference(reference)
-        dimensions = []
-        for item in table.spanning:
-            labels = {language: labels_of(item, language) for language in LANGUAGES}
-            above = [item.codes[at] if at >= 0 else "" for at in item.parents.tolist()]
-            codes = tuple(
-                ListedCode(
-                    code, above[at], {one: texts[at] or code for one, texts in labels.items()}
-                )
-                for at, code in enumerate(item.codes)
-            )
-            titles = {language: item.title(language) for language in LANGUAGES}
-            own = StructureDimension(
-                name=item.name, titles=titles, codelist=f"CL_{name}_{item.name}", codes=codes
-            )
-            dimensions.append(own)
-        if table.figures:
-            figures = [
-                ListedCode(figure.name, labels={lang: figure.title(lang) for lang in LANGUAGES})
-                for figure in table.figures
-            ]
-            titles = {"en": "Figure", "de": "Kennzahl"}
-            dimensions.append(_listed(name, MEASURE, titles, figures))
-        dimensions = [stated.dimension(dimension) for dimension in dimensions]
+        time = "TIME_PERIOD"
+        dimensions = [stated.dimension(one) for one in structure_dimensions(table, name)]
         for key, code in stated.constant.items():
             constant = ListedCode(code, labels={"en": code})
-            dimensions.append(_listed(name, key, {"en": key}, [constant]))
+            one = _listed(name, key, {"en": key}, [constant])
+            dimensions.append(replace(one, codelist="") if key == time else one)
         _check_names(table.name, dimensions)
-        time = "TIME_PERIOD"
         return cls(
             agency=agency,
             name=name,
@@ -324,6 +303,28 @@ class DataStructure:
             dimensions=tuple(dimensions),
             period=time if time in stated.constant else "",
         )
+
+
+def structure_dimensions(table: ProtectedTable, flow: str) -> list[StructureDimension]:
+    """The dimensions of a table with its own names and codes, for a dataflow."""
+    dimensions = []
+    for item in table.spanning:
+        labels = {language: labels_of(item, language) for language in LANGUAGES}
+        above = [item.codes[at] if at >= 0 else "" for at in item.parents.tolist()]
+        codes = [
+            ListedCode(code, above[at], {one: texts[at] or code for one, texts in labels.items()})
+            for at, code in enumerate(item.codes)
+        ]
+        titles = {language: item.title(language) for language in LANGUAGES}
+        dimensions.append(_listed(flow, item.name, titles, codes))
+    if table.figures:
+        figures = [
+            ListedCode(figure.name, labels={lang: figure.title(lang) for lang in LANGUAGES})
+            for figure in table.figures
+        ]
+        titles = {"en": "Figure", "de": "Kennzahl"}
+        dimensions.append(_listed(flow, MEASURE, titles, figures))
+    return dimensions
 
 
 def own_reference(table: str) -> str:
@@ -351,8 +352,9 @@ def parsed_reference(text: str) -> tuple[str, str, str]:
 def _listed(
     flow: str, name: str, titles: Mapping[str, str], codes: Sequence[ListedCode]
 ) -> StructureDimension:
-    codelist = "" if name == "TIME_PERIOD" else f"CL_{flow}_{name}"
-    return StructureDimension(name=name, titles=titles, codelist=codelist, codes=tuple(codes))
+    return StructureDimension(
+        name=name, titles=titles, codelist=f"CL_{flow}_{name}", codes=tuple(codes)
+    )
 
 
 def _check_names(table: str, dimensions: Sequence[StructureDimension]) -> None:

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from .queries import note_query as note_query
     from .releases import get_release as get_release
     from .releases import list_releases as list_releases
+    from .security import TokenBuckets as TokenBuckets
     from .security import add_security as add_security
     from .security import caller_address as caller_address
     from .security import request_cookie as request_cookie

@@ -4,8 +4,6 @@ JSON-stat with its sign as status, so that no client adds it up as zero.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -262,28 +260,15 @@ def csv_text(selection: Selection, query: PxQuery) -> bytes:
     head = [*(titles[at] for at in stub), *named]
     cells = _printed(selection)
     place = _places(selection, [*stub, *heading]).reshape(len(rows), len(across))
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, delimiter=query.separator, quoting=csv.QUOTE_NONNUMERIC)
-    if "IncludeTitle" in query.params:
-        writer.writerow([_harmless([table.title(language)])[0]])
-        writer.writerow([])
-    writer.writerow(_harmless(head))
-    plain = [_Plain(cell) if cell[-1:].isdigit() else cell for cell in cells]
-    for number, row in enumerate(rows):
-        writer.writerow([*_harmless(row), *(plain[at] for at in place[number].tolist())])
-    return file.getvalue().encode("utf-8")
 
+    def line(texts: Sequence[str], own: Sequence[str] = ()) -> str:
+        quoted = ['"' + text.replace('"', '""') + '"' for text in _harmless(texts)]
+        signs = (cell if cell[-1:].isdigit() else f'"{cell}"' for cell in own)
+        return query.separator.join([*quoted, *signs]) + "\r\n"
 
-class _Plain(float):
-    """A number that is written as it is printed, without quotes."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-    __str__ = __repr__
+    title = line([table.title(language)]) + "\r\n" if "IncludeTitle" in query.params else ""
+    below = (line(row, [cells[at] for at in own]) for row, own in zip(rows, place, strict=True))
+    return "".join([title, line(head), *below]).encode()
 
 
 def _harmless(texts: Sequence[str]) -> list[str]:

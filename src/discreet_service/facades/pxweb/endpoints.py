@@ -5,8 +5,6 @@ its status codes: 400, 403 (too many cells), 404, 429.
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -44,6 +42,7 @@ from discreet_service.service import Service
 from discreet_service.web import (
     Content,
     OpenVisit,
+    TokenBuckets,
     Visit,
     caller_address,
     conditional,
@@ -61,15 +60,18 @@ _NAMES = {"en": "English", "de": "Deutsch"}
 _JSON = "application/json"
 
 
-def _in_window(visit: Annotated[Visit, Depends(visit_with(Permission.releases_read))]) -> Visit:
+async def _in_window(
+    visit: Annotated[Visit, Depends(visit_with(Permission.releases_read))],
+) -> Visit:
     """A visit, unless the caller asks too often."""
     state, principal, calls = visit.app.state, visit.principal, _calls(visit.service)
-    if not hasattr(state, "px_windows"):
-        state.px_windows = CallWindows(calls, _WINDOW, visit.service.clock)
-    windows: CallWindows = state.px_windows
+    if not hasattr(state, "px_calls"):
+        state.px_calls = TokenBuckets(
+            per_second=calls / _WINDOW, burst=calls, clock=visit.service.clock
+        )
     anonymous = principal.kind == "anonymous"
     who = caller_address(visit) if anonymous else f"{principal.kind} {principal.name}"
-    if wait := windows.wait(who):
+    if wait := state.px_calls.wait(who):
         message = f"limit: {calls} calls in {_WINDOW} seconds"
         raise ServiceError(message, "rate-limited", retry_after=wait, limit=calls)
     return visit
@@ -376,35 +378,3 @@ def _answer(
     etag = etag_of(release, visit.url.path, sorted(visit.query_params.multi_items()), parts)
     body = content if callable(content) else partial(json_bytes, content)
     return conditional(visit, etag_of(etag, language), media, body, name=name)
-
-
-_MOST = 65_536
-
-
-class CallWindows:
-    """Counts calls in a sliding window.
-
-    >>> windows = CallWindows(2, 10, lambda: 0)
-    >>> windows.wait("anna"), windows.wait("anna"), windows.wait("anna"), windows.wait("otto")
-    (0, 0, 10, 0)
-    """
-
-    def __init__(self, calls: int, seconds: int, clock: Callable[[], int]) -> None:
-        self._calls, self._length, self._clock = calls, seconds * 1000, clock
-        self._times: OrderedDict[str, deque[int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def wait(self, who: str) -> int:
-        """Count a call; the seconds to wait if there are too many, and then it is not counted."""
-        now = self._clock()
-        with self._lock:
-            times = self._times.pop(who, None) or deque(maxlen=self._calls)
-            while times and now - times[0] >= self._length:
-                times.popleft()
-            self._times[who] = times
-            while len(self._times) > _MOST:
-                self._times.popitem(last=False)
-            if len(times) < self._calls:
-                times.append(now)
-                return 0
-            return max(1, math.ceil((self._length - (now - times[0])) / 1000))

@@ -27,6 +27,7 @@ from discreet_service.facades.sdmx.structures import (
     SdmxTable,
     dataflow,
     flow_ids,
+    listed_codes,
     message,
     named,
     status_lists,
@@ -377,12 +378,12 @@ def data_message(
 def _dimension(
     table: SdmxTable, frame: pl.DataFrame, at: int, language: str
 ) -> tuple[dict[str, Any], list[int]]:
-    name = table.dimensions[at]
-    column = frame[name].to_list()
+    own = table.listed[at]
+    column = frame[own.name].to_list()
     there = set(column)
-    codes = [code for code in table.codes(at, language) if code["id"] in there]
+    codes = [code for code in listed_codes(own, language) if code["id"] in there]
     place = {code["id"]: k for k, code in enumerate(codes)}
-    facts = {"id": name, **named(table.titles(at), language), "keyPosition": at, "values": codes}
+    facts = {"id": own.name, **named(own.titles, language), "keyPosition": at, "values": codes}
     return facts, [place[code] for code in column]
 
 

@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from discreet.publication import ATTRIBUTES as SDMX_ATTRIBUTES
-from discreet.publication import LANGUAGES, labels_of
+from discreet.publication import LANGUAGES, MEASURE, StructureDimension, structure_dimensions
 from discreet.tables import CellStatus, ProtectedTable
 from discreet_service.releases import ListedTable
 
 AGENCY, VERSION = "DISCREET", "1.0"
-#: The dimension of a table with several figures.
-MEASURE = "MEASURE"
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_@$-]")
 _SCHEMA = (
     "https://raw.githubusercontent.com/sdmx-twg/sdmx-json/develop/structure-message/tools/"
@@ -100,19 +98,14 @@ class SdmxTable:
         return (*names, MEASURE) if self.table.figures else names
 
     @cached_property
-    def codelists(self) -> tuple[str, ...]:
-        """Identifiers of the code lists of its dimensions."""
-        nones: dict[str, None] = {}
-        for at, name in enumerate(self.dimensions):
-            own = f"CL_{self.flow}_{identifier(name)}"
-            nones[own if own not in nones else f"{own}_{at}"] = None
-        return tuple(nones)
-
-    def titles(self, at: int) -> dict[str, str]:
-        """The headings of a dimension, by language."""
-        if at == len(self.table.spanning):
-            return {"en": "Figure", "de": "Kennzahl"}
-        return {item: self.table.spanning[at].title(item) for item in LANGUAGES}
+    def listed(self) -> tuple[StructureDimension, ...]:
+        """Its dimensions with their headings and code lists."""
+        listed: dict[str, StructureDimension] = {}
+        for at, one in enumerate(structure_dimensions(self.table, self.flow)):
+            own = f"CL_{self.flow}_{identifier(one.name)}"
+            name = own if own not in listed else f"{own}_{at}"
+            listed[name] = replace(one, codelist=name)
+        return tuple(listed.values())
 
     def data_structure(self, language: str) -> dict[str, Any]:
         """Its data structure."""
@@ -127,8 +120,8 @@ class SdmxTable:
                     "localRepresentation": local}  # fmt: skip
 
         dimensions = [
-            {**component(name, self.codelists[at]), "position": at}
-            for at, name in enumerate(self.dimensions)
+            {**component(one.name, one.codelist), "position": at}
+            for at, one in enumerate(self.listed)
         ]
         attributes = [
             {
@@ -155,9 +148,7 @@ class SdmxTable:
 
     def concept_scheme(self, language: str) -> dict[str, Any]:
         """The concepts of its components."""
-        texts: dict[str, Mapping[str, str]] = {
-            name: self.titles(at) for at, name in enumerate(self.dimensions)
-        }
+        texts = {one.name: one.titles for one in self.listed}
         texts["OBS_VALUE"] = {"en": "Value", "de": "Wert"}
         texts |= {name: titles for name, (titles, _) in ATTRIBUTES.items()}
         return {
@@ -167,28 +158,18 @@ class SdmxTable:
 
     def code_lists(self, language: str) -> Iterator[dict[str, Any]]:
         """The code list of each dimension, with the hierarchy of its codes."""
-        for at, name in enumerate(self.codelists):
-            codes = self.codes(at, language)
-            yield {**_maintained(name, self.titles(at), language), "codes": codes}
+        for one in self.listed:
+            codes = listed_codes(one, language)
+            yield {**_maintained(one.codelist, one.titles, language), "codes": codes}
 
-    def codes(self, at: int, language: str) -> list[dict[str, Any]]:
-        """The codes of a dimension, in the order of the table."""
-        if at == len(self.table.spanning):
-            return [
-                {"id": figure.name, **named({e: figure.title(e) for e in LANGUAGES}, language)}
-                for figure in self.table.figures
-            ]
-        dimension = self.table.spanning[at]
-        spoken = {item: labels_of(dimension, item) for item in LANGUAGES}
-        parents = dimension.parents.tolist()
-        return [
-            {
-                "id": code,
-                **named({item: spoken[item][k] or code for item in LANGUAGES}, language),
-                **({"parent": dimension.codes[parents[k]]} if parents[k] >= 0 else {}),
-            }
-            for k, code in enumerate(dimension.codes)
-        ]
+
+def listed_codes(dimension: StructureDimension, language: str) -> list[dict[str, Any]]:
+    """The codes of a dimension, in the order of the table."""
+    return [
+        {"id": one.code, **named(one.labels, language)}
+        | ({"parent": one.above} if one.above else {})
+        for one in dimension.codes
+    ]
 
 
 def _maintained(name: str, texts: Mapping[str, str], language: str) -> dict[str, Any]:
