@@ -21,8 +21,6 @@ from discreet_service.last_used import LastUsed
 from discreet_service.problems import ServiceError
 from discreet_service.releases.release import ListedTable, ServedRelease, open_release
 
-__all__ = ["ListedTable", "ReleaseCatalogue", "ServedRelease"]
-
 #: Cells of all tables that are kept in memory.
 _CELLS_KEPT = 20_000_000
 #: Seconds during which folders are not looked at again, and single files in them.

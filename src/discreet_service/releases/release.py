@@ -228,13 +228,12 @@ class ServedRelease:
 
     def read_table(self, name: str) -> ProtectedTable:
         """A table as it was protected."""
-        found = _sources(self.files, name)
-        if found is None:
+        sources = _sources(self.files, name)
+        if sources is None:
             raise ServiceError("table not found", "not-found", "table")
-        cells, about = found
+        cells, about = sources
         data = self.files.read(cells)
-        outline = _outline(self.files, about) if about != cells else _described(data)
-        return with_cells(rebuilt(outline), pl.read_parquet(io.BytesIO(data)))
+        return with_cells(_outline(self.files, about), pl.read_parquet(io.BytesIO(data)))
 
     def __repr__(self) -> str:
         return f"<ServedRelease {self.id}: {len(self.tables):,} tables>"
@@ -252,17 +251,12 @@ def _sources(files: SealedFiles, name: str) -> tuple[str, str] | None:
     return (cells, about) if cells in files.digests and about in files.digests else None
 
 
-def _described(data: bytes) -> Mapping[str, Any]:
-    document: Mapping[str, Any] = json.loads(pl.read_parquet_metadata(io.BytesIO(data))[_METADATA])
-    return document
-
-
-def _outline(files: SealedFiles, name: str) -> Mapping[str, Any]:
+def _outline(files: SealedFiles, name: str) -> ProtectedTable:
+    """A table without its cells, out of the file of everything else."""
     data = files.read(name)
     if name.endswith(_EXACT):
-        return _described(data)
-    found: Mapping[str, Any] = json.loads(data)["table"]
-    return found
+        return rebuilt(json.loads(pl.read_parquet_metadata(io.BytesIO(data))[_METADATA]))
+    return rebuilt(json.loads(data)["table"])
 
 
 def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedRelease:
@@ -301,7 +295,7 @@ def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedR
 
 
 def _listed(release: str, files: SealedFiles, manifest: Mapping[str, Any]) -> Iterator[ListedTable]:
-    languages, joint = manifest["languages"], {"en": " by ", "de": " nach "}
+    languages = manifest["languages"]
     for entry in manifest["tables"]:
         name = entry["name"]
         if not is_plain(name):
@@ -309,36 +303,24 @@ def _listed(release: str, files: SealedFiles, manifest: Mapping[str, Any]) -> It
         sources = _sources(files, name)
         if sources is None:
             continue
-        about = _outline(files, sources[1])
-        several = len(about["figures"]) > 1
-        variables = []
-        for element in about["dimensions"][:-1] if several else about["dimensions"]:
-            # Headings as `Dimension.title` gives them.
-            variable, tree = element["name"], element["classifications"][0]
-            own = tree["titles"] if tree["titles"] or tree["name"] == variable else {}
-            usual = next(iter(own.values()), variable)
-            variables.append((variable, {item: own.get(item) or usual for item in languages}))
-        titles = about["titles"]
-        if not titles:
-            # The names of the variables in place of a heading, as `ProtectedTable.title` has it.
-            titles = {}
-            for language in languages:
-                first, *others = (texts[language] for _, texts in variables)
-                parts = [first, ", ".join(others)] if others else [first]
-                titles[language] = joint.get(language, " × ").join(parts)
-        figures = tuple(element["name"] for element in about["figures"])
-        texts = [release, name, *titles.values(), *figures]
+        table = _outline(files, sources[1])
+        titles = table.titles or {language: table.title(language) for language in languages}
+        variables = tuple(
+            (one.name, {language: one.title(language) for language in languages})
+            for one in table.spanning
+        )
+        texts = [release, name, *titles.values(), *(figure.name for figure in table.figures)]
         for variable, headings in variables:
             texts += [variable, *headings.values()]
-        for element in about["figures"]:
-            texts += element["titles"].values()
+        for figure in table.figures:
+            texts += figure.titles.values()
         yield ListedTable(
             id=f"{release}.{name}",
             release=release,
             name=name,
             titles=titles,
-            variables=tuple(variables),
-            figures=figures,
+            variables=variables,
+            figures=tuple(figure.name for figure in table.figures),
             cells=entry["cells"],
             updated=str(manifest.get("date") or ""),
             files=tuple(entry["files"]),

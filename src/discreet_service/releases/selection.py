@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, PositionArray
+from discreet.assessment import published_at
 from discreet.classifications import Classification
 from discreet.publication import FIGURES, LANGUAGES, labels_of, printed_notes
 from discreet.tables import (
@@ -43,11 +44,6 @@ class Selection:
     def shown(self) -> tuple[int, ...]:
         """Which dimensions are shown."""
         return tuple(at for at, kept in enumerate(self.kept) if kept)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of codes of each dimension that is shown."""
-        return tuple(len(self.positions[at]) for at in self.shown)
 
     @property
     def size(self) -> int:
@@ -81,13 +77,8 @@ class Selection:
     @cached_property
     def cells(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
         """Values and states of the cells. What a table does not say is not known, thus hidden."""
-        table, length = self.table, self.size
-        at = CellIndex.of(table.dimensions).find(table.index, self.index, (table.stored, length))
-        found = at >= 0
-        value: Any = np.zeros(length, dtype=table.value.dtype)
-        status = table.absent(self.index, length)
-        value[found], status[found] = table.value[at[found]], table.status[at[found]]
-        status[~table.known(self.index, length)] = CellStatus.suppressed
+        value, status = published_at(self.table, self.index, self.size)
+        status[~self.table.known(self.index, self.size)] = CellStatus.suppressed
         value[np.isin(status, WITHOUT_NUMBER)] = 0
         return value, status
 
@@ -204,8 +195,8 @@ def select(
 
     >>> from discreet.publication.examples import census_example
     >>> some = select(census_example(), {"sex": [2, 1]}, most=10)
-    >>> some.codes(0), some.sizes
-    (['w', 'm'], (2,))
+    >>> some.codes(0), some.size
+    (['w', 'm'], 2)
     """
     positions, kept = [], []
     for dimension in table.dimensions:

@@ -67,7 +67,7 @@ def test_what_a_table_does_not_have_is_unknown_not_zero(table):
 
 def test_a_variable_that_is_left_out_stands_at_its_total(table):
     some = select(table, {"age": [0, 1]}, most=10)
-    assert some.sizes == (2,)
+    assert some.size == 2
     assert some.numbers() == [20, 9]
     assert [each.name for each in some.as_table().dimensions] == ["age"]
     assert select(table, {}, most=1).numbers() == [20]
