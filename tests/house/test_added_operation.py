@@ -98,6 +98,7 @@ from small.operation import SMALL
 
 discreet.operations.OPERATIONS["small"] = SMALL  # the line of __init__.py
 
+import httpx
 import polars as pl
 from typer.testing import CliRunner
 
@@ -137,9 +138,11 @@ found["page"] = callers.ask("paula", "GET", "/small?example=1", headers=html).te
 found["job"] = KINDS["small"].function
 reference = runpy.run_path(str(ROOT / "scripts/operations_reference.py"))["reference"]
 found["reference"] = "".join(reference())
-call = next(__import__("discreet_service.client.conversations", fromlist=["run"]).run(
-    "small", cells, by=["sex"], least=3))
-found["client"] = [call.path, call.params["request"]]
+def noted(request):
+    found["client"] = [request.url.path, request.url.params["request"]]
+    return httpx.Response(200, content=b"")
+client = Client("https://x.example", transport=httpx.MockTransport(noted))
+client.run("small", cells, by=["sex"], least=3, format="csv")
 service.close()
 print(json.dumps(found))
 """

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -17,8 +18,9 @@ from discreet.demo import generate
 from discreet.microdata import Secret, described_records
 from discreet.operations import OPERATIONS, ChangedSource, MicrodataSource, Operation, fields_of
 from discreet.pretabular import METHODS
-from discreet_service.client.conversations import ServiceCall, run
+from discreet_service.client import Client
 from discreet_service.problems import ServiceError
+from tests.helpers.asgi_browser import BASE
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import RoleCallers, bare_service
 
@@ -130,15 +132,21 @@ def test_clients_send_settings_where_requests_have_them(row: Operation) -> None:
     }
     name = next(iter(settings))
     beside = {"id": ["a"]} if row.on_records else {"by": ["a"]}
-    conversation = run(row.name, pl.DataFrame(cells), **beside, **settings)
-    call = next(conversation)
-    assert isinstance(call, ServiceCall)
-    assert call.path == f"/api/v1/{row.address}{row.ends[0]}"
-    assert f'"{name}"' in call.params["request"]
+    sent: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return httpx.Response(200, content=b"")
+
+    client = Client(BASE, transport=httpx.MockTransport(handle))
+    assert client.run(row.name, pl.DataFrame(cells), format="csv", **beside, **settings) == b""
+    assert sent[0].url.path == f"/api/v1/{row.address}{row.ends[0]}"
+    asked = sent[0].url.params["request"]
+    assert f'"{name}"' in asked
     if row.step:
-        assert f'"method": "{row.name}"' in call.params["request"]
+        assert f'"method": "{row.name}"' in asked
     elif row.section:
-        assert f'"{row.section}": {{' in call.params["request"]
+        assert f'"{row.section}": {{' in asked
 
 
 @for_all_rows("row", [row for row in ROWS if row.values[0].on_records])
@@ -193,8 +201,9 @@ def test_the_example_of_a_command_does_what_its_row_does(
 
 
 def test_clients_know_settings_before_anything_is_sent() -> None:
+    client, cells = Client(BASE), pl.DataFrame({"n": [1]})
     with pytest.raises(ServiceError) as caught:
-        next(run("rounding", pl.DataFrame({"n": [1]}), base=1, method="controlled", margins=3))
+        client.run("rounding", cells, base=1, method="controlled", margins=3)
     assert {each.where for each in caught.value.problems} == {"rounding.base", "rounding.margins"}
     with pytest.raises(ServiceError, match="unknown method"):
-        next(run("magic", pl.DataFrame({"n": [1]})))
+        client.run("magic", cells)

@@ -11,6 +11,6 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .clients import AsyncClient as AsyncClient
     from .clients import Client as Client
-    from .conversations import ServiceJob as ServiceJob
+    from .clients import ServiceJob as ServiceJob
 
 lazy_face(__name__)

@@ -17,8 +17,7 @@ from discreet.errors import DiscreetError, PublicationError
 from discreet.files import atomic_path, read_private
 from discreet.operations import OPERATIONS
 from discreet.publication import format_of
-from discreet_service.client.clients import AsyncClient, Client
-from discreet_service.client.conversations import ServiceJob
+from discreet_service.client.clients import AsyncClient, Client, ServiceJob
 
 app = group("Query a protection service: cells, queries, jobs.")
 
