@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from discreet.arrays import IntArray, UintArray, mixed
 from discreet.keygrid import KeyGrid
+from discreet_service.last_used import LastUsed
 
 AlarmKind = Literal["contradicting-cells", "uneven-keys", "many-keys", "uneven-together"]
 
@@ -78,7 +78,7 @@ class KeyWatch:
         digest = hashlib.blake2b(b"watch", key=secret[:64], digest_size=16).digest()
         self._salt = np.frombuffer(digest, dtype="<u8").astype(np.uint64)
         self._clock, self._most = clock, most_keys
-        self._days: OrderedDict[tuple[str, str], _Day] = OrderedDict()
+        self._days = LastUsed[tuple[str, str], _Day](_MOST_DAYS)
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -91,7 +91,8 @@ class KeyWatch:
         with self._lock:
             own = self._of_today(caller, parameter_set)
             every = self._of_today(_TOGETHER_CALLER, parameter_set)
-            hashes, place = self._hashed(key), _places(key, grid)
+            salted = mixed(key.astype(np.uint64) ^ self._salt[0]) ^ self._salt[1]
+            hashes, place = mixed(salted), _places(key, grid)
             at = np.flatnonzero((count > 0) & (hashes <= max(own.highest, every.highest)))
             for day in (own, every):
                 _take(day, hashes[at], count[at], place[at], grid)
@@ -110,16 +111,11 @@ class KeyWatch:
 
     def _of_today(self, caller: str, parameter_set: str) -> _Day:
         today = self._clock() // _DAY
-        day = self._days.pop((caller, parameter_set), None)
+        day = self._days.get((caller, parameter_set))
         if day is None or day.day != today:
             day = _Day(today)
-        self._days[caller, parameter_set] = day
-        while len(self._days) > _MOST_DAYS:
-            self._days.popitem(last=False)
+            self._days.put((caller, parameter_set), day)
         return day
-
-    def _hashed(self, key: IntArray) -> UintArray:
-        return mixed(mixed(key.astype(np.uint64) ^ self._salt[0]) ^ self._salt[1])
 
     def _odd(self, day: _Day, grid: KeyGrid) -> list[AlarmKind]:
         kinds: list[AlarmKind] = []

@@ -175,7 +175,7 @@ def _dimension(
             "type": "Valueset",
             "links": [_link("metadata", f"{base}/codelists/{level_list.id}", language)],
         }
-        for level_list in level_lists(table_id, dimension)
+        for level_list in level_lists(table_id, dimension).values()
     ]
     return {"label": title, "category": category, "extension": extension}
 

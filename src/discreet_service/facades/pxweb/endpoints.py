@@ -29,7 +29,7 @@ from discreet_service.facades.pxweb.queries import (
     PX_FORMATS,
     PxQuery,
     default_positions,
-    find_level_list,
+    level_lists,
     opened_query,
     query_of,
     saved_query,
@@ -304,7 +304,7 @@ def get_px_code_list(visit: Reader, codelist: str) -> Response:
     every = releases.table(table).dimensions if table in releases.tables() else ()
     name = rest.rpartition("~")[0]
     variable = next((item for item in every if item.name == name), None)
-    listed = None if variable is None else find_level_list(table, variable, codelist)
+    listed = None if variable is None else level_lists(table, variable).get(codelist)
     if variable is None or listed is None:
         raise ServiceError("code list not found", "not-found", "codelist")
     return _answer(visit, table, code_list(listed, variable, language, _base(visit)))

@@ -156,12 +156,12 @@ class LevelList:
     positions: tuple[int, ...]  # The positions of its codes
 
 
-def level_lists(table_id: str, dimension: Dimension) -> list[LevelList]:
-    """The lists of codes of a variable: one per level, where there are several."""
+def level_lists(table_id: str, dimension: Dimension) -> dict[str, LevelList]:
+    """The lists of codes of a variable by name: one per level, where there are several."""
     trees = dimension.classifications
     if len(trees) == 1 and trees[0].depth <= 1:
-        return []
-    found = []
+        return {}
+    found = {}
     for k, tree in enumerate(trees):
         for level in range(1, tree.depth + 1):
             own = (dimension.breakdown == k) & (dimension.levels == level)
@@ -170,13 +170,8 @@ def level_lists(table_id: str, dimension: Dimension) -> list[LevelList]:
             labels = {item: f"{tree.title(item)}: {(*level_name, words[item])[0]}"
                       for item in LANGUAGES}  # fmt: skip
             name = f"{table_id}~{dimension.name}~{k}.{level}"
-            found.append(LevelList(name, labels, tuple(np.flatnonzero(own).tolist())))
+            found[name] = LevelList(name, labels, tuple(np.flatnonzero(own).tolist()))
     return found
-
-
-def find_level_list(table_id: str, dimension: Dimension, name: str) -> LevelList | None:
-    """The list of codes of a name, if the variable has it."""
-    return {one.id: one for one in level_lists(table_id, dimension)}.get(name)
 
 
 def selection_of(query: PxQuery, table: ProtectedTable, table_id: str, *, most: int) -> Selection:
@@ -214,12 +209,11 @@ def _positions(
     codes: Mapping[str, int] = dimension.index
     named = query.codelists.get(name)
     if named is not None:
-        known = find_level_list(table_id, dimension, named)
-        if known is None:
-            lists = [level_list.id for level_list in level_lists(table_id, dimension)]
-            problems.append(_unknown("list of codes", named, f"codelist[{name}]", lists))
+        lists = level_lists(table_id, dimension)
+        if named not in lists:
+            problems.append(_unknown("list of codes", named, f"codelist[{name}]", [*lists]))
             return None
-        codes = {dimension.codes[at]: at for at in known.positions}
+        codes = {dimension.codes[at]: at for at in lists[named].positions}
     expressions = query.values.get(name)
     if not expressions and named is None:
         if name == FIGURE and table.several_figures:
