@@ -8,7 +8,7 @@ import io
 import json
 import mmap
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import IO, Any
@@ -150,11 +150,8 @@ def _json(file: IO[bytes], limit: RowLimit) -> HandedIn:
         if not isinstance(cells, list) or not all(isinstance(row, dict) for row in cells):
             raise _unreadable(BodyKind.json)
         check_number(len(cells), limit)
-        names: dict[str, None] = {}
-        for row in cells:
-            if row.keys() - names.keys():
-                names |= dict.fromkeys(row)
-                _check_width(len(names))
+        names = dict.fromkeys(name for row in cells for name in row)
+        _check_width(len(names))
         columns = {name: [row.get(name) for row in cells] for name in names}
     _check_width(len(columns))
     series = {name: _series(name, values) for name, values in columns.items()}
@@ -241,12 +238,17 @@ def _parquet(file: IO[bytes], limit: RowLimit) -> HandedIn:
 def _arrow(file: IO[bytes], limit: RowLimit) -> HandedIn:
     source = _reader(file)
     rows = 0
-    for pieces, (kind, length, compressed) in enumerate(_messages(source)):
+    for pieces, part in enumerate(pa.ipc.MessageReader.open_stream(source)):
         _check_pieces(pieces)
+        if part.type == "schema":
+            continue
+        if part.type not in ("record batch", "dictionary"):
+            raise _unreadable(BodyKind.arrow)
+        length, compressed = _batch(memoryview(part.metadata), part.type)
         if compressed:
             message, hint = "the stream is compressed", "send it uncompressed"
             raise ServiceError(message, "invalid-body", "body", hint)
-        rows += length if kind == "record batch" else 0
+        rows += length if part.type == "record batch" else 0
         check_number(rows, limit)
     source.seek(0)
     with pa.ipc.open_stream(source) as stream:
@@ -277,21 +279,6 @@ def _written_out(column: Any) -> pl.Series:
         _check_texts(texts.str.len_bytes().max(), 0)
         columns.append(texts.gather(pl.Series(chunk.indices)))
     return pl.concat(columns)
-
-
-def _messages(source: Any) -> Iterator[tuple[str, int, bool]]:
-    reader = pa.ipc.MessageReader.open_stream(source)
-    while True:
-        try:
-            message = reader.read_next_message()
-        except StopIteration:
-            return
-        length, compressed = 0, False
-        if message.type in ("record batch", "dictionary"):
-            length, compressed = _batch(memoryview(message.metadata), message.type)
-        elif message.type != "schema":
-            raise _unreadable(BodyKind.arrow)
-        yield message.type, length, compressed
 
 
 def _batch(data: memoryview, kind: str) -> tuple[int, bool]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -45,7 +46,7 @@ def _client(
 
 
 def _read(path: Path) -> Any:
-    """Cells; of CSV numbers where all are, but codes that begin with 0 stay texts."""
+    """Cells or records; of CSV as texts."""
     import polars as pl
 
     if not path.exists():
@@ -54,28 +55,22 @@ def _read(path: Path) -> Any:
     try:
         if path.suffix.lower() == ".parquet":
             return pl.read_parquet(path)
-        texts = pl.read_csv(path, infer_schema=False)
+        return pl.read_csv(path, infer_schema=False)
     except pl.exceptions.PolarsError:
         message = "the file cannot be read as CSV or Parquet"
         raise DiscreetError(message, code="cells-file", where=str(path)) from None
-    return texts
 
 
-def _numbers(cells: Any, codes: list[str]) -> Any:
-    """Columns as numbers where all are, whole ones as such: R and spreadsheets have but floats."""
+def _whole(cells: Any, codes: Sequence[str] = ()) -> Any:
+    """Cells with whole numbers as such: R and spreadsheets have but floats."""
     import polars as pl
+    import polars.selectors as cs
 
-    columns = []
-    for series in cells.get_columns():
-        whole = pl.Int64 if series.dtype.is_float() or series.dtype == pl.String else None
-        for dtype in (whole, pl.Float64) if whole and series.name not in codes else ():
-            found = series.cast(dtype, strict=False)
-            same = series.dtype == pl.String or bool((found == series).all())
-            if found.null_count() == series.null_count() and same:
-                series = found
-                break
-        columns.append(series)
-    return pl.DataFrame(columns)
+    floats = cells.select(cs.float() - cs.by_name(*codes, require_all=False))
+    whole = (column.cast(pl.Int64, strict=False) for column in floats)
+    return cells.with_columns(
+        own for own in whole if own.cast(pl.Float64).equals(floats[own.name].cast(pl.Float64))
+    )
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -112,7 +107,7 @@ def ask_counts(
     as_json: Json = False,
 ) -> None:
     """Protect counts: value and status of each, in the order of the file."""
-    frame = _numbers(_read(cells), [])
+    frame = _whole(_read(cells))
     with _client(Client, url, key_file) as client:
         protect_counts = client.protect_counts(
             frame, parameter_set, version, n=n, key=key, weight=weight, official=official
@@ -149,7 +144,7 @@ def ask_table(
     """Protect a table of cells with variables: counts, key figures, parts."""
     stated = _document(layout)
     by = [name for name in stated.get("by", []) if isinstance(name, str)]
-    frame = _numbers(_read(cells), by)
+    frame = _whole(_read(cells), by)
     trees = stated.pop("classifications", None)
     with _client(Client, url, key_file, language) as client:
         protect_table = client.protect_table(frame, stated, parameter_set, version, kind=kind,
@@ -174,9 +169,8 @@ def ask_run(
     asked = {"name": out.name.partition(".")[0], **_document(request)}
     by = [name for name in asked.get("by", []) if isinstance(name, str)]
     row, rows = OPERATIONS.get(method), _read(cells)
+    rows = rows if row and row.on_records else _whole(rows, by)
     form = None if row and row.answer in ("package", "report") else format_of(out)
-    if row is None or not row.on_records:
-        rows = _numbers(rows, by)
     with _client(Client, url, key_file) as client:
         process = client.run(method, rows, asked, format=form)
     assert isinstance(process, bytes)
