@@ -156,10 +156,7 @@ class ProgrammeShelf:
 
     def text(self, number: str) -> str:
         """The text of a programme."""
-        try:
-            return (self._place(number) / _TEXT).read_text("utf-8")
-        except OSError:
-            raise _none() from None
+        return self.file(number).read_text("utf-8")
 
     def file(self, number: str) -> Path:
         """The file of a programme's text."""

@@ -18,7 +18,6 @@ from discreet.operations import OPERATIONS
 from discreet.pretabular import METHODS
 from discreet.pretabular.steps import _own_warnings
 from discreet_service.cells.operations import CellsCall
-from discreet_service.permissions import ROLES, Permission
 from discreet_service.service import Service
 from tests.helpers.jobs_done import do_next_job
 from tests.helpers.record_files import STEPS, people, programme_file
@@ -89,14 +88,6 @@ def test_records_come_in_every_form(office: Office, tmp_path: Path, how: str) ->
     assert answer.status_code == 200, answer.text
     own = programme_file(tmp_path, RECORDS, said["steps"], office.secret(), said["drop"], "parquet")
     assert pl.read_parquet(answer.content).equals(pl.read_parquet(own))
-
-
-def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None:
-    said = asked("permute")
-    first = office.change(said).content
-    assert office.change(said).content == first
-    assert office.change(said, "otto").content != first
-    assert office.change(said | {"name": "others"}).content != first
 
 
 def test_studies_tell_tables_and_risk_before_and_after(office: Office) -> None:
@@ -217,13 +208,6 @@ def test_columns_that_name_somebody_do_not_go_out(office: Office) -> None:
     answer = office.change(asked("recode", records=rows))
     assert answer.status_code == 422
     assert [each["where"] for each in answer.json()["problems"]] == ["mail"]
-
-
-def test_one_role_protects_records() -> None:
-    holders = [
-        name for name, role in ROLES.items() if Permission.records_protect in role.permissions
-    ]
-    assert holders == ["producer"]
 
 
 def test_warnings_of_steps_are_told(office: Office) -> None:

@@ -15,10 +15,8 @@ import pytest
 from discreet import Classification, Table, round_counts
 from discreet.microdata import Secret
 from discreet.protection.rounding import Rounding, audit_rounding
-from tests.helpers.jobs_done import do_next_job
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import MethodOffice
-from tests.helpers.service_cells import WRITERS
 
 BY = ["region", "sex"]
 TREE = {"N": None, "n1": "N", "n2": "N", "S": None, "s1": "S", "s2": "S"}
@@ -152,16 +150,6 @@ def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None
         assert repr(own) == "<Secret>"
 
 
-@pytest.mark.parametrize("how", ["csv", "parquet", "arrow"])
-def test_cells_come_in_every_form(office: Office, how: str) -> None:
-    expected = office.round(asked(method="controlled", base=3)).content
-    media, written = WRITERS[how]
-    said = asked(method="controlled", base=3)
-    del said["cells"]
-    answer = office.hand_in("protect/rounding", said, media, written(CELLS.select(*BY, "n")))
-    assert answer.content == expected
-
-
 def test_studies_are_the_audit_of_the_library(office: Office) -> None:
     told = office.round(asked(method="conventional", base=3), study=True).json()
     how = Rounding(base=3, method="conventional")
@@ -191,28 +179,6 @@ def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: Office) -> N
     wrong = office.round(asked(method="controlled", base=3) | {"cells": rows})
     assert wrong.status_code == 422
     assert "the parts do not add up to the total" in wrong.text
-
-
-def test_large_tables_rounded_together_become_a_sealed_job(
-    office: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("discreet.operations.rounding.AT_ONCE", 3)
-    said = asked(method="controlled", base=3) | {"format": "csv"}
-    answer = office.round(said)
-    assert answer.status_code == 202, answer.text
-    number = answer.json()["id"]
-    assert answer.headers["location"] == f"/api/v1/jobs/{number}"
-    (sealed,) = office.inputs()
-    assert b"region" not in sealed.read_bytes()
-    job, made = do_next_job(office.service)
-    assert (job.id, job.kind) == (number, "round")
-    assert made.file_name == "people.csv"
-    safe = round_counts(library_table(), 3, "controlled")
-    assert made.content == safe.write(tmp_path / "people.csv").read_bytes()
-    assert office.inputs() == []
-    # Rounded one by one, many more are answered at once.
-    assert office.round(asked(method="conventional", base=3)).status_code == 200
-    assert office.round(said, study=True).status_code in (200, 413)
 
 
 @for_all_rows(
@@ -247,12 +213,3 @@ def test_what_is_wrong_is_said_with_its_place(
     assert any(each["where"] == where and told in each["message"] for each in problems), problems
     text = answer.text.replace(document["instance"], "")  # a number drawn at random
     assert str(CELLS["n"].max()) not in text
-
-
-@pytest.mark.parametrize("number", [-1, 1.5, None, "x"])
-def test_counts_that_are_none_are_refused(office: Office, number: Any) -> None:
-    rows = CELLS.select(*BY, "n").to_dicts()
-    rows[2]["n"] = number
-    answer = office.round(asked(method="controlled", base=3) | {"cells": rows})
-    assert answer.status_code == 422
-    assert answer.json()["problems"][0]["where"] == "n"

@@ -123,14 +123,6 @@ def test_messages_of_sdmx_state_them_once_for_all(release: Path) -> None:
     assert 'id="EMBARGO_TIME"' in structure
 
 
-def test_without_embargo_nothing_is_stated(office: Path, tmp_path: Path) -> None:
-    plain = embargoed(office, tmp_path / "plain", "")
-    manifest = json.loads((plain / "release.json").read_text("utf-8"))
-    assert "embargo" not in manifest
-    file = min(plain.glob("population*sdmx*"))
-    assert "EMBARGO_TIME" not in pl.read_csv(file, infer_schema=False).columns
-
-
 @for_all_rows(
     ("stated", "message"),
     [

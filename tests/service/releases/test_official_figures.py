@@ -11,7 +11,6 @@ import pytest
 from discreet.errors import DiscreetError
 from discreet.release.run.release import carry_out
 from discreet_service.datasets.versions import DataVersion, open_version
-from discreet_service.problems import ServiceError
 from discreet_service.releases.programmes import opened_inputs
 from tests.service.releases.conftest import programme_text
 
@@ -136,14 +135,6 @@ def test_figures_are_those_of_the_data_sets_own_tables(version, office, made, tm
     )
 
 
-def test_only_variables_of_the_same_source_may_be_named_without_a_table(version, tmp_path) -> None:
-    (tmp_path / "programme.toml").write_text(ASKED, "utf-8")
-    programme = opened_inputs(tmp_path / "programme.toml", version).programme
-    assert programme.spanning("dwellings") == {"region", "tenure"}
-    assert "tenure" not in programme.spanning("persons")
-    assert programme.spanning("persons") == {"region", "state", "legal_age", "sex", "age", "age5"}
-
-
 @pytest.mark.parametrize(
     ("slip", "message"),
     [
@@ -173,23 +164,3 @@ def test_a_rule_may_name_a_variable_that_spans_no_table(office, made, tmp_path) 
     crossed = official(pl.read_csv(tmp_path / "out" / "legal_ages.csv"))
     assert set(crossed["education"]) == {"Total"}
     assert crossed.height == official(regions).height
-
-
-def test_programmes_say_nothing_of_official_figures_themselves(version, tmp_path) -> None:
-    from discreet_service.releases.programmes import checked
-
-    for place in ("[defaults]\n", "[tables.regions]\n"):
-        text = ASKED.replace(place, f"{place}official = \"sex == 'Total'\"\n")
-        with pytest.raises(ServiceError, match="not allowed here"):
-            checked(text.encode())
-        (tmp_path / "programme.toml").write_text(text, "utf-8")
-
-
-def test_mistyped_variables_of_a_programme_are_told(version, tmp_path) -> None:
-    text = ASKED.replace('by = ["state", "legal_age"]', 'by = ["state", "legal_aeg"]')
-    (tmp_path / "programme.toml").write_text(text, "utf-8")
-    with pytest.raises(
-        ServiceError, match="variable 'legal_aeg' not found in the data set"
-    ) as refused:
-        opened_inputs(tmp_path / "programme.toml", version)
-    assert "tables.legal_ages" in refused.value.problems[0].where

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -400,19 +399,3 @@ def test_publishing_names_are_plain(anna):
     for name in ("../x", "a/b", ".x", ""):
         found = anna.post(f"{API}/{programme}:publish", json={"draft": "0" * 32, "release": name})
         assert found.status_code == 422
-
-
-def test_differences_are_those_that_readers_see(catalogue):
-    from discreet_service.releases.comparison import changed_cells
-
-    table = catalogue.table("census-2026.population")
-    assert changed_cells(table, table)["change"] == "same"
-    value = table.value.copy()
-    value[3] += 2
-    moved = dataclasses.replace(table, value=value)
-    assert changed_cells(moved, table)["values"] == 1
-    status = table.status.copy()
-    status[4] = 2
-    hidden = dataclasses.replace(table, status=status)
-    assert changed_cells(hidden, table)["hidden"] == 1
-    assert changed_cells(table, hidden)["shown"] == 1

@@ -139,12 +139,6 @@ def test_only_sealed_files_can_be_opened(catalogue, name):
     assert name not in catalogue.release("census-2026").published
 
 
-def test_no_message_names_a_place(shelf, verify_key):
-    (shelf / "census-2026" / "population.csv").unlink()
-    found = ReleaseCatalogue(shelf, signers=[verify_key])
-    assert all(str(shelf) not in why for why in found.refused().values())
-
-
 def test_a_manifest_of_another_form_is_refused(shelf, verify_key):
     (shelf / "junk").mkdir()
     (shelf / "junk" / "release.json").write_text(json.dumps([1]))

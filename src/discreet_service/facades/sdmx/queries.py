@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from discreet.arrays import CellIndex
+from discreet.arrays import BoolArray
 from discreet.errors import Problem, nearest
 from discreet.publication import ListedCells, WriteOptions, observations
 from discreet_service.facades.sdmx.structures import AGENCY, ATTRIBUTES, VERSION, SdmxTable
@@ -171,29 +171,19 @@ def _of_series(
         return rows
     along = query.at_observation
     names = list(table.dimensions[: len(index)])
-    spanning = len(table.table.spanning)
     if along and along not in (*table.dimensions, ALL_DIMENSIONS):
         hint = nearest(along, [*table.dimensions, ALL_DIMENSIONS])
         message = "unknown dimension"
         raise ServiceError(message, "invalid-query", "dimensionAtObservation", hint)
-    if along == ALL_DIMENSIONS:
-        others: list[int] = []
-    else:
-        at = names.index(along) if along in names else spanning - 1
-        others = [k for k in range(len(names)) if k != at]
-    sizes = tuple(len(table.table.dimensions[k]) for k in others)
-    series = CellIndex(sizes).numbers([index[k] for k in others], len(rows))
-    frame = pl.DataFrame({"series": series}).with_columns(
-        pl.int_range(pl.len()).over("series").alias("place"),
-        pl.len().over("series").alias("length"),
-    )
-    place, length = frame["place"].to_numpy(), frame["length"].to_numpy()
-    keep = np.zeros(len(rows), dtype=np.bool_)
-    if query.first is not None:
-        keep |= place < query.first
-    if query.last is not None:
-        keep |= place >= length.astype(np.int64) - query.last
-    return rows[keep]
+    columns = {"": np.zeros(len(rows), dtype=np.int8)}
+    if along != ALL_DIMENSIONS:
+        at = names.index(along) if along in names else len(table.table.spanning) - 1
+        columns |= {name: index[k] for k, name in enumerate(names) if k != at}
+    place = pl.int_range(pl.len()).over([*columns])
+    left = pl.len().over([*columns]).cast(pl.Int64) - place
+    kept = (place < (query.first or 0)) | (left <= (query.last or 0))
+    mask: BoolArray = pl.DataFrame(columns).select(kept).to_series().to_numpy()
+    return rows[mask]
 
 
 def wanted_columns(
