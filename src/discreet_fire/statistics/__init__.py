@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .centile import centile as centile
+    from .codebook import centile as centile
     from .codebook import codebook as codebook
     from .codebook import count as count
     from .codebook import inspect as inspect
     from .codebook import levelsof as levelsof
-    from .correlate import correlate as correlate
-    from .correlate import pwcorr as pwcorr
     from .disclosure_rules import borderline_facts as borderline_facts
     from .disclosure_rules import concentrated as concentrated
-    from .group_suppression import counts_to_hide as counts_to_hide
+    from .disclosure_rules import counts_to_hide as counts_to_hide
     from .grouped_values import GroupedValues as GroupedValues
     from .histogram import MEASURES as MEASURES
     from .histogram import histogram as histogram
@@ -53,6 +51,9 @@ if TYPE_CHECKING:
     from .records import OTHER as OTHER
     from .records import in_memory as in_memory
     from .records import take as take
+    from .relations import correlate as correlate
+    from .relations import pwcorr as pwcorr
+    from .relations import ttest as ttest
     from .results import Check as Check
     from .results import CheckVerdict as CheckVerdict
     from .results import OutputEvidence as OutputEvidence
@@ -61,11 +62,10 @@ if TYPE_CHECKING:
     from .results import worst as worst
     from .summarize import summarize as summarize
     from .summarize import tabstat as tabstat
-    from .summarize import ttest as ttest
-    from .table_suppression import SumTable as SumTable
-    from .table_suppression import count_levels as count_levels
-    from .table_suppression import margins_of as margins_of
-    from .table_suppression import with_margins as with_margins
+    from .suppression import SumTable as SumTable
+    from .suppression import count_levels as count_levels
+    from .suppression import margins_of as margins_of
+    from .suppression import with_margins as with_margins
     from .tables import table as table
     from .tables import tabulate as tabulate
 

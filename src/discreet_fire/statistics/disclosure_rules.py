@@ -147,6 +147,55 @@ def checks_of(found: Sequence[Found], asked: Sequence[str]) -> list[Check]:
     return checks + [Check(rule=rule, verdict=CheckVerdict.passed, reason=_HOLDS) for rule in fine]
 
 
+def counts_to_hide(
+    cases: Sequence[int], sensitive: frozenset[int], total: int, limits: SafeLimits
+) -> tuple[frozenset[int], bool]:
+    """Groups whose counts are withheld, and whether that of all groups is.
+
+    Sensitive groups must be withheld for other reasons than being small.
+
+    >>> counts_to_hide([6, 5, 2], frozenset(), 13, SafeLimits())
+    (frozenset({1, 2}), False)
+    """
+    hidden = hide_smallest([cases], sensitive, limits)
+    return hidden, total_hidden(cases, hidden, total, limits)
+
+
+def total_hidden(
+    cases: Sequence[int], hidden: frozenset[int], total: int, limits: SafeLimits
+) -> bool:
+    """Whether the count of all groups is withheld."""
+    return 0 < total < limits.minimum or not _open(cases, hidden, limits)
+
+
+def hide_smallest(
+    several: Sequence[Sequence[int]], sensitive: Collection[int], limits: SafeLimits
+) -> frozenset[int]:
+    """Withhold the smallest groups until sums of withheld counts tell nothing, alike in several
+    counts.
+    """
+    hidden = {at for cases in several for at, n in enumerate(cases) if 0 < n < limits.minimum}
+    hidden |= set(sensitive)
+    order = sorted(
+        (at for at in range(len(several[0])) if at not in hidden and any(c[at] for c in several)),
+        key=lambda at: (max(cases[at] for cases in several), at),
+    )
+    while order and not all(_open(cases, hidden, limits) for cases in several):
+        hidden.add(order.pop(0))
+    return frozenset(hidden)
+
+
+def _open(cases: Sequence[int], hidden: Collection[int], limits: SafeLimits) -> bool:
+    """Whether the sum of withheld counts leaves open if one of them is small.
+
+    Groups without a case are shown as such, so each withheld one is known to have one.
+    """
+    there = [cases[at] for at in hidden if cases[at]]
+    if not there:
+        return True
+    return len(there) > 1 and sum(there) >= limits.minimum + len(there) - 1
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BorderlineFact:
     """One broken rule in figures (confidential)."""

@@ -22,8 +22,12 @@ import polars as pl
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
-from discreet_fire.statistics.group_statistics import statistics
-from discreet_fire.statistics.grouped_values import EntityNumbers, GroupedValues
+from discreet_fire.statistics.grouped_values import (
+    EntityNumbers,
+    GroupedValues,
+    StatisticsGroup,
+    statistics_of,
+)
 from discreet_fire.statistics.layout import (
     Grid,
     abbreviated,
@@ -105,7 +109,8 @@ def _edges(
             raise OutputCheckError("edges are finite and ascending", code="edges")
         return sorted_edges
     # Where the rules allow to use them.
-    quartiles, _ = statistics(["p25", "p75"], holding.total(limits), lambda: holding, limits)
+    whole = StatisticsGroup(facts=holding.total(limits), part=lambda: holding)
+    quartiles, _ = statistics_of(["p25", "p75"], whole, limits)
     lower, upper = quartiles["p25"], quartiles["p75"]
     if lower is None or upper is None or lower == upper:
         message = "quartiles cannot define classes here"

@@ -25,13 +25,12 @@ from discreet_fire.statistics.disclosure_rules import (
     free_statistics,
     leading,
 )
-from discreet_fire.statistics.group_statistics import percentile
-from discreet_fire.statistics.group_suppression import is_lonely
-from discreet_fire.statistics.grouped_values import GroupedValues, exact_sum
+from discreet_fire.statistics.grouped_values import GroupedValues, exact_sum, percentile
 from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.records import group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
+from discreet_fire.statistics.suppression import is_lonely
 
 _RULES = ("minimum", "dominance", "same", "alike", "equations", "within")
 

@@ -30,7 +30,7 @@ from discreet.microdata import (
     require_columns,
 )
 from discreet.record_batches import collected
-from discreet_fire.statistics.group_suppression import counts_to_hide
+from discreet_fire.statistics.disclosure_rules import counts_to_hide
 from discreet_fire.statistics.grouped_values import EntityNumbers
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits
@@ -73,12 +73,11 @@ class MicrodataRecords:
         times = alike.drop_in_place("\0times").cast(pl.Int64).to_numpy()
         return replace(self, data=alike, times=times)
 
-    def numbers(self, name: str) -> FloatArray:
+    def numbers(self, name: str, hint: str = "use tabulate for texts and categories") -> FloatArray:
         """A column as numbers, NaN where missing."""
         column = self.data.get_column(name)
         if self.is_text(name):
             message = "the variable does not hold numbers"
-            hint = "use tabulate for texts and categories"
             raise OutputCheckError(message, code="not-numeric", where=name, hint=hint)
         if column.dtype == pl.Boolean:
             column = column.cast(pl.UInt8)
@@ -87,6 +86,11 @@ class MicrodataRecords:
             message = "the variable holds infinite or huge values"
             raise OutputCheckError(message, code="value", where=name)
         return numbers
+
+    def without_nan(self, name: str) -> pl.Series:
+        """A column in which NaN is a missing value."""
+        column = self.data.get_column(name)
+        return column.fill_nan(None) if column.dtype.is_float() else column
 
     def is_text(self, name: str) -> bool:
         """Whether a column cannot be used as numbers."""

@@ -20,15 +20,21 @@ from scipy import special
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics.disclosure_rules import Found, checks_of, concentrated, leading
-from discreet_fire.statistics.group_statistics import canonical_statistics, spreads, statistics
-from discreet_fire.statistics.group_suppression import (
+from discreet_fire.statistics.disclosure_rules import (
+    Found,
+    checks_of,
+    concentrated,
     counts_to_hide,
-    is_few,
-    is_lonely,
-    spreads_to_hide,
 )
-from discreet_fire.statistics.grouped_values import GroupedValues, exact_sums
+from discreet_fire.statistics.grouped_values import (
+    GroupedValues,
+    Numbers,
+    StatisticsGroup,
+    canonical_statistics,
+    exact_sums,
+    group_statistics,
+    spreads_of,
+)
 from discreet_fire.statistics.layout import (
     Grid,
     closed,
@@ -49,11 +55,14 @@ from discreet_fire.statistics.records import (
 )
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES
-from discreet_fire.statistics.table_suppression import (
+from discreet_fire.statistics.suppression import (
     Counts,
     SumTable,
     count_cells,
     hide_cells,
+    is_few,
+    is_lonely,
+    spreads_to_hide,
     with_margins,
 )
 
@@ -333,9 +342,6 @@ def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) 
     )
 
 
-Numbers = dict[str, float | None]
-
-
 def table(
     frame: Any,
     by: str | Sequence[str],
@@ -441,25 +447,23 @@ def _add_variable(
     own = hide_cells(present, limits, before=hidden & (present.n > 0))[0] | hidden
     hidden_values = sums.hidden(own)
     value, count = hidden_values.ravel(), own.ravel()
-    spread = _hidden_spreads(sums, present, hidden_values, spreads(wanted), limits)
-    results: list[Found] = []
-    for at, place in enumerate(places_of(axes)):
-        rules = sums.rules[at]
-        numbers, more = statistics(
-            wanted,
-            sums.facts[at],
-            partial(holding.part, sums.members[at]),
-            limits,
+    spread = _hidden_spreads(sums, present, hidden_values, spreads_of(wanted), limits)
+    groups = [
+        StatisticsGroup(
+            facts=sums.facts[at],
+            part=partial(holding.part, sums.members[at]),
+            place=place,
+            rules=sums.rules[at],
             count=not count[at],
             value=not value[at],
             spread=spread.get(at, ""),
-            rules=rules,
         )
-        secondary = {"secondary"} if (value[at] or count[at]) and not rules else set()
-        broken = (*leading(rules | secondary), *sorted(more))
-        results += [Found(rule, name, place, sums.facts[at]) for rule in broken]
-        cells[at].update({f"{word} {name}": x for word, x in numbers.items()})
-    return results
+        for at, place in enumerate(places_of(axes))
+    ]
+    several, found = group_statistics(name, wanted, groups, limits)
+    for cell, numbers in zip(cells, several, strict=True):
+        cell.update({f"{word} {name}": x for word, x in numbers.items()})
+    return found
 
 
 def _hidden_spreads(

@@ -15,9 +15,9 @@ from discreet_fire.statistics.disclosure_rules import (
     free_statistics,
     leading,
 )
-from discreet_fire.statistics.group_suppression import shared_counts
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics.suppression import shared_counts
 from tests.helpers.rows import for_all_rows
 
 WIDE = SafeLimits(k=99, p=1)

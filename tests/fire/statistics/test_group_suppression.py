@@ -9,18 +9,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet_fire.statistics.disclosure_rules import Facts
-from discreet_fire.statistics.group_suppression import (
+from discreet_fire.statistics.disclosure_rules import Facts, counts_to_hide
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.summarize import tabstat
+from discreet_fire.statistics.suppression import (
     HiddenSpreads,
-    counts_to_hide,
     hide_groups,
     is_lonely,
     shared_counts,
     spreads_to_hide,
 )
-from discreet_fire.statistics.grouped_values import GroupedValues
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.summarize import tabstat
 from tests.helpers.rows import for_all_rows
 
 

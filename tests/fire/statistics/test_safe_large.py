@@ -12,12 +12,12 @@ import pytest
 from discreet.errors import OutputCheckError
 from discreet_fire import statistics
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, concentrated
-from discreet_fire.statistics.group_statistics import percentile
 from discreet_fire.statistics.grouped_values import (
     EntityNumbers,
     GroupedValues,
     exact_sum,
     exact_sums,
+    percentile,
 )
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models import regress

@@ -11,8 +11,8 @@ import pytest
 from discreet_fire import statistics
 from discreet_fire.statistics import SafeLimits
 from discreet_fire.statistics.disclosure_rules import Facts
-from discreet_fire.statistics.group_suppression import is_lonely
 from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.suppression import is_lonely
 
 SPREADS = ("sd", "variance", "cv", "semean", "skewness", "kurtosis")
 

@@ -21,11 +21,14 @@ from scipy import special
 from discreet.arrays import FloatArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.layout import count_text, fixed, general, rounded
-from discreet_fire.statistics.models.coefficients import Coefficients, bread, joint_wald, sandwich
 from discreet_fire.statistics.models.design import ModelDesign
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
-from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
-from discreet_fire.statistics.models.request import ModelRequest, request_of
+from discreet_fire.statistics.models.least_squares import (
+    Coefficients,
+    LeastSquaresSolution,
+    solve,
+)
+from discreet_fire.statistics.models.request import ModelFit, ModelRequest, request_of
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
 
@@ -184,41 +187,50 @@ def _fitted(
     checking.leverage(model.solution, model.curvature)
     if checking.failed():
         return request.withheld(checking)
-    sample, design, solution = checking.sample, checking.design, model.solution
-    weights, slopes, digits = sample.weights, solution.slopes, request.limits.digits
-    number = float(len(sample))
-    if weights is not None and request.weight_kind == "fweight":
-        number = math.fsum(weights)
-    stored = {"N": number, "df_m": float(len(slopes))}
-    # Covariance around the means.
-    central, many = bread(solution), math.inf
-    if request.is_robust:
-        central = sandwich(sample, design, solution, model.scores, request.weight_kind)
-        units = number
-        if sample.clusters is not None:
-            units = many = float(sample.clusters.max()) + 1
-            stored["N_clust"] = many
-        central *= units / (units - 1.0)
-    numbers = {"ll": model.log}
+    return request.shown(checking, _likelihood(request, checking, model, notes))
+
+
+def _likelihood(
+    request: ModelRequest, checking: ModelChecks, model: LikelihoodFit, notes: Sequence[str]
+) -> ModelFit:
+    """What is said of a fitted model."""
+    sample, solution, robust = checking.sample, model.solution, request.is_robust
+    weights, slopes = sample.weights, len(solution.slopes)
+    total = float(len(sample)) if weights is None else float(weights.sum())
+    number = total if request.weight_kind == "fweight" else float(len(sample))
+    coefficients = Coefficients.of(
+        solution, checking.design, sample, model.scores, kind=request.weight_kind,
+        variance=None if robust else 1.0, n=number, df=number - 1.0, normal=True,
+    )  # fmt: skip
+    stored, numbers = {"N": number, "df_m": float(slopes)}, {"ll": model.log}
+    if coefficients.clusters is not None:
+        stored["N_clust"] = float(coefficients.clusters)
+    chi2 = coefficients.wald if slopes else 0.0
     if request.constant:
         # The log-likelihood of a model with a constant alone.
         ones = _sum(sample.outcome, weights)
-        total = float(len(sample)) if weights is None else float(weights.sum())
         parts = (n * math.log(n / total) for n in (ones, total - ones) if n > 0.0)
         numbers["ll_0"] = sum(parts)
         numbers["r2_p"] = 1.0 - model.log / numbers["ll_0"]
-    chi2: float | None
-    if request.constant and not request.is_robust:
-        chi2 = max(0.0, 2.0 * (model.log - numbers["ll_0"]))
-    else:
-        chi2 = joint_wald(slopes, central) if len(slopes) else 0.0
-        chi2 = None if len(slopes) >= many else chi2
+        if not robust:
+            chi2 = max(0.0, 2.0 * (model.log - numbers["ll_0"]))
     if chi2 is not None:
         numbers["chi2"] = chi2
-        numbers["p"] = float(special.chdtrc(len(slopes), chi2)) if len(slopes) else math.nan
+        numbers["p"] = float(special.chdtrc(slopes, chi2)) if slopes else math.nan
+    digits = request.limits.digits
     stored |= {name: rounded(x, digits) for name, x in numbers.items() if math.isfinite(x)}
-    coefficients = Coefficients.of(solution, central, None, request.level / 100.0)
-    return request.shown(checking, solution, coefficients, stored, _heading(request, stored), notes)
+    test = "Wald" if robust or not request.constant else "LR"
+    right = [
+        ("Number of obs", count_text(number)),
+        (f"{test} chi2({slopes})", fixed(stored.get("chi2"))),
+        ("Prob > chi2", fixed(stored.get("p"), 4)),
+    ]
+    if "r2_p" in stored:
+        right.append(("Pseudo R2", fixed(stored["r2_p"], 4)))
+    name = "Log pseudolikelihood" if robust else "Log likelihood"
+    left = [request.title, "", "", f"{name} = {general(stored['ll'], 10)}"]
+    heading = request.heading(left, right, (54, 14), coefficients.clusters)
+    return ModelFit(solution, coefficients, stored, heading, notes)
 
 
 def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
@@ -265,27 +277,3 @@ def _certain(
         if own.min() == own.max() and rest.min() != rest.max():
             return rows, "success" if own[0] == 1.0 else "failure", sign
     return None
-
-
-def _heading(request: ModelRequest, numbers: dict[str, float]) -> list[str]:
-    robust = request.is_robust
-    test = "Wald" if robust or not request.constant else "LR"
-    right = [
-        ("Number of obs", count_text(numbers["N"])),
-        (f"{test} chi2({numbers['df_m']:.0f})", fixed(numbers.get("chi2"))),
-        ("Prob > chi2", fixed(numbers.get("p"), 4)),
-    ]
-    if "r2_p" in numbers:
-        right.append(("Pseudo R2", fixed(numbers["r2_p"], 4)))
-    name = "Log pseudolikelihood" if robust else "Log likelihood"
-    left = [request.title, "", "", f"{name} = {general(numbers['ll'], 10)}"]
-    if len(right) < len(left):
-        right.append(("", ""))
-    lines = []
-    for text, (label, value) in zip(left, right, strict=True):
-        number = f"{label:<14}={value:>9}" if label else ""
-        lines.append(f"{text:<54}{number}".rstrip())
-    if "N_clust" in numbers:
-        note = f"(Std. err. adjusted for {numbers['N_clust']:,.0f} clusters in {request.cluster})"
-        lines += ["", f"{note:>78}"]
-    return lines

@@ -26,9 +26,8 @@ from discreet_fire.statistics.grouped_values import EntityNumbers, numbered
 from discreet_fire.statistics.records import coded
 
 Weight = Literal["aweight", "fweight", "pweight"]
-_EXACT = 2.0**53
-#: Larger numbers are refused, since their squares could leave the range of floats; and smaller ones
-#: than one over it.
+#: Columns with larger numbers are refused, since their squares could leave the range of floats; and
+#: with smaller ones than one over it.
 FARTHEST = 1e100
 
 
@@ -112,67 +111,23 @@ class Sample:
         return int(there.sum())
 
 
-def without_nan(series: pl.Series) -> pl.Series:
-    """NaN is a missing value."""
-    return series.fill_nan(None) if series.dtype.is_float() else series
-
-
-def numbers_of(series: pl.Series) -> pl.Series:
-    """Numbers as floats; NaN is missing. Text, dates and what floats cannot hold are refused."""
-    kind = series.dtype
-    if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
-        message = f"numbers are needed, but the column has type {kind}"
-        raise _wrong_column(
-            message, "type", series, f"write i.{series.name} to take its values as levels"
-        )
-    if kind.is_integer() and series.len() and _largest(series) > _EXACT:
-        raise _wrong_column("whole numbers are too large", "values", series)
-    numbers = series.cast(pl.Float64).fill_nan(None)
-    if numbers.is_infinite().any():
-        raise _wrong_column("there are infinite values", "values", series)
-    if _largest(numbers) > FARTHEST:
-        raise _wrong_column("the values are too large", "values", series)
-    return numbers
-
-
-def _wrong_column(message: str, part: str, series: pl.Series, hint: str = "") -> OutputCheckError:
-    return OutputCheckError(message, code=f"column-{part}", where=series.name, hint=hint)
-
-
-def _largest(series: pl.Series) -> float:
-    low, high = series.min(), series.max()
-    return max(abs(float(value)) for value in (low or 0, high or 0))  # type: ignore[arg-type]
-
-
-def weights_of(series: pl.Series, kind: Weight) -> pl.Series:
-    """Weights as numbers."""
-    weights = numbers_of(series)
-    if (weights < 0).any():
-        raise OutputCheckError("there are negative weights", code="weights", where=series.name)
-    if kind == "fweight" and (weights != weights.round()).any():
-        message = "frequency weights are whole numbers"
-        raise OutputCheckError(message, code="weights", where=series.name)
-    return weights
-
-
 def levels_of(series: pl.Series) -> tuple[tuple[Any, ...], IntArray]:
     """Levels in order, and codes from 0 for them."""
     kind = series.dtype
-    if kind.is_float() or kind == pl.Boolean or kind.is_decimal():
+    if (not kind.is_integer() and kind.is_numeric()) or kind in (pl.Boolean, pl.UInt64, pl.Int128):
         whole = series.cast(pl.Float64)
-        if ((whole != whole.round()) | whole.is_infinite()).any():
+        far = (whole.abs() > 2.0**53).any()
+        if far or (whole != whole.round()).any():
             message = "factor variables may not contain values that are not whole numbers"
+            message = "whole numbers are too large" if far else message
             hint = f"write c.{series.name} to take them as numbers"
             raise OutputCheckError(message, code="factor-values", where=series.name, hint=hint)
         series = whole.cast(pl.Int64)
     elif kind in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
-    elif kind in (pl.UInt64, pl.Int128):
-        if len(series) and _largest(series) > _EXACT:
-            raise _wrong_column("whole numbers are too large", "values", series)
-        series = series.cast(pl.Int64)
     elif not (kind.is_integer() or kind == pl.String):
-        raise _wrong_column(f"type {kind} cannot be a factor variable", "type", series)
+        message = f"type {kind} cannot be a factor variable"
+        raise OutputCheckError(message, code="column-type", where=series.name)
     if series.dtype != pl.String and (series < 0).any():
         message = "factor variables may not contain negative values"
         raise OutputCheckError(message, code="factor-values", where=series.name)

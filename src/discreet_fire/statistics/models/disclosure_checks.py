@@ -42,6 +42,12 @@ from discreet_fire.statistics.results import Check, CheckVerdict, worst
 _REVIEW_LEVERAGE = 0.5
 #: A residual share below these reveals, or is looked at by a person.
 _EXACT_FIT, _NEAR_FIT = 1e-6, 1e-3
+#: The rules of means.
+_OF_MEANS = {
+    "dominance": "one or two cases make up nearly all of the total of a group",
+    "same-outcome": "all cases of a group have the same outcome",
+    "few-outcomes": "too few cases of a group have one of the two outcomes",
+}
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -56,13 +62,11 @@ class ModelChecks:
 
     def note(self, rule: str, verdict: CheckVerdict, reason: str, where: str = "") -> None:
         """Add what was found, once; that a rule holds only if nothing breaks it."""
-        known = [check for check in self.checks if check.rule == rule]
-        if verdict is CheckVerdict.passed and known:
+        if verdict is CheckVerdict.passed and any(check.rule == rule for check in self.checks):
             return
+        passed = CheckVerdict.passed
+        self.checks = [one for one in self.checks if one.rule != rule or one.verdict is not passed]
         check = Check(rule=rule, verdict=verdict, reason=reason, where=where)
-        for other in known:
-            if other.verdict is CheckVerdict.passed:
-                self.checks.remove(other)
         if check not in self.checks:
             self.checks.append(check)
 
@@ -72,23 +76,17 @@ class ModelChecks:
 
     def cases(self) -> None:
         """Cases in all, in every cell of every term, and apart from the commonest value."""
-        minimum, places = self.limits.minimum, []
-        if self.sample.cases < minimum:
-            places.append("the estimation sample")
+        few = ["the estimation sample"] * (self.sample.cases < self.limits.minimum)
+        many = "the variable has many levels; a person must check it"
         for partition in self.design.partitions:
-            counts = case_counts(partition, self.sample)
-            self.evidence.setdefault("cases", {})[partition.text] = counts
-            if _few_in_one(counts, minimum):
-                places.append(partition.text)
-        names, columns = zip(*self._numbers(), strict=True)
-        few = [few_apart(column, self.sample, minimum) for column in columns]
-        places += [name for name, apart in zip(names, few, strict=True) if apart]
-        places = list(dict.fromkeys(places))
-        self._all("minimum-cases", places, "too few cases have this level or differ from the rest")
+            counts = self.evidence.setdefault("cases", {})
+            counts[partition.text] = self._cases(partition.codes, partition.cells)
+            few += [partition.text] * self._few_in_one(counts[partition.text])
+        few += [name for name, column in self._numbers() if self._few_apart(column)]
+        self._all("minimum-cases", few, "too few cases have this level or differ from the rest")
         for partition in self.design.partitions:
             if partition.cells > self.limits.most_levels:
-                reason = "the variable has many levels; a person must check it"
-                self.note("many-levels", CheckVerdict.review, reason, partition.text)
+                self.note("many-levels", CheckVerdict.review, many, partition.text)
 
     def _numbers(self) -> list[tuple[str, FloatArray]]:
         """Columns of numbers and the variables behind them, each once, and the outcome."""
@@ -101,6 +99,29 @@ class ModelChecks:
         for name, values in self.sample.numbers.items():
             known.setdefault(id(values), (name, values))
         return [*known.values(), ("the outcome", self.sample.outcome)]
+
+    def _cases(self, codes: IntArray, cells: int) -> IntArray:
+        """Cases in each cell."""
+        cases = self.sample.cases
+        if self.sample.entities is not None:
+            codes = np.unique(codes * cases + self.sample.entities) // cases
+        return np.bincount(codes, minlength=cells)
+
+    def _few_in_one(self, counts: IntArray) -> bool:
+        """Whether a cell has cases, but too few."""
+        return bool(((counts > 0) & (counts < self.limits.minimum)).any())
+
+    def _few_apart(self, values: FloatArray) -> bool:
+        """Whether fewer cases than required differ from the value that all others have.
+
+        Of so many cases as are required, one has that value.
+        """
+        sample, minimum = self.sample, self.limits.minimum
+        places = np.arange(len(sample))
+        if sample.entities is not None:
+            places = sample.numbering.order[sample.numbering.start[:-1]]
+        some = set(values[places[:minimum]].tolist())
+        return any(0 < sample.cases_where(values != value) < minimum for value in some)
 
     def left_out(self) -> None:
         """Few cases without a value can be told by difference from another model."""
@@ -126,14 +147,14 @@ class ModelChecks:
 
     def leverage(self, solution: LeastSquaresSolution, weights: FloatArray | None) -> None:
         """Cases, and groups of too few, whose outcomes the fit follows."""
-        limits = self.limits
-        hats, entities = HatValues(self.design, solution, weights), self.sample.entities
-        single, group = reach(hats, entities, limits.minimum, limits.leverage)
+        limit = self.limits.leverage
+        hats = HatValues(self.sample, self.design, solution, weights)
+        single, group = hats.reach(self.limits.minimum, limit)
         self.evidence["leverage"] = max(single, group, self.evidence.get("leverage", 0.0))
-        if max(single, group) >= limits.leverage:
+        if max(single, group) >= limit:
             self._all("leverage", [""], "the coefficients disclose outcomes of single cases")
         else:
-            near = bool(single >= _REVIEW_LEVERAGE or group >= NEARLY * limits.leverage)
+            near = bool(single >= _REVIEW_LEVERAGE or group >= NEARLY * limit)
             reason = "the coefficients follow single cases closely"
             self._all("leverage", [""] * near, reason, CheckVerdict.review)
 
@@ -166,20 +187,19 @@ class ModelChecks:
         only, known = self._determined(rank)
         broken = CheckVerdict.fail if only else CheckVerdict.review
         two = upper_of_two(self.sample.outcome)
-        by_rule: dict[str, list[str]] = {"dominance": [], "same-outcome": [], "few-outcomes": []}
+        by_rule: dict[str, list[str]] = {rule: [] for rule in _OF_MEANS}
         for partition in known:
-            rules, few = self._broken(partition, two)
-            for rule in rules:
-                by_rule[rule].append(partition.text)
-            if only and few:
-                self._all("minimum-cases", [partition.text], "too few cases in a combination")
-        reasons = {
-            "dominance": "one or two cases make up nearly all of the total of a group",
-            "same-outcome": "all cases of a group have the same outcome",
-            "few-outcomes": "too few cases of a group have one of the two outcomes",
-        }
+            facts, text = self._facts(partition), partition.text
+            if two is None:
+                by_rule["dominance"] += [text] * self._breaks("dominance", *facts)
+            else:
+                halves = self._cases(partition.codes * 2 + two, partition.cells * 2)
+                by_rule["few-outcomes"] += [text] * self._few_in_one(halves)
+            by_rule["same-outcome"] += [text] * self._breaks("same-outcome", *facts)
+            if only and self._breaks("minimum-cases", *facts):
+                self._all("minimum-cases", [text], "too few cases in a combination")
         for rule, places in by_rule.items():
-            self._all(rule, places, reasons[rule], broken)
+            self._all(rule, places, _OF_MEANS[rule], broken)
 
     def _facts(self, partition: Partition) -> list[Facts]:
         """The facts of the outcome in each cell."""
@@ -190,24 +210,13 @@ class ModelChecks:
         )
         return holding.facts(self.limits)
 
-    def _broken(self, partition: Partition, two: IntArray | None) -> tuple[list[str], bool]:
-        """Rules of means that a group breaks, and whether one has too few cases."""
-        minimum, rules = self.limits.minimum, []
-        facts = self._facts(partition)
-        if two is None and any(self._dominated(one) for one in facts):
-            rules.append("dominance")
-        if any(one.n and one.low == one.high for one in facts):
-            rules.append("same-outcome")
-        if two is not None:
-            codes, cells = partition.codes * 2 + two, partition.cells * 2
-            halves = Partition(text=partition.text, codes=codes, cells=cells)
-            if _few_in_one(case_counts(halves, self.sample), minimum):
-                rules.append("few-outcomes")
-        return rules, any(0 < one.cases < minimum for one in facts)
-
-    def _dominated(self, facts: Facts) -> bool:
-        """Whether two cases have too large a share, or the second could estimate the first."""
-        return concentrated(facts.first, facts.second, facts.size, self.limits)
+    def _breaks(self, rule: str, *facts: Facts) -> bool:
+        """Whether a group breaks a rule."""
+        if rule == "dominance":
+            return any(concentrated(one.first, one.second, one.size, self.limits) for one in facts)
+        if rule == "same-outcome":
+            return any(one.n and one.low == one.high for one in facts)
+        return any(0 < one.cases < self.limits.minimum for one in facts)
 
     def _determined(self, rank: int) -> tuple[bool, list[Partition]]:
         """Whether all columns are indicators; the groups whose totals follow."""
@@ -230,38 +239,32 @@ class ModelChecks:
         groups = [*self.design.partitions, whole, patterns(self.design)]
         known = {one.text: one for one in reversed(groups)}
         facts: list[BorderlineFact] = []
-        for check in self.checks:
-            if check.verdict is CheckVerdict.fail:
-                first = all(one.variable != check.where for one in facts)
-                figures = self._in_figures(check, known.get(check.where))
-                facts += (
-                    [replace(figures[0], frequencies={}), *figures[1:]] if not first else figures
-                )
+        for check in (one for one in self.checks if one.verdict is CheckVerdict.fail):
+            figures = self._in_figures(check, known.get(check.where))
+            if any(one.variable == check.where for one in facts):
+                figures[0] = replace(figures[0], frequencies={})
+            facts += figures
         return tuple(facts)
 
     def _in_figures(self, check: Check, partition: Partition | None) -> list[BorderlineFact]:
         """One broken rule: of each cell that breaks it, or else of the model."""
-        sample, minimum, rule = self.sample, self.limits.minimum, check.rule
+        cases, minimum = self.sample.cases, self.limits.minimum
         fact = BorderlineFact(
-            variable=check.where, place="", rule=rule, cases=sample.cases, k=None, p=None,
-            few=sample.cases < minimum,
+            variable=check.where, place="", rule=check.rule, cases=cases, k=None, p=None,
+            few=cases < minimum,
         )  # fmt: skip
         if partition is None:
             return [fact]
-        labels = partition.labels or tuple(f"group {at + 1}" for at in range(partition.cells))
-        cells = [
-            (label, one) for label, one in zip(labels, self._facts(partition), strict=True) if one.n
-        ]
+        labels = partition.labels or [f"group {at + 1}" for at in range(partition.cells)]
+        cells = list(zip(labels, self._facts(partition), strict=True))
         facts = []
         for label, one in cells:
-            few = one.cases < minimum
-            broken = one.low == one.high if rule == "same-outcome" else few
-            if self._dominated(one) if rule == "dominance" else broken:
+            if self._breaks(check.rule, one):
                 k, p = computed_concentration(one.first, one.second, one.size)
-                place = f"{check.where} = {label}"
+                place, few = f"{check.where} = {label}", one.cases < minimum
                 facts.append(replace(fact, place=place, cases=one.cases, k=k, p=p, few=few))
         facts = facts or [fact]
-        table = {label: one.cases for label, one in cells}
+        table = {label: one.cases for label, one in cells if one.n}
         return [replace(facts[0], frequencies=table), *facts[1:]]
 
     def _all(
@@ -272,15 +275,10 @@ class ModelChecks:
         verdict: CheckVerdict = CheckVerdict.fail,
     ) -> None:
         """Note the places where a rule is broken, or else that it holds."""
-        for place in places:
+        for place in dict.fromkeys(places):
             self.note(rule, verdict, reason, place)
         if not places:
             self.note(rule, CheckVerdict.passed, "holds")
-
-
-def _few_in_one(counts: IntArray, minimum: int) -> bool:
-    """Whether a cell has cases, but too few."""
-    return bool(((counts > 0) & (counts < minimum)).any())
 
 
 def patterns(design: ModelDesign) -> Partition:
@@ -292,28 +290,6 @@ def patterns(design: ModelDesign) -> Partition:
         cells = len(known)
     text = " ".join(partition.text for partition in design.partitions)
     return Partition(text=text or "_cons", codes=codes.astype(np.int64), cells=cells)
-
-
-def case_counts(partition: Partition, sample: Sample) -> IntArray:
-    """Cases in each cell."""
-    pairs = partition.codes
-    if sample.entities is not None:
-        pairs = np.unique(partition.codes * sample.cases + sample.entities) // sample.cases
-    return np.bincount(pairs, minlength=partition.cells)
-
-
-def few_apart(values: FloatArray, sample: Sample, minimum: int) -> bool:
-    """Whether fewer cases than required differ from the value that all others have.
-
-    Of so many cases as are required, one has that value.
-    """
-    places = np.arange(len(sample))
-    if sample.entities is not None:
-        places = sample.numbering.order[sample.numbering.start[:-1]]
-    return any(
-        0 < sample.cases_where(values != value) < minimum
-        for value in set(values[places[:minimum]].tolist())
-    )
 
 
 #: Decimals of eigenvalues that are compared with a limit: fewer than depend on row order.
@@ -330,18 +306,17 @@ NEARLY = 0.9
 class HatValues:
     """Rows of the orthonormal columns of a model, and their squared lengths. CONFIDENTIAL."""
 
+    sample: Sample
     design: ModelDesign
     solution: LeastSquaresSolution
     weights: FloatArray | None
+    factors: dict[int, FloatArray] = field(default_factory=dict)  # of cases of several rows
 
     def rows(self, rows: Rows) -> FloatArray:
         """The rows of Q, where H = Q Q'."""
-        solution, block = self.solution, self.design.block(rows)
-        if len(solution.kept) < block.shape[1]:
-            block = block[:, solution.kept]
-        hats = (block - (solution.means - self.design.shifts[solution.kept])) @ solution.root
-        if solution.constant is not None:
-            own = np.full((len(hats), 1), 1.0 / np.sqrt(solution.weight))
+        hats = self.solution.centred(self.design, rows) @ self.solution.root
+        if self.solution.constant is not None:
+            own = np.full((len(hats), 1), 1.0 / np.sqrt(self.solution.weight))
             hats = np.hstack([hats, own])
         return hats if self.weights is None else hats * np.sqrt(self.weights[rows])[:, None]
 
@@ -355,80 +330,61 @@ class HatValues:
             values[rows] = np.einsum("ij,ij->i", block, block)
         return values
 
-
-def reach(
-    found: HatValues, entities: IntArray | None, minimum: int, limit: float
-) -> tuple[float, float]:
-    """The eigenvalues nearest to 1 among groups of fewer than `minimum` cases.
-
-    One member of a group of s cases has at least 1/s of its eigenvalue, and the hat values
-    sum to the rank: few cases can begin a group. Groups grow by the case that adds most.
-    Eigenvalues from the limit on reveal. Gives the largest eigenvalue of one case, and the largest
-    of a group.
-    """
-    traces: FloatArray = found.values
-    if entities is not None:
-        traces = np.bincount(entities, traces).astype(np.float64)
-    most = max(1, minimum - 1)
-    finder = _Finder(found, entities, traces)
-    begin = np.flatnonzero(np.round(traces, _DECIMALS) >= min(0.5, NEARLY * limit / most))
-    single, best = float(min(1.0, traces.max())), 0.0
-    if entities is not None:
-        single = max((finder.eigenvalue([int(case)]) for case in begin), default=min(single, 0.5))
-    for case in begin[np.argsort(-traces[begin], kind="stable")]:
-        best = max(best, finder.grown(int(case), most, limit))
-        if best >= limit:
-            break
-    return round(single, _DECIMALS), best
-
-
-class _Finder:
-    """Grows groups of cases."""
-
-    def __init__(self, found: HatValues, entities: IntArray | None, traces: FloatArray) -> None:
-        self._found, self._entities, self._traces = found, entities, traces
-        self._factors: dict[int, FloatArray] = {}
-
-    def rows_of(self, case: int) -> IntArray:
-        """The rows of a case."""
-        if self._entities is None:
-            return np.array([case], dtype=np.int64)
-        order, starts = self._in_order
-        return order[starts[case] : starts[case + 1]]
-
     @cached_property
-    def _in_order(self) -> tuple[IntArray, IntArray]:
-        """Rows in the order of entities, and where those of each start."""
-        assert self._entities is not None
-        starts = np.concatenate([[0], np.cumsum(np.bincount(self._entities))])
-        return np.argsort(self._entities, kind="stable"), starts
+    def _traces(self) -> FloatArray:
+        """Hat values of all cases."""
+        entities, values = self.sample.entities, self.values
+        return values if entities is None else np.bincount(entities, values).astype(np.float64)
+
+    def reach(self, minimum: int, limit: float) -> tuple[float, float]:
+        """The eigenvalues nearest to 1 among groups of fewer than `minimum` cases.
+
+        One member of a group of s cases has at least 1/s of its eigenvalue, and the hat values
+        sum to the rank: few cases can begin a group. Groups grow by the case that adds most.
+        Eigenvalues from the limit on reveal. Gives the largest eigenvalue of one case, and the
+        largest of a group.
+        """
+        traces, most = self._traces, max(1, minimum - 1)
+        begin = np.flatnonzero(np.round(traces, _DECIMALS) >= min(0.5, NEARLY * limit / most))
+        single, best = float(min(1.0, traces.max())), 0.0
+        if self.sample.entities is not None:
+            own = (self._eigenvalue([int(case)]) for case in begin)
+            single = max(own, default=min(single, 0.5))
+        for case in begin[np.argsort(-traces[begin], kind="stable")]:
+            best = max(best, self._grown(int(case), most, limit))
+            if best >= limit:
+                break
+        return round(single, _DECIMALS), best
 
     def _factor(self, case: int) -> FloatArray:
         """A matrix R with R'R equal to what the case has in Q'Q."""
-        if case not in self._factors:
-            rows = self._found.rows(self.rows_of(case))
+        if self.sample.entities is None:
+            return self.rows(np.array([case]))
+        if case not in self.factors:
+            numbering = self.sample.numbering
+            rows = self.rows(numbering.order[slice(*numbering.start[case : case + 2])])
             short = len(rows) <= rows.shape[1]
-            self._factors[case] = rows if short else np.asarray(np.linalg.qr(rows, mode="r"))
-        return self._factors[case]
+            self.factors[case] = rows if short else np.asarray(np.linalg.qr(rows, mode="r"))
+        return self.factors[case]
 
-    def eigenvalue(self, group: list[int]) -> float:
+    def _eigenvalue(self, group: list[int]) -> float:
         """The largest eigenvalue of the part of H of some cases."""
         rows = np.vstack([self._factor(case) for case in group])
         return round(float(np.linalg.norm(rows, 2)) ** 2, _DECIMALS)
 
-    def grown(self, case: int, most: int, limit: float) -> float:
+    def _grown(self, case: int, most: int, limit: float) -> float:
         """The eigenvalue of the group that grows out of a case."""
-        group, value = [case], self.eigenvalue([case])
+        group, value = [case], self._eigenvalue([case])
         while len(group) < most and value < limit:
             missing = max((limit - value) / (most - len(group)), _LEAST)
             others = np.flatnonzero(self._traces >= missing * NEARLY)
             others = others[~np.isin(others, group)]
             if not len(others):
                 break
-            if self._entities is None:
+            if self.sample.entities is None:
                 values = self._with_each(group, others)
             else:
-                values = np.array([self.eigenvalue([*group, int(other)]) for other in others])
+                values = np.array([self._eigenvalue([*group, int(other)]) for other in others])
             place = int(np.argmax(values))
             if values[place] <= value:
                 break
@@ -438,7 +394,7 @@ class _Finder:
     def _with_each(self, group: list[int], others: IntArray) -> FloatArray:
         """Eigenvalues of a group of rows with each one of the others."""
         own = np.vstack([self._factor(case) for case in group])
-        rows = self._found.rows(others)
+        rows = self.rows(others)
         matrices = np.empty((len(others), len(own) + 1, len(own) + 1))
         matrices[:, :-1, :-1] = own @ own.T
         matrices[:, -1, :-1] = matrices[:, :-1, -1] = rows @ own.T

@@ -1,19 +1,25 @@
-"""Weighted least squares by the linear algebra of numpy.
+"""Weighted least squares by the linear algebra of numpy, and the rows of a table of coefficients.
 
 Columns and outcome are taken around their weighted means and in units of their own length, so that
 numbers far from 0 lose no digits; columns that follow from earlier ones are omitted, as Stata does.
 In: the design, an outcome, weights. Out: `LeastSquaresSolution` with coefficients, sums of squares
-and the inverse of the cross products. CONFIDENTIAL.
+and the inverse of the cross products; `Coefficients` with covariances, also those that do not trust
+equal variances (robust, by clusters), joint tests, probabilities, confidence intervals, the same
+whatever the order of the rows. CONFIDENTIAL.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from discreet.arrays import FloatArray, IntArray
-from discreet_fire.statistics.models.design import ModelDesign
+from discreet_fire.statistics.layout import rounded
+from discreet_fire.statistics.models.design import ModelDesign, Rows, Sample, Weight
 
 #: A column of which less than this share is new is omitted.
 _NEW = 1e-12
@@ -21,6 +27,8 @@ _NEW = 1e-12
 _REFINEMENTS = 3
 #: A slope that moves the outcome by less than this share of it is rounding alone.
 _NOUGHT = 1e-14
+#: A matrix of correlations whose smallest eigenvalue is below this has no inverse.
+_SINGULAR = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -50,15 +58,16 @@ class LeastSquaresSolution:
         """Number of coefficients, the constant among them."""
         return len(self.kept) + (self.constant is not None)
 
+    def centred(self, design: ModelDesign, rows: Rows | None = None) -> FloatArray:
+        """The kept columns around their means. CONFIDENTIAL."""
+        block = design.block(slice(0, design.size) if rows is None else rows)
+        block = block if len(self.kept) == block.shape[1] else block[:, self.kept]
+        block -= self.means - design.shifts[self.kept]
+        return block
+
     def predicted(self, design: ModelDesign) -> FloatArray:
         """Fitted values. CONFIDENTIAL."""
-        centred = design.block(slice(0, design.size))[:, self.kept]
-        centred -= self.means - design.shifts[self.kept]
-        return self.mean + centred @ self.slopes
-
-    def residuals(self, design: ModelDesign, outcome: FloatArray) -> FloatArray:
-        """Residuals of the outcome. CONFIDENTIAL."""
-        return outcome - self.predicted(design)
+        return self.mean + self.centred(design) @ self.slopes
 
 
 def solve(
@@ -120,3 +129,130 @@ def _new_columns(products: FloatArray) -> IntArray:
             column = work[at:, at] / np.sqrt(work[at, at])
             work[at:, at:] -= np.outer(column, column)
     return np.array(kept, dtype=np.int64)
+
+
+class CoefficientRow(NamedTuple):
+    """One coefficient with what is said of it."""
+
+    value: float
+    error: float
+    statistic: float
+    probability: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Coefficients:
+    """All coefficients of a model, the constant last; and the joint test of its slopes, None if it
+    has none.
+
+    Degrees of freedom are of t, None for normal.
+    """
+
+    values: FloatArray
+    covariance: FloatArray
+    wald: float | None
+    clusters: int | None
+    df: float | None
+
+    @classmethod
+    def of(
+        cls,
+        solution: LeastSquaresSolution,
+        design: ModelDesign,
+        sample: Sample,
+        scores: FloatArray,
+        *,
+        kind: Weight,
+        variance: float | None,
+        n: float,
+        df: float,
+        normal: bool = False,
+    ) -> Coefficients:
+        """From a solved model, for so many observations and residual degrees of freedom.
+
+        All residuals have one variance; if that is None, scores are what the columns of each row
+        are multiplied by, without weights, and are added within clusters.
+        """
+        central = _bread(solution)
+        clusters = None if sample.clusters is None else int(sample.clusters.max()) + 1
+        if variance is not None:
+            central = central * variance
+        else:
+            meat = _meat(solution, design, sample, scores, kind)
+            central = central @ meat @ central
+            central *= n / df if clusters is None else clusters / (clusters - 1) * (n - 1.0) / df
+        wald, many = None, len(solution.slopes)
+        if many and (clusters is None or many < clusters):
+            wald = joint_wald(solution.slopes, central)
+        values = solution.slopes
+        if solution.constant is not None:
+            # From the mean of the outcome to the constant.
+            turn = np.eye(len(central))
+            turn[-1, :-1] = -solution.means
+            central, values = turn @ central @ turn.T, np.append(values, solution.constant)
+        own = df if clusters is None else clusters - 1.0
+        return cls(
+            values=values,
+            covariance=central,
+            wald=wald,
+            clusters=clusters,
+            df=None if normal else own,
+        )
+
+    def rows(self, digits: int, level: float) -> list[CoefficientRow]:
+        """The rows of the table, with so many significant digits, for a level in percent."""
+        errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        known = np.where(errors > 0.0, errors, math.nan)
+        away, share = -np.abs(self.values / known), 0.5 + level / 100.0 / 2.0
+        if self.df is None:
+            chance, factor = 2.0 * special.ndtr(away), float(special.ndtri(share))
+        else:
+            chance = 2.0 * special.stdtr(self.df, away)
+            factor = float(special.stdtrit(self.df, share))
+        ends = self.values - factor * errors, self.values + factor * errors
+        table = np.column_stack([self.values, known, self.values / known, chance, *ends])
+        return [CoefficientRow(*(rounded(x, digits) for x in row)) for row in table.tolist()]
+
+
+def _bread(solution: LeastSquaresSolution) -> FloatArray:
+    """Inverse of the cross products of the columns around their means, and of the constant."""
+    if solution.constant is None:
+        return solution.inverse
+    matrix = np.pad(solution.inverse, (0, 1))
+    matrix[-1, -1] = 1.0 / solution.weight
+    return matrix
+
+
+def joint_wald(slopes: FloatArray, central: FloatArray) -> float | None:
+    """b'V⁻¹b of all slopes together; None if V has no inverse."""
+    size = len(slopes)
+    errors = np.sqrt(np.maximum(np.diag(central)[:size], 0.0))
+    if not np.all(errors > 0.0):
+        return None
+    alike = central[:size, :size] / np.outer(errors, errors)
+    if np.linalg.eigvalsh(alike)[0] < _SINGULAR:
+        return None
+    return float(slopes / errors @ np.linalg.solve(alike, slopes / errors))
+
+
+def _meat(
+    solution: LeastSquaresSolution,
+    design: ModelDesign,
+    sample: Sample,
+    scores: FloatArray,
+    kind: Weight,
+) -> FloatArray:
+    """Cross products of scores, added within clusters."""
+    clusters, weights = sample.clusters, sample.weights
+    if weights is not None:
+        alone = clusters is None and kind == "fweight"
+        scores = scores * (np.sqrt(weights) if alone else weights)
+    table = solution.centred(design)
+    if solution.constant is not None:
+        table = np.column_stack([table, np.ones(len(table))])
+    table *= scores[:, None]
+    if clusters is not None:
+        table = np.column_stack([np.bincount(clusters, column) for column in table.T])
+    return table.T @ table

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -22,26 +21,11 @@ from scipy import special
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.layout import count_text, fixed, general, legend, rounded
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.models.coefficients import Coefficients, bread, joint_wald, sandwich
-from discreet_fire.statistics.models.design import ModelDesign, Sample, Weight
+from discreet_fire.statistics.models.design import Sample, Weight
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
-from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
-from discreet_fire.statistics.models.request import ModelRequest, request_of
+from discreet_fire.statistics.models.least_squares import Coefficients, solve
+from discreet_fire.statistics.models.request import ModelFit, ModelRequest, request_of
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Linear:
-    """A linear regression with its tests. CONFIDENTIAL until it is checked.
-
-    Results go by their names in Stata's e(); those that are no counts are rounded.
-    """
-
-    design: ModelDesign
-    solution: LeastSquaresSolution
-    coefficients: Coefficients
-    stored: dict[str, float]
-    heading: list[str]
 
 
 def regress(
@@ -74,13 +58,11 @@ def regress(
         "level": level, "earlier": earlier,
     }  # fmt: skip
     request = request_of("regress", outcome, terms, options)
-    checking, model = checked_linear(request, request.sample(frame))
-    if model is None:
-        return request.withheld(checking)
-    return request.shown(checking, model.solution, model.coefficients, model.stored, model.heading)
+    checking, fit = checked_linear(request, request.sample(frame))
+    return request.withheld(checking) if fit is None else request.shown(checking, fit)
 
 
-def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, Linear | None]:
+def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, ModelFit | None]:
     """Fit and check; the model is None if a rule is broken."""
     design = request.design(sample)
     solution = solve(design, sample.outcome, sample.weights)
@@ -91,7 +73,7 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
     checking.left_out()
     checking.clusters()
     checking.fit(solution)
-    residuals = solution.residuals(design, sample.outcome)
+    residuals = sample.outcome - solution.predicted(design)
     checking.residuals(residuals, solution, sample.weights)
     checking.leverage(solution, sample.weights)
     checking.totals(solution.rank)
@@ -100,29 +82,14 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
 
     weights, kind, digits = sample.weights, request.weight_kind, request.limits.digits
     total_weight = float(len(sample)) if weights is None else float(weights.sum())
-    number = len(sample)
-    if weights is not None and kind == "fweight":
-        number = int(weights.sum())
-    df = number - solution.rank
-    t_df, counts = df, {}
-    if not request.is_robust:
-        central = bread(solution) * (solution.residual / df)
-    else:
-        # Covariance around the means.
-        central = sandwich(sample, design, solution, residuals, kind)
-        factor = number / df
-        if sample.clusters is not None:
-            clusters = int(sample.clusters.max()) + 1
-            counts["N_clust"] = float(clusters)
-            t_df = clusters - 1
-            # One cluster has no variance between clusters.
-            factor = clusters / t_df * (number - 1.0) / df if t_df else math.nan
-        central *= factor
-    slopes = len(solution.kept)
-    f = None
-    if slopes and (sample.clusters is None or slopes <= t_df):
-        wald = joint_wald(solution.slopes, central)
-        f = None if wald is None else wald / slopes
+    repeated = weights is not None and kind == "fweight"
+    number = int(total_weight) if repeated else len(sample)
+    df, slopes = number - solution.rank, len(solution.kept)
+    variance = None if request.is_robust else solution.residual / df
+    coefficients = Coefficients.of(
+        solution, design, sample, residuals, kind=kind, variance=variance, n=number, df=df
+    )  # fmt: skip
+    f = None if coefficients.wald is None else coefficients.wald / slopes
     # Weights add up to the number of observations.
     total, rss = (x * (number / total_weight) for x in (solution.total, solution.residual))
     share = 1.0 - rss / total if total > 0.0 else math.nan
@@ -134,7 +101,9 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
         "rmse": math.sqrt(rss / df),
         "F": math.nan if f is None else f,
     }
-    stored = {"N": float(number), "df_m": float(slopes), "df_r": float(t_df)} | counts
+    t_df, clusters = int(coefficients.df or 0), coefficients.clusters
+    stored = {"N": float(number), "df_m": float(slopes), "df_r": float(t_df)}
+    stored |= {} if clusters is None else {"N_clust": float(clusters)}
     stored |= {name: rounded(x, digits) for name, x in numbers.items() if math.isfinite(x)}
 
     right = [
@@ -143,8 +112,7 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
         ("Prob > F", fixed(None if f is None else float(special.fdtrc(slopes, t_df, f)), 4)),
         ("R-squared", fixed(stored.get("r2"), 4)),
     ]
-    rmse = ("Root MSE", general(stored["rmse"], 7))
-    left, below = [request.title], []
+    left = [request.title]
     if not request.is_robust:
         right.append(("Adj R-squared", fixed(stored.get("r2_a"), 4)))
         rule = "-" * 13 + "+" + "-" * 34
@@ -155,21 +123,9 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
         ]
         model, residual, whole = (_variance(*row, digits) for row in rows)
         left = [f"{'Source':>12} |{'SS':>9}{'df':>13}{'MS':>9}", rule, model, residual, rule, whole]
-    elif sample.clusters is not None:
-        note = f"(Std. err. adjusted for {t_df + 1:,} clusters in {request.cluster})"
-        below = ["", f"{note:>78}"]
-    heading = []
-    for at, (name, value) in enumerate([*right, rmse]):
-        start = left[at] if at < len(left) else ""
-        heading.append(f"{start:<51}{name:<16}={value:>10}")
-    coefficients = Coefficients.of(solution, central, float(t_df), request.level / 100.0)
-    return checking, Linear(
-        design=design,
-        solution=solution,
-        coefficients=coefficients,
-        stored=stored,
-        heading=[*heading, *below],
-    )
+    right.append(("Root MSE", general(stored["rmse"], 7)))
+    heading = request.heading(left, right, (51, 16), clusters)
+    return checking, ModelFit(solution, coefficients, stored, heading)
 
 
 def _variance(name: str, square: float, df: int, digits: int) -> str:
@@ -225,14 +181,14 @@ def utest(
     square = f"c.{variable}#c.{variable}"
     request = request_of("utest", outcome, [variable, square, *words], options)
     sample = request.sample(frame)
-    checking, model = checked_linear(request, sample)
+    checking, fit = checked_linear(request, sample)
     labels: list[str] = []
-    if model is not None:
-        labels = [model.design.estimated[place].label for place in model.solution.kept]
+    if fit is not None:
+        labels = [checking.design.estimated[place].label for place in fit.solution.kept]
         if not {variable, square} <= set(labels):
             reason = "the variable or its square is omitted"
             checking.note("u-shape", CheckVerdict.fail, reason, variable)
-    if model is None or not {variable, square} <= set(labels):
+    if fit is None or not {variable, square} <= set(labels):
         names = ("Interval", "Slope", "t-value", "P>|t|")
         lines = ["Specification: f(x)=x^2", *(_row(name, [".", "."]) for name in names)]
         return SafeResult(
@@ -242,9 +198,9 @@ def utest(
         )
 
     places = [labels.index(variable), labels.index(square)]
-    b1, b2 = model.coefficients.values[places].tolist()
-    (v11, v12), (_, v22) = model.coefficients.covariance[np.ix_(places, places)].tolist()
-    df = float(model.coefficients.df or 0)
+    b1, b2 = fit.coefficients.values[places].tolist()
+    (v11, v12), (_, v22) = fit.coefficients.covariance[np.ix_(places, places)].tolist()
+    df = fit.coefficients.df
     inverse = b2 < 0.0  # whether the extreme is the largest value
     # Both ends of the interval, with the one-sided test that the shape asks for.
     values = sample.numbers[variable]

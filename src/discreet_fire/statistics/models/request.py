@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, get_args
+from dataclasses import dataclass, field, fields, replace
+from itertools import zip_longest
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,6 @@ from discreet.rules import is_number
 from discreet_fire.statistics.grouped_values import numbered
 from discreet_fire.statistics.layout import abbreviated, fixed, general, legend
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.models.coefficients import CoefficientRow, Coefficients
 from discreet_fire.statistics.models.design import (
     ModelDesign,
     Sample,
@@ -32,13 +32,14 @@ from discreet_fire.statistics.models.design import (
     Weight,
     design_of,
     levels_of,
-    numbers_of,
     parse_terms,
-    weights_of,
-    without_nan,
 )
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
-from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
+from discreet_fire.statistics.models.least_squares import (
+    CoefficientRow,
+    Coefficients,
+    LeastSquaresSolution,
+)
 from discreet_fire.statistics.records import MicrodataRecords, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
@@ -51,6 +52,19 @@ _WIDTH = 78
 _NUMBERS = ("coefficient", "std_err", "statistic", "p", "low", "high")
 _SCHEMA: dict[str, type[pl.DataType]] = {"term": pl.String, "state": pl.String}
 _SCHEMA |= dict.fromkeys(_NUMBERS, pl.Float64)
+
+
+class ModelFit(NamedTuple):
+    """A fitted model with what is said of it. CONFIDENTIAL until it is checked.
+
+    Results go by their names in Stata's e(); notes stand above the heading, that above the table.
+    """
+
+    solution: LeastSquaresSolution
+    coefficients: Coefficients
+    stored: dict[str, float]
+    heading: Sequence[str]
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,34 +117,35 @@ class ModelRequest:
         groups = list(dict.fromkeys(part.name for part in parts if part.levels))
         more = [name for name in (self.weights, self.cluster, self.entity) if name is not None]
         needed = list(dict.fromkeys([self.outcome, *names, *groups, *more]))
-        records = take(frame, needed, where=self.where, entity=self.entity)
+        records = take(frame, needed, where=self.where, entity=self.entity, weights=self.weights)
         # In an order of their own, so that sums are the same in any order of the records.
         order = records.data.hash_rows(seed=1).arg_sort()
-        data, entities = records.data[order], records.entities()
-        entities = None if entities is None else entities[order.to_numpy()]
-        numbers = {name: numbers_of(data[name]) for name in (self.outcome, *names)}
-        grouping = {name: without_nan(data[name]) for name in groups}
-        weight = weights_of(data[self.weights], self.weight_kind) if self.weights else None
-        there = [series.is_not_null() for series in [*numbers.values(), *grouping.values()]]
-        if weight is not None:
-            there.append(weight.is_not_null() & (weight != 0).fill_null(False))
-        if self.cluster:
-            there.append(without_nan(data[self.cluster]).is_not_null())
-        used = np.logical_and.reduce([part.to_numpy() for part in there])
+        records = replace(records, data=records.data[order])
+        entities, weights = records.entities(), records.weights()
+        if weights is not None and self.weight_kind == "fweight" and (weights % 1 > 0).any():
+            message = "frequency weights are whole numbers"
+            raise OutputCheckError(message, code="weights", where=str(self.weights))
+        numbers = {
+            name: records.numbers(name, f"write i.{name} to take its values as levels")
+            for name in (self.outcome, *names)
+        }
+        known = [~np.isnan(x) for x in (*numbers.values(), *([] if weights is None else [weights]))]
+        texts = [*groups, *([self.cluster] if self.cluster else [])]
+        known += [records.without_nan(name).is_not_null().to_numpy() for name in texts]
+        used = np.logical_and.reduce(known)
         if not used.any():
             raise OutputCheckError("no observations", code="no-observations", where=self.outcome)
-        keep = pl.Series(used)
-        kept = data.filter(keep)
+        kept = records.data.filter(pl.Series(used))
         clusters = MicrodataRecords(data=kept, entity=self.cluster).entities()
-        levels = {name: levels_of(series.filter(keep)) for name, series in grouping.items()}
+        levels = {name: levels_of(records.without_nan(name).filter(used)) for name in groups}
         traced = (self.entity,) if self.entity else tuple(sorted(needed))
         return Sample(
-            outcome=numbers[self.outcome].filter(keep).to_numpy(),
-            numbers={name: numbers[name].filter(keep).to_numpy() for name in names},
+            outcome=numbers[self.outcome][used],
+            numbers={name: numbers[name][used] for name in names},
             groups={name: codes for name, (_, codes) in levels.items()},
             levels={name: known for name, (known, _) in levels.items()},
             entities=None if entities is None else numbered(entities[used]),
-            weights=None if weight is None else weight.filter(keep).to_numpy(),
+            weights=None if weights is None else weights[used],
             clusters=None if clusters is None else numbered(clusters),
             left_out=int((~used).sum()) if entities is None else len(np.unique(entities[~used])),
             trace=SampleTrace(
@@ -188,20 +203,31 @@ class ModelRequest:
         weighted = self.weights is not None and self.weight_kind == "pweight"
         return self.robust or self.cluster is not None or weighted
 
-    def shown(
+    def heading(
         self,
-        checking: ModelChecks,
-        solution: LeastSquaresSolution,
-        coefficients: Coefficients,
-        stored: dict[str, float],
-        heading: Sequence[str],
-        notes: Sequence[str] = (),
-    ) -> SafeResult:
-        """The result if no rule is broken; notes stand above the heading, that above the table."""
-        design, rows = checking.design, coefficients.rows(self.limits.digits)
-        kept = [design.estimated[place] for place in solution.kept]
+        left: Sequence[str],
+        right: Sequence[tuple[str, str]],
+        widths: tuple[int, int],
+        clusters: int | None,
+    ) -> list[str]:
+        """Lines with numbers and their names at the right, and the number of clusters."""
+        (start, wide), lines = widths, []
+        for text, number in zip_longest(left, right):
+            line = f"{text or '':<{start}}"
+            if number is not None:
+                line += f"{number[0]:<{wide}}={number[1]:>{_WIDTH - 1 - start - wide}}"
+            lines.append(line.rstrip())
+        if clusters is not None:
+            note = f"(Std. err. adjusted for {clusters:,} clusters in {self.cluster})"
+            lines += ["", f"{note:>{_WIDTH}}"]
+        return lines
+
+    def shown(self, checking: ModelChecks, fit: ModelFit) -> SafeResult:
+        """The result if no rule is broken."""
+        design, rows = checking.design, fit.coefficients.rows(self.limits.digits, self.level)
+        kept = [design.estimated[place] for place in fit.solution.kept]
         known = dict(zip(kept, rows, strict=False))
-        lines = list(notes)
+        lines = list(fit.notes)
         records: list[Mapping[str, object]] = []
         body: list[str] = []
         for place, term in enumerate(design.terms):
@@ -230,13 +256,13 @@ class ModelRequest:
             if line != blank or before != blank
         ]
         evidence = self.evidence(
-            checking, covariance=coefficients.covariance, values=coefficients.values
+            checking, covariance=fit.coefficients.covariance, values=fit.coefficients.values
         )
         return SafeResult(
             command=self.text,
-            shown="\n".join([*lines, *heading, "", *self._framed(body)]),
+            shown="\n".join([*lines, *fit.heading, "", *self._framed(body)]),
             frame=pl.DataFrame(records, schema=_SCHEMA),
-            stored=stored,
+            stored=fit.stored,
             checks=checking.checks,
             evidence=evidence,
         )

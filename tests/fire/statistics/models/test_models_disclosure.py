@@ -308,7 +308,9 @@ def test_hat_values_are_those_of_statsmodels() -> None:
     request = request_of("regress", "wage", "age hours i.job", {"weights": "w"})
     sample = request.sample(frame)
     design = request.design(sample)
-    found = HatValues(design, solve(design, sample.outcome, sample.weights), sample.weights).values
+    found = HatValues(
+        sample, design, solve(design, sample.outcome, sample.weights), sample.weights
+    ).values
     jobs = [frame["job"].to_numpy() == job for job in (2, 3, 4, 5)]
     x = np.column_stack([np.ones(200), frame["age"], frame["hours"], *jobs]).astype(float)
     fitted = sm.WLS(frame["wage"].to_numpy(), x, weights=frame["w"].to_numpy()).fit()
