@@ -392,10 +392,7 @@ _SIGNS = re.compile(r"`(?!\")|'|\$\{?\w*[`}]?")
 
 
 #: Readings that stay as they are: what they may run is told, and not changed.
-UNTOUCHED = frozenset((
-    Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING, Why.BLOCK_IN_COMMENT,
-    Why.DOCUMENT_TEXT,
-))  # fmt: skip
+UNTOUCHED = frozenset((Why.TEXT, Why.ARGUMENT))
 
 #: A condition: figures in it are used, and not shown.
 CONDITION = re.compile(r"\b(?:if|in)\b(?>(?:[^,()]|\((?>(?:[^()]|\([^()]*+\))*)\))*)")

@@ -236,7 +236,7 @@ class Decider:
         for decision in self.decide(reading.statement):
             if reading.why in UNTOUCHED:
                 yield self._untouched(decision, reading, outer)
-            elif decision.refused and reading.why in (Why.AFTER_MACRO, Why.AFTER_COLON):
+            elif decision.refused and reading.why is Why.PREFIX:
                 whole = Decision(statement=outer)
                 whole.refuse(*decision.refused)
                 yield whole
@@ -250,7 +250,7 @@ class Decider:
             command = decision.refused[1] if decision.refused else decision.changes[0].command
             message = f"a text that starts with the command {command}"
             hint = "look at what is run"
-            if reading.why is Why.IN_STRING:
+            if reading.why is Why.ARGUMENT:
                 hint = f"{outer.canonical} runs it as it stands; write the command behind a colon"
             untouched.note("command-in-text", Severity.REVIEW, message, None, hint)
         return untouched

@@ -24,7 +24,14 @@ from discreet_fire.catalogue import (
     values_of,
 )
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.stata.scanner import Head, HeadReader, ScannedCommand, Scanner, first_end
+from discreet_fire.stata.scanner import (
+    Head,
+    HeadReader,
+    ScannedCommand,
+    Scanner,
+    comment_end,
+    first_end,
+)
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Reading, Span, Why, Word
 from discreet_fire.texts import Lines
 
@@ -110,14 +117,24 @@ class DoFileParser:
         """Whether ``;`` ends commands at present."""
         return self.scanner.semicolons
 
-    def again(
-        self, start: int, end: int, *, loose: bool = False, semicolons: bool | None = None
-    ) -> list[DoStatement]:
-        """Read a part again, without findings and further readings."""
+    def second(
+        self,
+        start: int,
+        end: int,
+        why: Why,
+        *,
+        loose: bool = False,
+        semicolons: bool | None = None,
+    ) -> tuple[Reading, ...]:
+        """The known commands of a part, read again without findings and further readings."""
         on = self.semicolons if semicolons is None else semicolons
         parser = DoFileParser(self.text, start, end, inner=True, loose=loose, semicolons=on)
         parser.run()
-        return parser.statements
+        return tuple(
+            Reading(why=why, statement=one)
+            for one in parser.statements
+            if one.command is not None and one.command.canonical is not None
+        )
 
     # --- notes ----------------------------------------------------------------------------
 
@@ -231,12 +248,12 @@ class DoFileParser:
         self.scanner.open_comment = None
         words = "a block comment is never closed; what stands in it may be meant as commands"
         self.find("open-comment", words, at, at + 2)
-        self._read_again(-1, at + 2, Why.OPEN_COMMENT)
+        self._read_again(-1, at + 2)
 
-    def _read_again(self, place: int, start: int, why: Why) -> None:
+    def _read_again(self, place: int, start: int) -> None:
         """Add what the rest of the text may be read as to a statement."""
         statement = self.statements[place]
-        readings = (*statement.readings, *second(self, start, self.limit, why))
+        readings = (*statement.readings, *self.second(start, self.limit, Why.HIDDEN))
         self.statements[place] = statement._replace(readings=readings)
 
     def _directive(self, start: int) -> None:
@@ -337,14 +354,16 @@ class DoFileParser:
             self._text_block(piece)
 
     def _program(self, command: Word, piece: ScannedCommand) -> None:
-        name = program_name(self.text, command, piece)
-        if name is None:
+        """The start of the body of a program, if one follows."""
+        rest = self.text, command.end, piece.end
+        name = _PROGRAM_NAME.match(*rest)
+        if name is None or _NOT_A_BODY.match(*rest) or _PLUGIN.search(*rest):
             return
         if self.program is not None:
             words = "a program starts before the `end` of the one before"
             self.find("open-program", words, command.start, command.end)
-        self.program = (name, command.start)
-        self.programs.add(name)
+        self.program = (name[1], command.start)
+        self.programs.add(name[1])
 
     def _text_block(self, piece: ScannedCommand) -> None:
         """The text of a document, up to ``putdocx textblock end``; no word of it is a command."""
@@ -358,7 +377,7 @@ class DoFileParser:
         for first, last in block_lines(self.text, start, end):
             readings: tuple[Reading, ...] = ()
             if not self.inner and starts_with_command(self.text, first, last):
-                readings = second(self, first, last, Why.DOCUMENT_TEXT)[:1]
+                readings = self.second(first, last, Why.TEXT)[:1]
             self.add(Kind.BLOCK_LINE, first, last, block="putdocx", readings=readings)
         if (shown := self.text.find("<<dd_", start, end)) >= 0:
             words = "the text of a document shows what stands in <<dd_…>>; it is not followed"
@@ -384,24 +403,11 @@ class DoFileParser:
         if closing is None:
             words = f"a block of {block} has no `end`"
             self.find("open-block", words, piece.start, piece.start + 1, Severity.ERROR)
-            self._read_again(opening, start, Why.OPEN_BLOCK)
+            self._read_again(opening, start)
         elif not piece.opens:
             word = Word(text="end", start=end, end=closing, canonical=canonical("end"))
             self.add(Kind.COMMAND, end, closing, head=Head(command=word), block=block)
             self.at = closing
-
-
-def second(
-    parser: DoFileParser, start: int, end: int, why: Why, *, loose: bool = False
-) -> tuple[Reading, ...]:
-    """The known commands of a part."""
-    return tuple(
-        Reading(why=why, statement=one)
-        for one in parser.again(
-            start, end, loose=loose, semicolons=why is Why.AFTER_SEMICOLON or None
-        )
-        if one.command is not None and one.command.canonical is not None
-    )
 
 
 def of_star_comment(
@@ -414,14 +420,14 @@ def of_star_comment(
     if close >= 0 and text.find("/*", start, close) < 0:
         line = _LINE_END.search(text, close, end)
         stop = line.start() if line else end
-        readings += second(parser, close + 2, stop, Why.STRAY_CLOSE)
+        readings += parser.second(close + 2, stop, Why.HIDDEN)
     for line in () if parser.semicolons else _NEW_LINE.finditer(text, start, end):
         place = line.end()
         if starts_with_command(text, place, end):
             after = _LINE_END.search(text, place, end)
             stop = after.start() if after else end
-            why = Why.CONTINUED_COMMENT if place in joins else Why.BLOCK_IN_COMMENT
-            readings += second(parser, place, stop, why)
+            why = Why.HIDDEN if place in joins else Why.TEXT
+            readings += parser.second(place, stop, why)
     return tuple(readings)
 
 
@@ -438,9 +444,9 @@ def of_command(
     name = head.command.canonical if head.command else None
     readings = list(_of_word(parser, reader, head, piece))
     if name is not None and piece.deep_colons and prefix_kind(name) == "colon":
-        readings += second(parser, piece.deep_colons[0] + 1, piece.end, Why.AFTER_COLON)
+        readings += parser.second(piece.deep_colons[0] + 1, piece.end, Why.PREFIX)
     if piece.inner is not None:
-        readings += second(parser, piece.inner + 1, piece.end, Why.IN_BRACES)
+        readings += parser.second(piece.inner + 1, piece.end, Why.HIDDEN)
     if piece.unclosed or piece.joins:
         readings += _of_open_strings(parser, head, piece)
     if (
@@ -448,7 +454,8 @@ def of_command(
         and BODIES.get(name or "") != "block"
         and all(one.canonical != "mi" for one in head.prefixes)
     ):
-        readings += second(parser, piece.semicolons[0] + 1, piece.end, Why.AFTER_SEMICOLON)
+        behind = piece.semicolons[0] + 1
+        readings += parser.second(behind, piece.end, Why.TEXT, semicolons=True)
     if parser.semicolons or head.prefixes:
         readings += _among_semicolons(parser, head, piece)
     return tuple(readings)
@@ -461,7 +468,7 @@ def _of_word(
     if command is None:
         pasted = _PASTED.match(parser.text, piece.start, piece.end)
         if pasted:
-            yield from second(parser, pasted.end(), piece.end, Why.PASTED)
+            yield from parser.second(pasted.end(), piece.end, Why.HIDDEN)
         return
     name = command.canonical
     if name is None:
@@ -469,17 +476,16 @@ def _of_word(
             yield from _after_macro(parser, reader, command.end, piece.end)
         colons = _behind(piece.colons, command) or _behind(piece.deep_colons, command)
         if colons:
-            yield from second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
+            yield from parser.second(colons[0] + 1, piece.end, Why.PREFIX)
     elif is_community(name) and not name.startswith(SAFE):  # may be a prefix
         for colon in _behind(piece.colons, command)[:1]:
-            yield from second(parser, colon + 1, piece.end, Why.AFTER_COLON)
+            yield from parser.second(colon + 1, piece.end, Why.PREFIX)
     elif name in _TEXT_RUNNERS:
         strings = (one for one in piece.spans if one.kind == "string" and one.start >= command.end)
         for _, first, last in strings:
             word = _QUOTED_WORD.match(parser.text, first, last - 1)
             if word and canonical(word[1]) is not None:
-                for one in parser.again(word.start(1), last - 1)[:1]:
-                    yield Reading(why=Why.IN_STRING, statement=one)
+                yield from parser.second(word.start(1), last - 1, Why.ARGUMENT)[:1]
 
 
 def _behind(places: list[int], command: Word) -> list[int]:
@@ -500,7 +506,7 @@ def _after_macro(parser: DoFileParser, reader: HeadReader, at: int, end: int) ->
             continue
         if not word.has_macro:
             if word.canonical is not None:
-                yield from second(parser, at, end, Why.AFTER_MACRO)
+                yield from parser.second(at, end, Why.PREFIX)
             return
         at = word.end
 
@@ -509,7 +515,7 @@ def _of_open_strings(parser: DoFileParser, head: Head, piece: ScannedCommand) ->
     """Commands that a quote without end hides, and lines that a string goes on over."""
     first = head.command.start if head.command else -1
     if piece.unclosed:
-        for reading in second(parser, piece.start, piece.end, Why.OPEN_QUOTE, loose=True):
+        for reading in parser.second(piece.start, piece.end, Why.HIDDEN, loose=True):
             command = reading.statement.command
             if command is not None and command.start != first:
                 yield reading
@@ -517,7 +523,7 @@ def _of_open_strings(parser: DoFileParser, head: Head, piece: ScannedCommand) ->
         if starts_with_command(parser.text, place, piece.end):
             line = _LINE_END.search(parser.text, place, piece.end)
             stop = line.start() if line else piece.end
-            yield from second(parser, place, stop, Why.CONTINUED_STRING)
+            yield from parser.second(place, stop, Why.TEXT)
 
 
 def _among_semicolons(parser: DoFileParser, head: Head, piece: ScannedCommand) -> Iterator[Reading]:
@@ -527,13 +533,11 @@ def _among_semicolons(parser: DoFileParser, head: Head, piece: ScannedCommand) -
         if kind == "string":
             sign = text.find(";", start, end)
             if sign >= 0 and parser.semicolons:
-                for one in parser.again(sign + 1, end - 1, semicolons=True):
-                    if one.command is not None and one.command.canonical is not None:
-                        yield Reading(why=Why.AFTER_SEMICOLON, statement=one)
+                yield from parser.second(sign + 1, end - 1, Why.TEXT, semicolons=True)
     if any(prefix.canonical == "for" for prefix in head.prefixes):
         places = [sign.end() for sign in _BACKSLASH.finditer(text, piece.start, piece.end)]
         for start, end in pairwise([*places, piece.end + 1]):
-            yield from second(parser, start, end - 1, Why.AFTER_COLON)
+            yield from parser.second(start, end - 1, Why.PREFIX)
 
 
 #: Commands behind which text is read in another way, with what it is.
@@ -553,20 +557,9 @@ _END_MATA = re.compile(
     r"(?P<comment>/\*)|(?<![^\s])//[^\r\n]*|\"[^\"\r\n]*\"|(?<=[\r\n])[^\S\r\n]*(?P<end>end)(?![^\s;/])"
 )
 _IN_BRACES = re.compile(r"(?P<comment>/\*)|(?<![^\s])//[^\r\n]*|\"[^\"\r\n]*\"|[{}]")
-_COMMENT = re.compile(r"/\*|\*/")
 #: What may stand between statements.
 _BLANKS = " \t\f\v\xa0\ufeff;"
 _LINE = re.compile(r"[^\r\n]+")
-
-
-def program_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
-    """The name of the program whose body follows; None if there is no body."""
-    if _NOT_A_BODY.match(text, command.end, piece.end):
-        return None
-    name = _PROGRAM_NAME.match(text, command.end, piece.end)
-    if name is None or _PLUGIN.search(text, command.end, piece.end):
-        return None
-    return name.group(1)
 
 
 def block_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
@@ -614,19 +607,9 @@ def _outside_comments(
         if not match["comment"]:
             yield match
         elif closes:
-            behind = _comment_end(text, match.start(), limit)
+            behind = comment_end(text, match.start(), limit)
             closes = behind is not None
             at = behind or at
-
-
-def _comment_end(text: str, at: int, limit: int) -> int | None:
-    """The place behind a comment; None if it never closes."""
-    depth = 0
-    for mark in _COMMENT.finditer(text, at, limit):
-        depth += 1 if mark.group() == "/*" else -1
-        if depth == 0:
-            return mark.end()
-    return None
 
 
 def block_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -30,12 +30,65 @@ _DELIMIT = re.compile(r"[ \t]*#[ \t]*d")
 _DOLLAR = re.compile(r"\$+(?:\{[^{}\"\r\n]*\}|\w+)?")
 
 
-class Quotes:
-    """Ends of strings and macros in one text."""
+_SIGN = re.compile(r"[\"`$/{}()\[\]:;\r\n]")
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+_DELIMIT_LINE = re.compile(r"[ \t]*#[ \t]*d(?:e|el|eli|elim|elimi|elimit)?\b")
+_LAST_ON_LINE = re.compile(r"[^\S\r\n]*(?:$|(?=[\r\n;])|//|/\*)")
+_IN_STAR = re.compile(r"\"[^\"\r\n]*\"|/\*|(?<=\s)//")
+_IN_STAR_SEMICOLON = re.compile(r"/\*|;|[\r\n](?=[ \t]*#[ \t]*d)")
+_BEFORE_SLASHES = frozenset(" \t\r\n\f\v")
+_OPENER = re.compile(
+    r"(?:(?:cap|capt|captu|captur|capture|qui|quie|quiet|quietl|quietly|n|no|noi|nois|noisi"
+    r"|noisil|noisily|else|nobreak|break)\b[\s:]*)*"
+    r"(?:if|else|foreach|forv|forva|forval|forvalu|forvalue|forvalues|while|frames?|mata|python"
+    r"|java|class|cap|capt|captu|captur|capture|qui|quie|quiet|quietl|quietly|n|no|noi|nois"
+    r"|noisi|noisil|noisily|by|bys|byso|bysor|bysort|nobreak|break|\{)(?!\w)"
+)
 
-    def __init__(self, text: str, limit: int) -> None:
+
+def comment_end(text: str, at: int, limit: int) -> int | None:
+    """The place behind a comment, in which others may stand; None if it never closes."""
+    depth = 0
+    for mark in _COMMENT_MARK.finditer(text, at, limit):
+        depth += 1 if mark.group() == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return None
+
+
+@dataclass(slots=True)
+class ScannedCommand:
+    """One command as the scanner finds it."""
+
+    start: int
+    end: int = -1
+    opens: bool = False
+    #: Whether its first words are of a kind that a block follows.
+    opener: bool | None = None
+    brackets: int = 0
+    #: Open braces that are no block, and where the first of them was.
+    braces: int = 0
+    inner: int | None = None
+    spans: list[Span] = field(default_factory=list)
+    colons: list[int] = field(default_factory=list)
+    deep_colons: list[int] = field(default_factory=list)
+    semicolons: list[int] = field(default_factory=list)
+    unclosed: tuple[int, ...] = ()
+    #: A back quote outside of strings that opens a macro which never closes.
+    open_macro: int | None = None
+    joins: tuple[int, ...] = ()
+
+
+class Scanner:
+    """Finds the ends of commands, comments, strings and macros in a text."""
+
+    def __init__(
+        self, text: str, limit: int, *, start: int = 0, flat: bool = False, loose: bool = False
+    ) -> None:
         self.text = text
         self.limit = limit
+        self.flat = flat
+        self.loose = loose
         #: Whether ``;`` ends commands, or line ends do.
         self.semicolons = False
         #: Starts of strings that are never closed.
@@ -46,6 +99,17 @@ class Quotes:
         self._closing: dict[int, int] = {}
         #: From where on no simple, and no compound, string closes while ``;`` ends commands.
         self._no_close = [limit + 1, limit + 1]
+        #: Start of a block comment that is never closed.
+        self.open_comment: int | None = None
+        self._last_close = text.rfind("*/", start, limit) if flat else -1
+        self._handlers: dict[str, Callable[[ScannedCommand, int], int]] = {
+            '"': self._quote, "`": self._back_quote, "$": self._dollar, "/": self._slash,
+            "{": self._open_brace, "}": self._close_brace, "(": self._open, "[": self._open,
+            ")": self._close, "]": self._close, ":": self._colon, ";": self._semicolon,
+            "\r": self._line_end, "\n": self._line_end,
+        }  # fmt: skip
+
+    # --- strings and macros ---------------------------------------------------------------
 
     def line_end(self, at: int) -> int:
         """The end of the line, before the characters that end it."""
@@ -125,65 +189,6 @@ class Quotes:
             return start + 1
         return end
 
-
-_SIGN = re.compile(r"[\"`$/{}()\[\]:;\r\n]")
-_COMMENT_MARK = re.compile(r"/\*|\*/")
-_DELIMIT_LINE = re.compile(r"[ \t]*#[ \t]*d(?:e|el|eli|elim|elimi|elimit)?\b")
-_LAST_ON_LINE = re.compile(r"[^\S\r\n]*(?:$|(?=[\r\n;])|//|/\*)")
-_IN_STAR = re.compile(r"\"[^\"\r\n]*\"|/\*|(?<=\s)//")
-_IN_STAR_SEMICOLON = re.compile(r"/\*|;|[\r\n](?=[ \t]*#[ \t]*d)")
-_BEFORE_SLASHES = frozenset(" \t\r\n\f\v")
-_OPENER = re.compile(
-    r"(?:(?:cap|capt|captu|captur|capture|qui|quie|quiet|quietl|quietly|n|no|noi|nois|noisi"
-    r"|noisil|noisily|else|nobreak|break)\b[\s:]*)*"
-    r"(?:if|else|foreach|forv|forva|forval|forvalu|forvalue|forvalues|while|frames?|mata|python"
-    r"|java|class|cap|capt|captu|captur|capture|qui|quie|quiet|quietl|quietly|n|no|noi|nois"
-    r"|noisi|noisil|noisily|by|bys|byso|bysor|bysort|nobreak|break|\{)(?!\w)"
-)
-
-
-@dataclass(slots=True)
-class ScannedCommand:
-    """One command as the scanner finds it."""
-
-    start: int
-    end: int = -1
-    opens: bool = False
-    #: Whether its first words are of a kind that a block follows.
-    opener: bool | None = None
-    brackets: int = 0
-    #: Open braces that are no block, and where the first of them was.
-    braces: int = 0
-    inner: int | None = None
-    spans: list[Span] = field(default_factory=list)
-    colons: list[int] = field(default_factory=list)
-    deep_colons: list[int] = field(default_factory=list)
-    semicolons: list[int] = field(default_factory=list)
-    unclosed: tuple[int, ...] = ()
-    #: A back quote outside of strings that opens a macro which never closes.
-    open_macro: int | None = None
-    joins: tuple[int, ...] = ()
-
-
-class Scanner(Quotes):
-    """Finds the ends of commands and comments in a text."""
-
-    def __init__(
-        self, text: str, limit: int, *, start: int = 0, flat: bool = False, loose: bool = False
-    ) -> None:
-        super().__init__(text, limit)
-        self.flat = flat
-        self.loose = loose
-        #: Start of a block comment that is never closed.
-        self.open_comment: int | None = None
-        self._last_close = text.rfind("*/", start, limit) if flat else -1
-        self._handlers: dict[str, Callable[[ScannedCommand, int], int]] = {
-            '"': self._quote, "`": self._back_quote, "$": self._dollar, "/": self._slash,
-            "{": self._open_brace, "}": self._close_brace, "(": self._open, "[": self._open,
-            ")": self._close, "]": self._close, ":": self._colon, ";": self._semicolon,
-            "\r": self._line_end, "\n": self._line_end,
-        }  # fmt: skip
-
     # --- comments -------------------------------------------------------------------------
 
     def block_comment_end(self, at: int) -> int:
@@ -191,14 +196,10 @@ class Scanner(Quotes):
         if self.flat:
             close = self.text.find("*/", at + 2, self.limit) if at < self._last_close else -1
             return close + 2 if close >= 0 else at + 2
-        depth = 0
-        for mark in _COMMENT_MARK.finditer(self.text, at, self.limit):
-            depth += 1 if mark.group() == "/*" else -1
-            if depth == 0:
-                return mark.end()
-        if self.open_comment is None:
+        end = comment_end(self.text, at, self.limit)
+        if end is None and self.open_comment is None:
             self.open_comment = at
-        return self.limit
+        return self.limit if end is None else end
 
     def star_comment_end(self, at: int) -> tuple[int, list[int]]:
         """The end of a comment that starts with ``*``, and the starts of its further lines."""

@@ -44,34 +44,15 @@ class Kind(StrEnum):
 class Why(StrEnum):
     """Why a text has a second reading."""
 
-    #: ```qui' list``: the macro may be empty or a prefix.
-    AFTER_MACRO = "after a macro"
-    #: ``unknown x: list``: an unknown word may be a prefix.
-    AFTER_COLON = "after a colon"
-    #: ``unknown {list}``: braces that may be a block.
-    IN_BRACES = "in braces"
-    #: A quote that is never closed, read as an ordinary character.
-    OPEN_QUOTE = "open quote"
-    #: The line after ``///`` inside a string.
-    CONTINUED_STRING = "continued string"
-    #: The line after ``///`` of a comment that starts with ``*``.
-    CONTINUED_COMMENT = "continued comment"
-    #: A line of a ``/* */`` that opens in a comment with ``*``.
-    BLOCK_IN_COMMENT = "block in a comment"
-    #: What stands behind ``;`` in a string while ``;`` ends commands.
-    AFTER_SEMICOLON = "after a semicolon"
-    #: What a ``/*`` that is never closed takes in.
-    OPEN_COMMENT = "open comment"
-    #: What stands behind a ``*/`` that closes nothing.
-    STRAY_CLOSE = "stray close"
-    #: What follows a block without ``end``.
-    OPEN_BLOCK = "open block"
-    #: ``. list``: a command pasted from a log.
-    PASTED = "pasted"
-    #: A line of ``putdocx textblock``, which runs if the block was not opened.
-    DOCUMENT_TEXT = "document text"
+    #: ```qui' list``, ``unknown x: list``: a macro or an unknown word may be a prefix.
+    PREFIX = "behind a prefix"
+    #: What a quote, comment, brace or block without end hides, or a comment goes on to; commands
+    #: pasted from a log.
+    HIDDEN = "hidden"
+    #: A line of a string, of a comment or of ``putdocx textblock``; what stands behind ``;``.
+    TEXT = "in a text"
     #: ``bootstrap "list"``: a text that is run as a command.
-    IN_STRING = "in a string"
+    ARGUMENT = "in an argument"
 
 
 class Word(NamedTuple):

@@ -160,7 +160,7 @@ def undone(done: Rewriting) -> str:
 
 
 #: Readings that are told and stay as they are, since they stand in strings.
-TOLD = (Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING, Why.BLOCK_IN_COMMENT)
+TOLD = (Why.ARGUMENT, Why.TEXT)
 
 
 def live(text: str) -> list[DoStatement]:
