@@ -607,7 +607,7 @@ def _parts(one: HandedOutput, home: Path, result: CallResult | None) -> list[Out
     """Its files; which variables they are about is known once they were made here."""
     lines = None if result is None else (one.number, one.number + 1)
     names = None if result is None else frozenset(result.variables)
-    title = f"{one.name}: {one.call.call}"
+    title = f"{one.name}: {one.call}"
     return [OutputPart.of_file(home / name, title, lines, names) for name in one.files]
 
 

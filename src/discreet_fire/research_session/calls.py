@@ -15,6 +15,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 import polars as pl
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from discreet.errors import OutputCheckError
 from discreet.microdata import parse_filter
@@ -35,33 +36,25 @@ from discreet_fire.statistics import MEASURES, Check, CheckVerdict, SafeLimits, 
 About = Literal["cells", "each", "together", "model"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionCall:
+class SessionCall(BaseModel):
     """A call of a session: its method and plain arguments."""
 
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
     method: str
-    arguments: Mapping[str, Any]
+    arguments: dict[str, Any]
 
     def __str__(self) -> str:
-        frame = ", ".join(f"{name}={_written(one)}" for name, one in self.arguments.items())
-        return f"{self.method}({frame})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"method": self.method, "arguments": dict(self.arguments)}
+        whole = {name: _call_of(one) or repr(one) for name, one in self.arguments.items()}
+        return f"{self.method}({', '.join(f'{name}={one}' for name, one in whole.items())})"
 
 
-def _written(value: Any) -> str:
-    if _is_call(value):
-        return str(SessionCall(method=value["method"], arguments=value["arguments"]))
-    return repr(value)
-
-
-def _is_call(value: Any) -> bool:
-    """Whether a value is a call as `SessionCall.to_dict` writes it."""
-    if not isinstance(value, Mapping) or set(value) != {"method", "arguments"}:
-        return False
-    return isinstance(value["method"], str) and isinstance(value["arguments"], Mapping)
+def _call_of(value: Any) -> SessionCall | None:
+    """A call from its plain values."""
+    try:
+        return SessionCall.model_validate(value)
+    except ValidationError:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -140,7 +133,7 @@ def answered(call: SessionCall, setting: CallSetting) -> CallResult:
     answer = method(setting, **call.arguments)
     return replace(
         answer,
-        checks=answer.checks or _with_first(answer.result.checks),
+        checks=answer.checks or tuple(sorted(answer.result.checks, key=_gravity)),
         missing=answer.missing or call.arguments.get("missing") is True,
         where=answer.where or call.arguments.get("where"),
     )
@@ -168,12 +161,12 @@ def _crosstab(
     rows: str | list[str],
     columns: str | list[str] | None = None,
     values: str | list[str] | None = None,
-    statistics: str = "mean",
-    percent: str | None = None,
     weights: str | None = None,
     where: str | None = None,
-    missing: bool = False,
     rounding: int | None = None,
+    statistics: str = "mean",
+    percent: str | None = None,
+    missing: bool = False,
 ) -> CallResult:
     by, of = [*named(rows, "rows"), *named(columns, "columns")], named(values, "values")
     names = setting.variables([*by, *of, weights], where)
@@ -198,31 +191,30 @@ def _crosstab(
     else:
         message = "sums of weights are shown by one or two variables"
         raise OutputCheckError(message, code="crosstab", where="weights")
+    answer = CallResult(result=result, variables=names, used=tuple(by), about="cells")
     if result.frame is None:
-        return CallResult(result=result, variables=names, used=tuple(by), about="cells")
+        return answer
     frame = _renamed(result.frame, by)
     if len(by) == 1:
         total = result.stored.get("N") if frame["n"].null_count() < frame.height else None
         kinds = {by[0]: pl.String, "n": pl.Float64}
         last = pl.DataFrame({by[0]: [TOTAL], "n": [total]}, schema=kinds)
         frame = pl.concat([frame.select(by[0], "n"), last])
-    linked = LinkedNumbers(numbers=None)
+    numbers = None
     if rounding is not None:
         frame, check = _rounded(frame, rounding, setting)
         result = SafeResult(command=result.command, shown="", frame=frame, checks=[check])
     else:
         behind = setting.behind(by, where, weights)
         everybody = np.ones(len(behind.numbers), dtype=np.bool_)
-        linked = LinkedNumbers(numbers=behind.counts(frame, by, "n", everybody))
+        numbers = behind.counts(frame, by, "n", everybody)
     table = SessionTable.of(frame, by, ["n"])
-    return CallResult(
+    return replace(
+        answer,
         result=result,
-        variables=names,
-        used=tuple(by),
-        about="cells",
         groups=tuple(by),
         table=table if percent is None else table.with_shares(percent),
-        linked=(linked,),
+        linked=(LinkedNumbers(numbers=numbers),),
     )
 
 
@@ -253,10 +245,9 @@ def _renamed(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     return frame.rename(dict(zip(frame.columns[: len(by)], by, strict=True)))
 
 
-def _with_first(checks: Sequence[Check]) -> tuple[Check, ...]:
-    """The checks of a result, the gravest first, those that hold last."""
-    order = [CheckVerdict.fail, CheckVerdict.review, CheckVerdict.passed]
-    return tuple(sorted(checks, key=lambda one: order.index(one.verdict)))
+def _gravity(check: Check) -> int:
+    """The gravest come first, those that hold last."""
+    return [CheckVerdict.fail, CheckVerdict.review, CheckVerdict.passed].index(check.verdict)
 
 
 def _of_values(
@@ -459,22 +450,19 @@ def _survival(
     options = setting.options(where)
     result = survival(setting.data.frame, time, event, by=by, edges=edges, width=width, **options)
     axes = [*([by] if by is not None else []), time]
-    table = None
-    linked: LinkedNumbers | None = None
-    if result.frame is not None:
-        table = replace(SessionTable.of(result.frame, axes, MEASURES), across=False)
-        linked = _steps(setting, result, axes, event, where)
-    return CallResult(
+    answer = CallResult(
         result=result,
         variables=names,
-        used=(time, event, *([by] if by is not None else [])),
+        used=(time, event, *axes[:-1]),
         about="together",
-        groups=() if by is None else (by,),
-        table=table,
-        linked=() if linked is None else (linked,),
-        style="step" if table is not None else None,
+        groups=tuple(axes[:-1]),
         measure="survival",
     )
+    if result.frame is None:
+        return answer
+    table = replace(SessionTable.of(result.frame, axes, MEASURES), across=False)
+    linked = (_steps(setting, result, axes, event, where),)
+    return replace(answer, table=table, linked=linked, style="step")
 
 
 def _steps(
@@ -484,31 +472,23 @@ def _steps(
     assert result.frame is not None
     behind = setting.behind([*axes, event], where, None)
     classes = result.evidence["classes"]
-    inside = pl.Series(classes >= 0)
-    time = axes[-1]
+    inside, time = classes >= 0, axes[-1]
     names = list(dict.fromkeys(result.frame[time].to_list()))
-    labels = behind.labels.filter(inside).select(
+    own = f"class of {time}"
+    labels = behind.labels.filter(pl.Series(inside)).select(
         *axes[:-1],
-        pl.Series(f"class of {time}", [names[at] for at in classes[classes >= 0].tolist()]),
+        pl.Series(own, [names[at] for at in classes[inside].tolist()]),
         pl.when(pl.col(event) > 0).then(pl.lit("events")).otherwise(pl.lit("left")).alias(event),
     )
     shown = pl.concat(
         result.frame.select(
-            *axes[:-1],
-            pl.col(time).alias(f"class of {time}"),
-            pl.lit(one).alias(event),
-            pl.col(one).alias("n"),
+            *axes[:-1], pl.col(time).alias(own), pl.lit(one).alias(event), pl.col(one).alias("n")
         )
         for one in ("events", "left")
     )
     rows = {cell: at for at, cell in enumerate(result.frame.select(axes).rows())}
-    counts = shown_counts(
-        setting.title,
-        shown,
-        labels,
-        behind.numbers[classes >= 0],
-        behind.owners[classes >= 0],
-    )
+    whom = behind.numbers[inside], behind.owners[inside]
+    counts = shown_counts(setting.title, shown, labels, *whom)
     if counts is None:
         return LinkedNumbers(numbers=None)
     cells = itertools.product(*((*axis.labels, None) for axis in counts.axes))
@@ -557,12 +537,13 @@ def _figure(
     style: Style = "bar",
     measure: str | None = None,
 ) -> CallResult:
-    if not _is_call(of):
+    call = _call_of(of)
+    if call is None:
         raise OutputCheckError("a figure is of an output of the session", code="figure")
     if style not in ("bar", "line", "pie"):
         raise OutputCheckError("a figure has bars, lines or the parts of a pie", code="figure",
                                where=str(style), hint="style='bar', 'line' or 'pie'")  # fmt: skip
-    source = answered(SessionCall(method=of["method"], arguments=of["arguments"]), setting)
+    source = answered(call, setting)
     if source.table is None:
         raise OutputCheckError("only tables have a picture", code="figure")
     if style == "pie":

@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import OutputCheckError
+from discreet_fire.statistics import Factor, Term
 
 #: So many signs a formula has at most.
 _MOST = 200
@@ -86,18 +87,6 @@ def expression(text: str) -> tuple[pl.Expr, tuple[str, ...]]:
     return pl.when(whole.is_finite()).then(whole), tuple(names)
 
 
-@dataclass(frozen=True, order=True)
-class _Factor:
-    name: str
-    levels: bool
-
-    def __str__(self) -> str:
-        return f"{'i' if self.levels else 'c'}.{self.name}"
-
-
-_Product = tuple[_Factor, ...]
-
-
 def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
     """Read a formula.
 
@@ -118,32 +107,26 @@ def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
     if outcome.levels and outcome.name not in texts:
         raise _wrong("left of ~ stands the name of the outcome", text)
     reader.add(reader.tree(right))
-    if not reader.constant and any(one.levels for product in reader.products for one in product):
+    factors = [one for term in reader.terms.values() for one in term.factors]
+    if not reader.constant and any(one.levels for one in factors):
         message = "a model without a constant takes numbers only: levels would mean another model"
         raise _wrong(message, text, "leave out '- 1', or make indicators of your own")
-    products = list(reader.products.values())
     return ModelFormula(
         outcome=outcome.name,
-        terms=tuple(_written(product) for product in products),
-        names=tuple(dict.fromkeys(one.name for product in products for one in product)),
+        terms=tuple(term.text for term in reader.terms.values()),
+        names=tuple(dict.fromkeys(one.name for one in factors)),
         constant=reader.constant,
         made=reader.made,
     )
 
 
-def _written(product: _Product) -> str:
-    if len(product) == 1 and not product[0].levels:
-        return product[0].name
-    return "#".join(map(str, product))
-
-
 class _FormulaReader:
-    """Reads a formula: products in order, each once; whether there is a constant; expressions."""
+    """Reads a formula: terms in order, each once; whether there is a constant; expressions."""
 
     def __init__(self, whole: str, texts: frozenset[str]) -> None:
         self._whole, self._texts = whole, texts
         self._names: set[str] = set()
-        self.products: dict[frozenset[_Factor], _Product] = {}
+        self.terms: dict[frozenset[Factor], Term] = {}
         self.constant = True
         self.made: dict[str, str] = {}
 
@@ -179,15 +162,15 @@ class _FormulaReader:
                         if len(set(whole)) < len(whole):
                             message = "a variable stands twice in a product"
                             raise _wrong(message, self._whole, "make its square first")
-                        self.products.setdefault(frozenset(whole), whole)
+                        self.terms.setdefault(frozenset(whole), Term(whole))
 
-    def factor(self, node: ast.expr) -> _Factor:
+    def factor(self, node: ast.expr) -> Factor:
         """One variable, its levels, or an expression, which gets a name of its own."""
         match node:
             case ast.Name(id=name):
-                return _Factor(name, name in self._texts)
+                return Factor(name=name, levels=name in self._texts)
             case ast.Call(func=ast.Name(id="C"), args=[ast.Name(id=name)], keywords=[]):
-                return _Factor(name, True)
+                return Factor(name=name, levels=True)
             case ast.Call():
                 text = ast.unparse(node)
                 expression(text)
@@ -195,7 +178,7 @@ class _FormulaReader:
                 while self.made.get(name, text) != text or name in self._names:
                     name += "_"
                 self.made[name] = text
-                return _Factor(name, False)
+                return Factor(name=name, levels=False)
         hint = "make such a variable first; a formula has names, C(name), + - : *"
         message = f"a formula cannot hold {ast.unparse(node).replace('**+', ':')[:40]!r}"
         raise _wrong(message, self._whole, hint)

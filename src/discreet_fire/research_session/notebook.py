@@ -13,7 +13,6 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -96,25 +95,17 @@ class ResearchSession:
         rows: Any,
         columns: Any = None,
         values: Any = None,
-        *,
-        statistics: str | Sequence[str] = "mean",
-        percent: str | None = None,
-        weights: Any = None,
-        where: str | None = None,
-        missing: bool = False,
-        rounding: int | None = None,
-        **pandas: Any,
+        **options: Any,
     ) -> SessionOutput:
         """Counts of values, or statistics of variables, by one to three variables.
 
-        Variables are names or columns of the data, such as ``df.age``. With `rounding`, counts are
-        multiples of it and none is hidden. The arguments of pandas are known, too.
+        Variables are names or columns of the data, such as ``df.age``. Options are `statistics`,
+        `percent`, `weights`, `where`, `missing` and `rounding`, by which counts are multiples of
+        a number and none is hidden. The arguments of pandas are known, too.
         """
-        usual = {"statistics": statistics, "percent": percent, "missing": missing}
         return self._asked(
-            "crosstab", rows=rows, columns=columns, values=values, weights=weights, where=where,
-            rounding=rounding, **usual | table_arguments(pandas),
-        )  # fmt: skip
+            "crosstab", rows=rows, columns=columns, values=values, **table_arguments(options)
+        )
 
     def pivot_table(
         self, data: Any = None, values: Any = None, index: Any = None, columns: Any = None,
@@ -127,21 +118,12 @@ class ResearchSession:
         rows, columns = (columns, None) if index is None else (index, columns)
         return self.crosstab(rows, columns, values, aggfunc=aggfunc, **pandas)
 
-    def summary(
-        self,
-        variables: str | Sequence[str],
-        *,
-        by: str | Sequence[str] | None = None,
-        detail: bool = False,
-        weights: str | None = None,
-        where: str | None = None,
-        missing: bool = False,
-    ) -> SessionOutput:
-        """Number of cases, mean and standard deviation of variables."""
-        return self._asked(
-            "summary", variables=variables, by=by, detail=detail, weights=weights, where=where,
-            missing=missing,
-        )  # fmt: skip
+    def summary(self, variables: Any, **options: Any) -> SessionOutput:
+        """Number of cases, mean and standard deviation of variables.
+
+        Options are `by`, `detail`, `weights`, `where` and `missing`.
+        """
+        return self._asked("summary", variables=variables, **options)
 
     def ols(self, formula: Any, data: Any = None, **options: Any) -> SessionOutput:
         """Linear regression by least squares: of a formula, or of an outcome and columns."""
@@ -174,20 +156,12 @@ class ResearchSession:
 
     olsr, logitr, probitr = ols, logit, probit
 
-    def survival(
-        self,
-        time: Any,
-        event: Any,
-        *,
-        by: Any = None,
-        edges: Sequence[float] | None = None,
-        width: float | None = None,
-        where: str | None = None,
-    ) -> SessionOutput:
-        """Survival as Kaplan and Meier estimate it, in classes of time."""
-        return self._asked(
-            "survival", time=time, event=event, by=by, edges=edges, width=width, where=where
-        )
+    def survival(self, time: Any, event: Any, **options: Any) -> SessionOutput:
+        """Survival as Kaplan and Meier estimate it, in classes of time.
+
+        Options are `by`, `edges`, `width` and `where`.
+        """
+        return self._asked("survival", time=time, event=event, **options)
 
     def surv_func(
         self, time: Any, status: Any, output: str = "table", **options: Any
@@ -195,24 +169,17 @@ class ResearchSession:
         """`survival` by its name in acro; table and picture are one output."""
         return self.survival(time, status, **options)
 
-    def hist(
-        self,
-        variable: Any,
-        column: str | None = None,
-        *,
-        edges: Sequence[float] | None = None,
-        start: float | None = None,
-        width: float | None = None,
-        where: str | None = None,
-    ) -> SessionOutput:
-        """A histogram; classes of few cases are merged with their neighbours."""
-        of = variable if column is None else column
-        return self._asked("hist", variable=of, edges=edges, start=start, width=width, where=where)
+    def hist(self, variable: Any, column: str | None = None, **options: Any) -> SessionOutput:
+        """A histogram; classes of few cases are merged with their neighbours.
+
+        Options are `edges`, `start`, `width` and `where`.
+        """
+        return self._asked("hist", variable=variable if column is None else column, **options)
 
     def pie(self, variable: Any, column: str | None = None, **options: Any) -> SessionOutput:
         """Counts of the values of a variable, as a pie chart."""
         call = {"rows": self._plain(variable if column is None else column), **options}
-        of = SessionCall(method="crosstab", arguments=call).to_dict()
+        of = {"method": "crosstab", "arguments": call}
         return self._asked("figure", of=of, style="pie")
 
     def custom_output(self, source: str | os.PathLike[str], comment: str = "") -> SessionOutput:
@@ -228,7 +195,7 @@ class ResearchSession:
         self, output: Which, style: Style = "bar", *, measure: str | None = None
     ) -> SessionOutput:
         """A picture of a table; hidden cells have no mark."""
-        of = self._calls[self._known(output).number].to_dict()
+        of = self._calls[self._known(output).number].model_dump()
         return self._asked("figure", of=of, style=style, measure=measure)
 
     def _plain(self, value: Any) -> Any:
@@ -261,34 +228,24 @@ class ResearchSession:
             check = Check(rule="own-variable", verdict=CheckVerdict.review, reason=reason)
             result = replace(result, checks=(check, *result.checks))
         shown = shown_output(call, result, number, f"{method}-{number}", self._limits)
+        told = {
+            check.reason
+            for one in self._outputs.values()
+            for check in one.checks
+            if check.rule == "linked-tables"
+        }
         self._last = number
         self._outputs[number], self._calls[number] = shown, call
         self._results[number], self._hidden[number] = result, frozenset()
-        self._warn(number)
+        sentences = held_against(self._results, self._limits, self._hidden) if result.linked else ()
+        if new := [one for one in sentences if one not in told]:
+            # Say at once if a new table gives away, with others, what is hidden.
+            checks = [
+                Check(rule="linked-tables", verdict=CheckVerdict.review, reason=one) for one in new
+            ]
+            self._outputs[number] = replace(shown, checks=(*checks, *shown.checks))
+            warnings.warn(f"output {number}: {'; '.join(new)}", DisclosureWarning, stacklevel=3)
         return self._outputs[number]
-
-    def _warn(self, number: int) -> None:
-        """Say at once if a new table gives away, with others, what is hidden."""
-        if not self._results[number].linked:
-            return
-        sentences = held_against(self._results, self._limits, self._hidden)
-        new = [one for one in sentences if one not in {check.reason for check in self._old(number)}]
-        if not new:
-            return
-        checks = [
-            Check(rule="linked-tables", verdict=CheckVerdict.review, reason=one) for one in new
-        ]
-        shown = self._outputs[number]
-        self._outputs[number] = replace(shown, checks=(*checks, *shown.checks))
-        warnings.warn(f"output {number}: {'; '.join(new)}", DisclosureWarning, stacklevel=4)
-
-    def _old(self, number: int) -> list[Check]:
-        return [
-            check
-            for other, one in self._outputs.items()
-            for check in one.checks
-            if other != number and check.rule == "linked-tables"
-        ]
 
     # --- outputs -------------------------------------------------------------------
 
@@ -493,8 +450,11 @@ def table_arguments(pandas: dict[str, Any]) -> dict[str, Any]:
     {'statistics': ['mean', 'sd'], 'missing': True}
     """
     known: dict[str, Any] = {}
+    own = inspect.signature(METHODS["crosstab"]).parameters
     for name, value in pandas.items():
-        if name == "aggfunc":
+        if name in own:
+            known[name] = value
+        elif name == "aggfunc":
             listed = value if isinstance(value, list | tuple) else [value]
             words = [str(getattr(one, "__name__", one)) for one in listed if one is not None]
             known |= {"statistics": [_STATISTICS.get(one, one) for one in words]} if words else {}
@@ -511,23 +471,21 @@ def _plain_arguments(method: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Arguments that are not as usual, with lists and plain numbers in place of other kinds."""
     plain_arguments = {}
     usual = inspect.signature(METHODS[method]).parameters
-    for name, value in arguments.items():
+    for name in sorted(arguments, key=[*usual, *arguments].index):
+        value = arguments[name]
         if isinstance(value, tuple | list):
             value = list(value)
         if hasattr(value, "item") and not isinstance(value, str) and getattr(value, "ndim", 1) == 0:
             value = value.item()  # a number of numpy
         plain = isinstance(value, str | bool | int | float | list | dict | None)
-        if not plain or (isinstance(value, list) and not all(map(_is_plain, value))):
+        items = value if isinstance(value, list) else []
+        if not plain or not all(isinstance(one, str | int | float) for one in items):
             hint = "write names of variables, numbers and texts"
             message = f"an argument cannot be a {type(value).__name__}"
             raise OutputCheckError(message, code="call", where=name, hint=hint)
         if name not in usual or value != usual[name].default:
             plain_arguments[name] = value
     return plain_arguments
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -559,10 +517,9 @@ def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> Se
         setting = CallSetting(data=data, limits=limits, title=title, earlier=earlier)
         result, files, failure = None, {}, ""
         try:
-            result = answered(one.call.call, setting)
+            result = answered(one.call, setting)
             hidden = frozenset(one.hidden)
-            shown = shown_output(one.call.call, result, one.number, one.name, limits, hidden)
-            files = files_of(shown)
+            files = files_of(shown_output(one.call, result, one.number, one.name, limits, hidden))
             results[one.number] = result
         except DiscreetError as error:
             result, failure = None, f"{error.code}: {error.what}"

@@ -223,7 +223,11 @@ _MOST_MARKS, _MOST_SERIES = 60, 6
 
 def picture(table: SessionTable, style: Style, title: str, measure: str | None = None) -> str:
     """An SVG of a table."""
-    chosen = _chosen(table, measure)
+    names = list(table.measures)
+    chosen = names[-1] if measure is None else measure
+    if chosen not in names:
+        hint = f"numbers of the table: {', '.join(names)}"
+        raise OutputCheckError("values not found", code="figure", where=chosen, hint=hint)
     labels, series = _series_of(table, chosen, style)
     known = [x for _, numbers in series for x in numbers if x is not None and math.isfinite(x)]
     top = _round_up(max([*known, 0.0]))
@@ -250,16 +254,6 @@ def picture(table: SessionTable, style: Style, title: str, measure: str | None =
     )
 
 
-def _chosen(table: SessionTable, measure: str | None) -> str:
-    names = list(table.measures)
-    if measure is None:
-        return names[-1]
-    if measure not in names:
-        hint = f"numbers of the table: {', '.join(names)}"
-        raise OutputCheckError("values not found", code="figure", where=measure, hint=hint)
-    return measure
-
-
 _Series = Sequence[tuple[str, Sequence[float | None]]]
 
 
@@ -270,13 +264,8 @@ def _series_of(table: SessionTable, measure: str, style: Style) -> tuple[list[st
     """
     if not table.axes:
         raise OutputCheckError("a single number has no picture", code="figure")
-    numbers = dict(
-        zip(
-            itertools.product(*(labels for _, labels in table.axes)),
-            table.measures[measure],
-            strict=True,
-        )
-    )
+    places = itertools.product(*(labels for _, labels in table.axes))
+    numbers = dict(zip(places, table.measures[measure], strict=True))
     names = [axis for axis, _ in table.axes]
     inner = [[one for one in labels if one != TOTAL] for _, labels in table.axes]
     bottom = len(names) - 1 if style == "step" else 0

@@ -57,24 +57,21 @@ class LinkedOutput:
 
 
 def numbers_now(results: Mapping[int, CallResult], hidden: Hidden) -> Iterator[LinkedOutput]:
-    """The counts and sums of all outputs as they are shown now."""
+    """The counts and sums of all outputs as they are shown now, with cells hidden besides."""
     for output, result in results.items():
+        gone = hidden.get(output, frozenset())
         for one in result.linked:
-            if one.numbers is not None:
-                shown = LinkedOutput(output=output, of=one, numbers=one.numbers)
-                yield _without(shown, hidden.get(output, frozenset()))
-
-
-def _without(shown: LinkedOutput, gone: frozenset[int]) -> LinkedOutput:
-    """The same with some cells of the shown table hidden."""
-    if not gone:
-        return shown
-    before = shown.table.hidden
-    mask = np.array([shown.place(at) in gone for at in range(before.size)])
-    table = replace(shown.table, hidden=before | mask.reshape(before.shape))
-    if isinstance(shown.numbers, ShownSums):
-        return replace(shown, numbers=replace(shown.numbers, place=table))
-    return replace(shown, numbers=table)
+            if one.numbers is None:
+                continue
+            shown = LinkedOutput(output=output, of=one, numbers=one.numbers)
+            if gone:
+                before = shown.table.hidden
+                mask = np.array([shown.place(at) in gone for at in range(before.size)])
+                table = replace(shown.table, hidden=before | mask.reshape(before.shape))
+                sums = isinstance(one.numbers, ShownSums)
+                numbers = replace(one.numbers, place=table) if sums else table
+                shown = replace(shown, numbers=numbers)
+            yield shown
 
 
 def not_followed(results: Mapping[int, CallResult]) -> tuple[int, ...]:
@@ -240,26 +237,27 @@ def check_of(
         shown = one.table.cases[~one.table.hidden]
         for n in shown[shown > 0].tolist():
             few[one.output] = min(n, few.get(one.output, n))
+    support = []
+    for output in outputs:
+        cells = 0 if output.table is None else len(next(iter(output.table.measures.values()), ()))
+        gone = 0 if output.table is None else output.table.hidden
+        n = results[output.number].result.stored.get("N")
+        support.append(
+            OutputSupport(
+                number=output.number,
+                name=output.name,
+                summary=output.summary,
+                comment=output.comment,
+                exception=output.exception,
+                shown=cells - gone,
+                hidden=gone,
+                fewest=few.get(output.number),
+                observations=None if n is None or n != int(n) else int(n),
+            )
+        )
     return SessionCheck(
         minimum=limits.minimum,
-        outputs=tuple(_support(one, results[one.number], few.get(one.number)) for one in outputs),
+        outputs=tuple(support),
         linked=held_against(results, limits, hidden),
         unfollowed=not_followed(results),
-    )
-
-
-def _support(output: SessionOutput, result: CallResult, fewest: int | None) -> OutputSupport:
-    cells = 0 if output.table is None else len(next(iter(output.table.measures.values()), ()))
-    gone = 0 if output.table is None else output.table.hidden
-    number = result.result.stored.get("N")
-    return OutputSupport(
-        number=output.number,
-        name=output.name,
-        summary=output.summary,
-        comment=output.comment,
-        exception=output.exception,
-        shown=cells - gone,
-        hidden=gone,
-        fewest=fewest,
-        observations=None if number is None or number != int(number) else int(number),
     )

@@ -308,18 +308,6 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class HandedCall(_Strict):
-    """A submitted call."""
-
-    method: str
-    arguments: dict[str, Any]
-
-    @property
-    def call(self) -> SessionCall:
-        """The call, to be repeated."""
-        return SessionCall(method=self.method, arguments=self.arguments)
-
-
 class HandedCheck(_Strict):
     """A rule that does not simply hold."""
 
@@ -334,7 +322,7 @@ class HandedOutput(_Strict):
 
     number: Annotated[int, Field(ge=1, le=MOST_OUTPUTS)]
     name: Annotated[str, Field(pattern=r"\A[A-Za-z0-9][A-Za-z0-9 _-]{0,59}\z")]  # what it is called
-    call: HandedCall  # what was asked for
+    call: SessionCall  # what was asked for
     #: Cells that are hidden besides, because of other tables
     hidden: list[Annotated[int, Field(ge=0)]]
     variables: list[_Text]  # what it is about
@@ -357,7 +345,7 @@ class HandedOutput(_Strict):
         return cls(
             number=output.number,
             name=output.name,
-            call=HandedCall(method=call.method, arguments=dict(call.arguments)),
+            call=call,
             hidden=sorted(hidden),
             variables=list(variables),
             verdict=output.verdict.value,

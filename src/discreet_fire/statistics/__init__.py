@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from .limits import limits_of as limits_of
     from .models.binary import logit as logit
     from .models.binary import probit as probit
+    from .models.design import Factor as Factor
+    from .models.design import Term as Term
     from .models.design import parse_terms as parse_terms
     from .models.regress import regress as regress
     from .models.regress import utest as utest

@@ -159,10 +159,6 @@ def _missing(records: MicrodataRecords, name: str, limits: SafeLimits) -> tuple[
     return f"{count_text(float(absent.sum()))}/{count_text(float(len(records)))}", []
 
 
-#: Columns of counts; no column of records has such a name.
-_INSIDE, _EVERY = "\0inside", "\0every"
-
-
 def count(
     frame: Any,
     *,
@@ -184,15 +180,13 @@ def count(
     some = [entity] if entity is not None else open_frame(frame).collect_schema().names()[:1]
     records = take(frame, some, where=where, entity=entity)
     everyone = records if where is None else take(frame, some, entity=entity)
-    if entity is not None:
-        everyone.named_entities()
-    inside = len(records) if entity is None else records.named_entities().n_unique()
-    outside = len(everyone) - len(records)
+    inside, outside = len(records), len(everyone) - len(records)
     if entity is not None:  # cases with records that are not counted
-        own = records.data.group_by(entity).agg(pl.len().alias(_INSIDE))
-        every = everyone.data.group_by(entity).agg(pl.len().alias(_EVERY))
-        joined = every.join(own, on=entity, how="left")
-        outside = joined.filter(pl.col(_EVERY) > pl.col(_INSIDE).fill_null(0)).height
+        inside = records.named_entities().n_unique()
+        own = records.data[entity].value_counts(name="\0inside")
+        every = everyone.named_entities().value_counts(name="\0every")
+        joined = every.join(own, on=entity, how="left").fill_null(0)
+        outside = joined.filter(pl.col("\0every") > pl.col("\0inside")).height
     violations = [Found("minimum", "count")] * (0 < inside < limits.minimum)
     violations += [Found("few-others", "count")] * (0 < outside < limits.minimum)
     shown = None if violations else float(len(records))

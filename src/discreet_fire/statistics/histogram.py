@@ -13,7 +13,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,9 +78,8 @@ def histogram(
             shown=closed(lines, bool(rules), limits.language),
             checks=checks_of(violations, ["minimum", "same"]),
         )
-    classes = _Classes(_edges(holding, edges, start, width, limits), holding)
-    merged = _safe_edges(classes, limits)
-    sizes = classes.sizes(merged).tolist()
+    wanted = _edges(holding, edges, start, width, limits)
+    merged, sizes = _safe_classes(wanted, holding, limits)
     return SafeResult(
         command=f"histogram {name}",
         shown="\n".join(_lines(name, merged, sizes)),
@@ -90,8 +88,8 @@ def histogram(
             schema={"from": pl.Float64, "below": pl.Float64, "n": pl.Int64},
         ),
         stored={"N": float(facts.n)},
-        checks=checks_of([Found("bins", name)] * (merged != classes.edges), ["minimum", "bins"]),
-        evidence=OutputEvidence(edges=classes.edges, facts=facts),
+        checks=checks_of([Found("bins", name)] * (merged != wanted), ["minimum", "bins"]),
+        evidence=OutputEvidence(edges=wanted, facts=facts),
     )
 
 
@@ -145,54 +143,31 @@ def _round_width(width: float) -> float:
     return rounded(step * power, 12)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _Classes:
-    """Values in the classes between edges, and in those that are left of them (confidential)."""
+def _safe_classes(
+    edges: list[float], holding: GroupedValues, limits: SafeLimits
+) -> tuple[list[float], list[int]]:
+    """The edges between classes of enough cases, and how many values there are in each class."""
+    places = np.searchsorted(np.array(edges), holding.values, "right").astype(np.int64)
+    who = None if holding.entities is None else EntityNumbers.of(holding.entities)
 
-    edges: list[float]
-    holding: GroupedValues
+    def counted(left: Sequence[float], *, cases: bool) -> IntArray:
+        """Values or cases by the edges that are left; an entity in several classes that merge is
+        one case.
+        """
+        new = np.searchsorted(np.array(left), np.array([-math.inf, *edges]), "right")[places]
+        if who is None or not cases:
+            return np.bincount(new, minlength=len(left) + 1)
+        return who.cases(who.gathered(new), len(left) + 1)
 
-    @cached_property
-    def _sizes(self) -> IntArray:
-        values = self.holding.ascending
-        below = np.searchsorted(values, np.array(self.edges), side="left")
-        return np.diff(below, prepend=0, append=values.size)
-
-    def _merged(self, left: Sequence[float]) -> IntArray:
-        """The class that each class is part of, by the edges that are left."""
-        return np.searchsorted(np.array(left), np.array([-math.inf, *self.edges]), "right")
-
-    def sizes(self, left: Sequence[float]) -> IntArray:
-        """How many values there are in each class, by the edges that are left."""
-        return np.bincount(self._merged(left), self._sizes, len(left) + 1).astype(np.int64)
-
-    def cases(self, left: Sequence[float]) -> IntArray:
-        """How many cases; an entity with records in several classes is one where they merge."""
-        if self.holding.entities is None:
-            return self.sizes(left)
-        who, places = self._who
-        return who.cases(self._merged(left)[places], len(left) + 1)
-
-    @cached_property
-    def _who(self) -> tuple[EntityNumbers, IntArray]:
-        """The entities, and the class of each value in their order."""
-        assert self.holding.entities is not None
-        who = EntityNumbers.of(self.holding.entities)
-        places = np.searchsorted(np.array(self.edges), self.holding.values, "right")
-        return who, who.gathered(places.astype(np.int64))
-
-
-def _safe_edges(classes: _Classes, limits: SafeLimits) -> list[float]:
-    """The edges between classes of enough cases."""
     fewest = max(limits.bin_cases, limits.minimum)
-    merged = _merged(classes.edges, classes.cases(classes.edges).tolist(), fewest)
-    while merged:
-        cases = classes.cases(merged)
+    left = _merged(edges, counted(edges, cases=True).tolist(), fewest)
+    while left:
+        cases = counted(left, cases=True)
         small = np.flatnonzero((cases > 0) & (cases < fewest))
         if not small.size:
             break
-        merged.pop(min(int(small[0]), len(merged) - 1))
-    return merged
+        left.pop(min(int(small[0]), len(left) - 1))
+    return left, counted(left, cases=False).tolist()
 
 
 def _merged(edges: list[float], cases: Sequence[int], fewest: int) -> list[float]:
