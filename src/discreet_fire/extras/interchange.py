@@ -137,93 +137,87 @@ def _metadata(
     entry: QueueView, files: Mapping[str, bytes], publisher: CratePublisher, *, internal: bool
 ) -> dict[str, Any]:
     """The JSON-LD of a crate."""
-    row, standing, released = entry.row, entry.row.standing, entry.history[-1]
+    row, released = entry.row, entry.history[-1]
     approved = [one for one in entry.history if one.kind == "approved"]
 
     def action(key: str, kind: str, more: str, name: str, event: Event, **parts: Any) -> Any:
-        return {
-            "@id": key,
-            "@type": kind,
-            "additionalType": {"@id": more},
-            "name": name,
-            "endTime": event.at,
-            "object": {"@id": "./"},
-            "agent": {"@id": publisher.address},
-            "actionStatus": _DONE,
-        } | parts
+        about = {"additionalType": {"@id": more}, "name": name, "endTime": event.at}
+        agent = {"@id": publisher.address}
+        return (
+            _node(key, kind, **about, object={"@id": "./"}, agent=agent, actionStatus=_DONE) | parts
+        )
 
     actions = [
-        {
-            "@id": "#run",
-            "@type": "CreateAction",
-            "name": f"Outputs of {row.program}",
-            "actionStatus": _DONE,
-            "agent": {"@id": "#researcher"},
-            "instrument": {"@id": "#program"},
-            "endTime": entry.history[0].at,
-            "result": [{"@id": _place(name)} for name in files],
-        }
+        _node(
+            *("#run", "CreateAction"),
+            name=f"Outputs of {row.program}",
+            actionStatus=_DONE,
+            agent={"@id": "#researcher"},
+            instrument={"@id": "#program"},
+            endTime=entry.history[0].at,
+            result=[{"@id": _place(name)} for name in files],
+        )
     ]
     persons = []
     for at, one in enumerate(approved, 1):
         parts: dict[str, Any] = {}
         if internal:
             parts = {"agent": {"@id": f"#officer-{at}"}, "description": one.reason}
-            persons.append({"@id": f"#officer-{at}", "@type": "Person", "name": one.person})
+            persons.append(_node(f"#officer-{at}", "Person", name=one.person))
         name = "Disclosure check of the outputs: approved"
         actions.append(action(f"#disclosure-{at}", "AssessAction", _CHECK, name, one, **parts))
-    sha = {"@id": _SHA}
-    name = "checksums written"
+    sha, name = {"@id": _SHA}, "checksums written"
     actions.append(action("#checksums", "UpdateAction", _SUMS, name, released, instrument=sha))
-    parts_of = [_file(standing, name, data, internal=internal) for name, data in files.items()]
-    root = {
-        "@id": "./",
-        "@type": "Dataset",
-        "name": f"Release {row.number}",
-        "description": "Outputs of research on confidential data, checked and approved",
-        "datePublished": released.at,
-        "license": {"@id": publisher.licence},
-        "conformsTo": {"@id": _PROFILE},
-        "author": {"@id": "#researcher"},
-        "hasPart": [{"@id": one["@id"]} for one in parts_of],
-        "mainEntity": {"@id": "#program"},
-        "mentions": [{"@id": one["@id"]} for one in actions],
-        "publisher": {"@id": publisher.address},
-        "sourceOrganization": {"@id": "#project"},
-    }
-    centre = {"@type": "Organization", "name": publisher.name, "url": publisher.address}
+    parts_of = [_file(row.standing, *file, internal=internal) for file in files.items()]
+    root = _node(
+        *("./", "Dataset"),
+        name=f"Release {row.number}",
+        description="Outputs of research on confidential data, checked and approved",
+        datePublished=released.at,
+        license={"@id": publisher.licence},
+        conformsTo={"@id": _PROFILE},
+        author={"@id": "#researcher"},
+        hasPart=[{"@id": one["@id"]} for one in parts_of],
+        mainEntity={"@id": "#program"},
+        mentions=[{"@id": one["@id"]} for one in actions],
+        publisher={"@id": publisher.address},
+        sourceOrganization={"@id": "#project"},
+    )
     researcher = row.researcher if internal else "researcher of the project"
     about = {"about": {"@id": "./"}, "conformsTo": {"@id": _CRATE}}
     graph = [
-        {"@id": "ro-crate-metadata.json", "@type": "CreativeWork", **about},
+        _node("ro-crate-metadata.json", "CreativeWork", **about),
         root,
-        {"@id": _PROFILE, "@type": "Profile", "name": "Five Safes RO-Crate profile"},
+        _node(_PROFILE, "Profile", name="Five Safes RO-Crate profile"),
         *parts_of,
         *actions,
-        {"@id": publisher.address, **centre},
-        {"@id": publisher.licence, "@type": "CreativeWork", "name": publisher.licence},
-        {"@id": "#project", "@type": "Project", "name": row.project or "project"},
-        {"@id": "#researcher", "@type": "Person", "name": researcher},
-        {"@id": "#program", "@type": "SoftwareSourceCode", "name": row.program},
-        {**sha, "@type": "DefinedTerm", "name": "sha-512 algorithm"},
+        _node(publisher.address, "Organization", name=publisher.name, url=publisher.address),
+        _node(publisher.licence, "CreativeWork", name=publisher.licence),
+        _node("#project", "Project", name=row.project or "project"),
+        _node("#researcher", "Person", name=researcher),
+        _node("#program", "SoftwareSourceCode", name=row.program),
+        _node(_SHA, "DefinedTerm", name="sha-512 algorithm"),
         *persons,
     ]
     return {"@context": f"{_CRATE}/context", "@graph": graph}
+
+
+def _node(key: str, kind: str, **parts: Any) -> dict[str, Any]:
+    return {"@id": key, "@type": kind, **parts}
 
 
 def _file(standing: Any, name: str, data: bytes, *, internal: bool) -> dict[str, Any]:
     """A released file with what was decided on it."""
     inside = [part for part in standing.shown if part.file == name]
     verdicts = sorted({standing.verdict(part).value for part in inside})
-    entity: dict[str, Any] = {
-        "@id": _place(name),
-        "@type": "File",
-        "name": name,
-        "encodingFormat": mimetypes.guess_type(name)[0] or "text/plain",
-        "contentSize": str(len(data)),
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "description": f"decided: {', '.join(verdicts)}",
-    }
+    entity = _node(
+        *(_place(name), "File"),
+        name=name,
+        encodingFormat=mimetypes.guess_type(name)[0] or "text/plain",
+        contentSize=str(len(data)),
+        sha256=hashlib.sha256(data).hexdigest(),
+        description=f"decided: {', '.join(verdicts)}",
+    )
     decided = (one for n, one in standing.decisions.items() for p in inside if p.number == n)
     if internal and (comments := [one.comment for one in decided if one.comment]):
         entity["comment"] = comments

@@ -31,7 +31,7 @@ def init(
     """Make a secret and a ledger of answers."""
     from discreet.errors import OutputCheckError
     from discreet.microdata import Secret
-    from discreet_fire.extras.remote_analysis.budget import Budget, BudgetLedger
+    from discreet_fire.extras.remote_analysis.answers import Budget, BudgetLedger
 
     budget = Budget(answer=answer, each=each, everyone=everyone)
     try:
@@ -68,7 +68,7 @@ def protect_file(
     """Exchange values between records; the copy stays in the centre."""
     from discreet.files import atomic_path
     from discreet.microdata import Secret, read_microdata
-    from discreet_fire.extras.remote_analysis.protected_copy import protect
+    from discreet_fire.extras.remote_analysis.analysis import protect
 
     if out.suffix != ".parquet":
         raise typer.BadParameter("the copy is a .parquet file", param_hint="--out")
@@ -117,7 +117,7 @@ def ask(
     """Give a protected result with its noisy class; it is charged once."""
     from discreet.microdata import Secret, read_microdata
     from discreet_fire.extras.remote_analysis.analysis import RemoteAnalysis
-    from discreet_fire.extras.remote_analysis.budget import BudgetLedger
+    from discreet_fire.extras.remote_analysis.answers import BudgetLedger
     from discreet_fire.statistics import SafeLimits
 
     values = {key: _value(key, text) for key, text in pairs(arguments, "NAME=VALUE").items()}
@@ -146,7 +146,7 @@ def usage(
     as_json: Json = False,
 ) -> None:
     """Say how many answers a researcher had and can still have."""
-    from discreet_fire.extras.remote_analysis.budget import BudgetLedger
+    from discreet_fire.extras.remote_analysis.answers import BudgetLedger
 
     for name, text in (("--data", data), ("--researcher", researcher)):
         if not text.strip():

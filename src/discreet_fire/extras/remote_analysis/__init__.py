@@ -15,13 +15,13 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .analysis import RemoteAnalysis as RemoteAnalysis
     from .analysis import RemoteQuery as RemoteQuery
+    from .analysis import protect as protect
+    from .answers import Budget as Budget
+    from .answers import BudgetLedger as BudgetLedger
     from .answers import QualityClass as QualityClass
     from .answers import bits_per_answer as bits_per_answer
     from .answers import compare as compare
     from .answers import most_correct as most_correct
     from .answers import truth_chance as truth_chance
-    from .budget import Budget as Budget
-    from .budget import BudgetLedger as BudgetLedger
-    from .protected_copy import protect as protect
 
 lazy_face(__name__)
