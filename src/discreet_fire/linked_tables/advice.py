@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -134,49 +136,41 @@ _SECONDS = 30.0
 _WHOLE = 2**20
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class OpenCell:
-    """A withheld cell that is less uncertain than it must be (confidential)."""
+def opened_cells(system: LinkedSystem, hidden: BoolArray | None = None) -> dict[int, bool]:
+    """The withheld cells that all tables together tell, or tell of a small one how large it is.
 
-    cell: int  # its number
-    determined: bool  # whether only one number is left, up to how it would be shown
-
-    def __repr__(self) -> str:
-        return f"<OpenCell {self.cell} (confidential)>"
-
-
-def opened_cells(system: LinkedSystem, hidden: BoolArray | None = None) -> list[OpenCell]:
-    """The withheld cells that all tables together tell, or tell of a small one how large it is."""
+    Returns:
+        For each, whether only one number is left, up to how it would be shown.
+    """
     from discreet.protection.suppression import CellState, certify
 
     problem = _problem(system, system.hidden if hidden is None else hidden)
     unknown = np.isin(problem.state, (int(CellState.primary), int(CellState.secondary)))
     certificate = certify(problem, unknown)
     first, exact = len(system.atoms), set(certificate.exact.tolist())
-    return [
-        OpenCell(cell=at - first, determined=at in exact) for at in certificate.unprotected.tolist()
-    ]
+    return {at - first: at in exact for at in certificate.unprotected.tolist()}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MoreWithheld:
     """Additionally withheld cells (confidential)."""
 
-    cells: IntArray  # single cells
-    tables: tuple[int, ...]  # whole tables
-    nearly: bool  # whether small numbers are then still nearly told
+    cells: IntArray  # all of them
+    tables: tuple[int, ...] = ()  # whole tables, if these are their cells
+    nearly: bool = False  # whether small numbers are then still nearly told
 
     def hidden(self, system: LinkedSystem) -> BoolArray:
         """All that is not shown then."""
         mask = system.hidden.copy()
         mask[self.cells] = True
-        for table in self.tables:
-            mask[system.cells_of(table)] = True
         return mask
 
 
 def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithheld | None:
-    """Cells to withhold so that none is open; None if the time ends before they are known."""
+    """Cells to withhold so that none is open; None if the time ends before they are known.
+
+    Where no pattern of cells helps, tables are left out, each the one that helps most.
+    """
     from discreet.protection.suppression import find_pattern
 
     for exact in (False, True):
@@ -188,29 +182,20 @@ def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithh
             hidden = find_pattern(problem, "fast", time_limit=left).hidden[len(system.atoms) :]
         except SuppressionError:
             continue
-        cells = np.flatnonzero(hidden & ~system.hidden).astype(np.int64)
-        return MoreWithheld(cells=cells, tables=(), nearly=exact)
-    tables = _left_out(system, until)
-    nothing = np.zeros(0, dtype=np.int64)
-    return None if tables is None else MoreWithheld(cells=nothing, tables=tables, nearly=False)
-
-
-def _left_out(system: LinkedSystem, until: float | None) -> tuple[int, ...] | None:
-    """Tables without which nothing is open, each the one that helps most."""
-    gone: list[int] = []
-    nothing = np.zeros(0, dtype=np.int64)
-    while len(gone) < len(system.tables):
+        return MoreWithheld(cells=np.flatnonzero(hidden & ~system.hidden), nearly=exact)
+    more, opened = MoreWithheld(cells=np.zeros(0, dtype=np.int64)), 1
+    while opened and len(more.tables) < len(system.tables):
         tries = []
-        for table in set(range(len(system.tables))) - set(gone):
+        for table in reversed(range(len(system.tables))):
+            if table in more.tables:
+                continue
             if until is not None and time.monotonic() > until:
                 return None
-            more = MoreWithheld(cells=nothing, tables=(*gone, table), nearly=False)
-            tries.append((len(opened_cells(system, more.hidden(system))), -table))
-        opened, table = min(tries)
-        gone.append(-table)
-        if not opened:
-            break
-    return tuple(sorted(gone))
+            cells = np.union1d(more.cells, system.cells_of(table))
+            fewer = MoreWithheld(cells=cells, tables=(*more.tables, table))
+            tries.append((len(opened_cells(system, fewer.hidden(system))), fewer))
+        opened, more = min(tries, key=itemgetter(0))
+    return more
 
 
 def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> SuppressionProblem:
@@ -276,22 +261,8 @@ _WORK = 40_000_000
 _FINDINGS, _SYSTEMS, _NAMED, _TERMS = 5, 2, 8, 6
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class _Opened:
-    """The withheld cells of a system that are open (confidential), and why."""
-
-    system: LinkedSystem
-    cells: list[OpenCell]
-
-
-@dataclass(kw_only=True, repr=False)
-class _Looked:
-    """What was looked at, and what was not (confidential)."""
-
-    found: list[_Opened] = field(default_factory=list)
-    large: int = 0
-    late: int = 0
-    apart: bool = False
+#: Systems with the withheld cells that are open there, and whether these are known exactly.
+_Opened = tuple[LinkedSystem, dict[int, bool]]
 
 
 def linked_findings(
@@ -306,17 +277,17 @@ def linked_findings(
     >>> linked_findings([], limits=SafeLimits())
     ()
     """
-    known = _looked(earlier, limits, until) if earlier else _Looked()
-    names = {one.system.name(item.cell) for one in known.found for item in one.cells}
-    looked = _looked([*tables, *earlier], limits, until)
-    news = []
-    for one in looked.found:
-        cells = [item for item in one.cells if one.system.name(item.cell) not in names]
-        news += [replace(one, cells=cells)] if cells else []
+    known, _ = _opened(earlier, limits, until)
+    names = {system.name(cell) for system, cells in known for cell in cells}
+    opened, left = _opened([*tables, *earlier], limits, until)
+    news = [
+        (system, {cell: exact for cell, exact in cells.items() if system.name(cell) not in names})
+        for system, cells in opened
+    ]
     mixed = _mixed([*tables, *earlier])
     before = {finding.what for finding in _related(earlier)}
     related = [one for one in _related([*tables, *earlier]) if one.what not in before]
-    return (*_told(news, until), *related, *_not_told(looked), *mixed)
+    return (*_told([one for one in news if one[1]], until), *related, *left, *mixed)
 
 
 def _related(tables: Sequence[ShownTable]) -> Iterator[Finding]:
@@ -355,88 +326,76 @@ def _mixed(tables: Sequence[ShownTable]) -> Iterator[Finding]:
         yield _finding(f"{message}: {named}", hint, LEFT)
 
 
-def _looked(tables: Sequence[ShownTable], limits: SafeLimits, until: float | None) -> _Looked:
-    """What all tables tell: counts, and sums of each variable."""
-    looked, work = _Looked(), _WORK
+def _opened(
+    tables: Sequence[ShownTable], limits: SafeLimits, until: float | None
+) -> tuple[list[_Opened], list[Finding]]:
+    """What all tables tell: counts, and sums of each variable; and what was not looked at, which
+    an officer must know, as anything may be there.
+    """
+    opened, work, large, late, apart = list[_Opened](), _WORK, 0, False, False
     counts = [one for one in tables if isinstance(one, ShownCounts)]
     sums = [one for one in tables if isinstance(one, ShownSums)]
     if len(tables) < 2:
-        return looked
-    for systems in (systems_of(counts, limits), sum_systems_of(sums, limits)):
-        for system in _in_time(systems, looked, until):
-            looked.apart |= system.apart
-            rows = np.flatnonzero(system.asked)
-            work -= int(system.entries * rows.size)
-            if work < 0:
-                looked.large += 1
-                continue
-            try:
-                opened = opened_cells(system)
-            except SuppressionError:  # numbers are too far apart: nothing is known
-                looked.large += 1
-                continue
+        return [], []
+    for system in chain(systems_of(counts, limits), sum_systems_of(sums, limits)):
+        if late := until is not None and time.monotonic() >= until:
+            break
+        apart |= system.apart
+        work -= int(system.entries * np.count_nonzero(system.asked))
+        try:
+            cells = opened_cells(system) if work >= 0 else None
+        except SuppressionError:  # numbers are too far apart: nothing is known
+            cells = None
+        large += cells is None
+        if cells:
             small = system.numbers.small
-            opened.sort(key=lambda one: (not small[one.cell], not one.determined, one.cell))
-            looked.found += [_Opened(system=system, cells=opened)] if opened else []
-    return looked
-
-
-def _in_time(
-    systems: Iterator[LinkedSystem], looked: _Looked, until: float | None
-) -> Iterator[LinkedSystem]:
-    """The systems, until the time is over; whether any is left is then not known."""
-    while until is None or time.monotonic() < until:
-        system = next(systems, None)
-        if system is None:
-            return
-        yield system
-    looked.late += 1
+            ordered = sorted(cells, key=lambda at: (not small[at], not cells[at], at))
+            opened.append((system, {at: cells[at] for at in ordered}))
+    left = []
+    if large:
+        many = f"{large} sets of tables were not compared with each other"
+        message = f"{many}: they are too large, or could not be solved"
+        hint = "show fewer tables in one program, or coarser ones"
+        left.append(_finding(message, hint, LEFT))
+    if late:
+        message = "not all tables were compared with each other: the time of the run was over"
+        left.append(_finding(message, "allow more time, or show fewer tables", LEFT))
+    if apart:
+        message = "so many tables are linked that they were compared in pairs only"
+        left.append(_finding(message, "show fewer tables in one program", LEFT))
+    return opened, left
 
 
 def _told(opened: Sequence[_Opened], until: float | None) -> Iterator[Finding]:
     """A sentence for some of the open cells, and what helps, for some of the systems."""
     named: set[str] = set()
-    for one in opened:
-        for item in one.cells:
-            name = one.system.name(item.cell)
+    for system, cells in opened:
+        for cell, exact in cells.items():
+            name = system.name(cell)
             if len(named) < _FINDINGS and name not in named:
-                yield _finding(_sentence(one, item), "")
+                yield _finding(_sentence(system, cell, exact=exact), "")
             named.add(name)
-    for one in opened[:_SYSTEMS]:
-        message = f"taken together, the tables disclose withheld cells: {_titles(one.system)}"
-        yield _finding(message, _advice(one.system, until))
-    more, cells = max(len(opened) - _SYSTEMS, 0), max(len(named) - _FINDINGS, 0)
-    if more or cells:
-        yield _finding(f"{cells} more withheld cells are open, and {more} more sets of tables", "")
+    for system, _ in opened[:_SYSTEMS]:
+        titles = "; ".join(table.name for table in system.tables)
+        message = f"taken together, the tables disclose withheld cells: {titles}"
+        yield _finding(message, _advice(system, until))
+    more, left = max(len(opened) - _SYSTEMS, 0), max(len(named) - _FINDINGS, 0)
+    if more or left:
+        yield _finding(f"{left} more withheld cells are open, and {more} more sets of tables", "")
 
 
-def _not_told(looked: _Looked) -> Iterator[Finding]:
-    """What was not looked at; an officer must know, as anything may be there."""
-    if looked.large:
-        many = f"{looked.large} sets of tables were not compared with each other"
-        message = f"{many}: they are too large, or could not be solved"
-        yield _finding(message, "show fewer tables in one program, or coarser ones", LEFT)
-    if looked.late:
-        message = "not all tables were compared with each other: the time of the run was over"
-        yield _finding(message, "allow more time, or show fewer tables", LEFT)
-    if looked.apart:
-        message = "so many tables are linked that they were compared in pairs only"
-        yield _finding(message, "show fewer tables in one program", LEFT)
-
-
-def _sentence(opened: _Opened, one: OpenCell) -> str:
+def _sentence(system: LinkedSystem, cell: int, *, exact: bool) -> str:
     """What follows from what."""
-    system = opened.system
-    because = _reason(system, one.cell)
-    verb = "follows from" if one.determined else "nearly follows from"
+    because = _reason(system, cell)
+    verb = "follows from" if exact else "nearly follows from"
     plus = [at for at, by in because if by > 0]
     minus = [at for at, by in because if by < 0]
     if not plus:
-        return f"{system.name(one.cell)} {verb} other cells of the tables"
+        return f"{system.name(cell)} {verb} other cells of the tables"
     text = _listed(system, plus)
     if minus:
-        text += f", less {_others(system, one.cell, minus) or _listed(system, minus)}"
-    return f"{system.name(one.cell)} {verb} {text}"
+        text += f", less {_others(system, cell, minus) or _listed(system, minus)}"
+    return f"{system.name(cell)} {verb} {text}"
 
 
 def _reason(system: LinkedSystem, cell: int) -> list[tuple[int, float]]:
@@ -477,17 +436,13 @@ def _listed(system: LinkedSystem, cells: Sequence[int]) -> str:
     return "; ".join(names)
 
 
-def _titles(system: LinkedSystem) -> str:
-    return "; ".join(table.name for table in system.tables)
-
-
 def _advice(system: LinkedSystem, until: float | None) -> str:
     """What to withhold besides."""
     more = more_withheld(system, until)
     if more is None:
         return "leave out one of the tables, or use coarser groups"
     if more.tables:
-        return f"leave out: {'; '.join(system.tables[at].name for at in more.tables)}"
+        return f"leave out: {'; '.join(system.tables[at].name for at in sorted(more.tables))}"
     names = [system.name(int(at)) for at in more.cells[:_NAMED]]
     if more.cells.size > _NAMED:
         names.append(f"{more.cells.size - _NAMED} more cells")

@@ -38,7 +38,7 @@ def difference_findings(
 ) -> tuple[list[Finding], bool]:
     """Figures of few units that tables give, with others or alone; whether all are known."""
     every = [*earlier, *tables]
-    own = {id(one.place if isinstance(one, ShownSums) else one) for one in tables}
+    own = {id(one.table) for one in tables}
     counts = [one for one in every if isinstance(one, ShownCounts)]
     sums = [one for one in every if isinstance(one, ShownSums) and not one.weighted]
     findings: dict[str, Finding] = {}

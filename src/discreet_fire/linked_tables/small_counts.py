@@ -53,6 +53,15 @@ class ShownCounts:
     hidden: BoolArray  # which cells and margins are withheld
     silent: bool  # whether margins that are not shown were never asked for
 
+    @property
+    def table(self) -> ShownCounts:
+        """Its cells and the records in them."""
+        return self
+
+    def moved(self, **changes: Any) -> ShownTable:
+        """A copy with another name or other records."""
+        return replace(self, **changes)
+
     @cached_property
     def withheld(self) -> BoolArray:
         """Which cells and margins were asked for, have records, and are not shown."""
@@ -138,6 +147,15 @@ class ShownSums:
     digits: int  # how many significant digits are shown
     squared: bool = False  # whether it is squares that are added up
 
+    @property
+    def table(self) -> ShownCounts:
+        """Its cells and the records in them."""
+        return self.place
+
+    def moved(self, **changes: Any) -> ShownTable:
+        """A copy with another name or other records."""
+        return replace(self, place=replace(self.place, **changes))
+
     @cached_property
     def sums(self) -> FloatArray:
         """The sum of each cell and margin."""
@@ -199,9 +217,9 @@ def shown_sums(
     shown: pl.DataFrame,
     labels: pl.DataFrame,
     records: IntArray,
+    owners: IntArray,
     values: pl.Series,
     *,
-    owners: IntArray | None = None,
     word: str,
     digits: int,
 ) -> ShownSums | None:
@@ -331,13 +349,11 @@ def with_records(
     restored: list[ShownTable] = []
     left: list[str] = []
     for one in tables:
-        place = one.place if isinstance(one, ShownSums) else one
-        records = identified(place.records)
+        records = identified(one.table.records)
         if records is None:
-            left.append(place.name)
-            continue
-        moved = replace(place, records=records, owners=owned(place.records))
-        restored.append(replace(one, place=moved) if isinstance(one, ShownSums) else moved)
+            left.append(one.table.name)
+        else:
+            restored.append(one.moved(records=records, owners=owned(one.table.records)))
     return restored, left
 
 
@@ -350,14 +366,13 @@ def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
     arrays: dict[str, Any] = {}
     described = []
     for at, one in enumerate(tables):
-        place = one.place if isinstance(one, ShownSums) else one
-        arrays |= {f"{at} records": place.records, f"{at} hidden": place.hidden}
-        if place.owners is not None:
-            arrays[f"{at} owners"] = place.owners
-        for axis, axis_codes in enumerate(place.axes):
-            arrays[f"{at} axis {axis}"] = axis_codes.codes
-        fields: dict[str, Any] = {"name": place.name, "silent": place.silent}
-        fields["axes"] = [[item.name, list(item.labels)] for item in place.axes]
+        table = one.table
+        arrays |= {f"{at} records": table.records, f"{at} hidden": table.hidden}
+        if table.owners is not None:
+            arrays[f"{at} owners"] = table.owners
+        arrays |= {f"{at} axis {axis}": item.codes for axis, item in enumerate(table.axes)}
+        fields: dict[str, Any] = {"name": table.name, "silent": table.silent}
+        fields["axes"] = [[item.name, list(item.labels)] for item in table.axes]
         if isinstance(one, ShownSums):
             arrays[f"{at} values"] = one.values
             fields |= {"variable": one.variable, "digits": one.digits, "squared": one.squared}
@@ -378,7 +393,7 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
                 TableAxis(name=name, labels=tuple(labels), codes=arrays[f"{at} axis {axis}"])
                 for axis, (name, labels) in enumerate(fields["axes"])
             )
-            place = ShownCounts(
+            table: ShownTable = ShownCounts(
                 name=fields["name"],
                 axes=axes,
                 records=arrays[f"{at} records"],
@@ -386,17 +401,15 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
                 hidden=arrays[f"{at} hidden"],
                 silent=fields["silent"],
             )
-            if "variable" not in fields:
-                tables.append(place)
-                continue
-            sums = ShownSums(
-                place=place,
-                variable=fields["variable"],
-                values=arrays[f"{at} values"],
-                digits=fields["digits"],
-                squared=fields.get("squared", False),
-            )
-            tables.append(sums)
+            if "variable" in fields:
+                table = ShownSums(
+                    place=table.table,
+                    variable=fields["variable"],
+                    values=arrays[f"{at} values"],
+                    digits=fields["digits"],
+                    squared=fields.get("squared", False),
+                )
+            tables.append(table)
     return tables, list(described["left"])
 
 
@@ -428,27 +441,14 @@ class OutputRecords:
         self, shown: pl.DataFrame, axes: list[str], column: str, kept: BoolArray
     ) -> ShownTable | None:
         """The counts in a column, of some of the records; sums of weights, if it is these."""
-        table = shown.select(*axes, pl.col(column).alias("n"))
-        labels = self.labels.select(self.labels.columns[: len(axes)])
-        labels = labels.filter(kept) if axes else labels
-        whom = self.owners[kept]
-        counts = shown_counts(self.title, table, labels, self.numbers[kept], whom)
+        table, own = shown.select(*axes, column), self._some(kept, len(axes))
+        counts = shown_counts(self.title, table, *own)
         if counts is not None or self.weights is None:
             return counts
         weights = pl.Series(WEIGHTS, self.weights[kept])
         if weights.n_unique() == 1:  # everyone sees through that
-            table = table.with_columns(pl.col("n") / weights[0])
-            return shown_counts(self.title, table, labels, self.numbers[kept], whom)
-        return shown_sums(
-            self.title,
-            table,
-            labels,
-            self.numbers[kept],
-            weights,
-            owners=whom,
-            word="sum",
-            digits=self.digits,
-        )
+            return shown_counts(self.title, table.with_columns(pl.col(column) / weights[0]), *own)
+        return shown_sums(self.title, table, *own, weights, word="sum", digits=self.digits)
 
     def sums(
         self, shown: pl.DataFrame, axes: list[str], column: str, variable: str, word: str
@@ -458,16 +458,14 @@ class OutputRecords:
         if self.weights is not None or not values.dtype.is_numeric():
             return None
         kept = _known(values)
-        return shown_sums(
-            self.title,
-            shown.select(*axes, column),
-            self.labels.filter(kept).select(self.labels.columns[: len(axes)]),
-            self.numbers[kept],
-            values.filter(kept),
-            owners=self.owners[kept],
-            word=word,
-            digits=self.digits,
-        )
+        table, own = shown.select(*axes, column), self._some(kept, len(axes))
+        known = values.filter(kept)
+        return shown_sums(self.title, table, *own, known, word=word, digits=self.digits)
+
+    def _some(self, kept: BoolArray, axes: int) -> tuple[pl.DataFrame, IntArray, IntArray]:
+        """Some of the records: the labels of the axes, numbers, and whom they are about."""
+        labels = self.labels.select(self.labels.columns[:axes])
+        return labels.filter(kept) if axes else labels, self.numbers[kept], self.owners[kept]
 
     def __repr__(self) -> str:
         return f"<OutputRecords of {self.title}>"

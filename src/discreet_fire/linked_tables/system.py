@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure import EXPECTED, RecordAtoms, go_together
@@ -218,14 +219,11 @@ def systems_of(
     counts, also those of which nothing is withheld.
     """
     kept = _distinct(tables)
-    records = np.unique(np.concatenate([table.records for table in kept])) if kept else None
-    if records is None:
+    if not kept:
         return
+    records = np.unique(np.concatenate([table.records for table in kept]))
     columns, spans = _columns(kept, records)
-    related = {
-        (a, b): _related(columns[a], columns[b])
-        for a, b in itertools.combinations(range(len(columns)), 2)
-    }
+    linked = _linked(kept, columns, spans, records)
 
     def withheld(group: Sequence[int]) -> bool:
         return every or any(kept[at].withheld.any() for at in group)
@@ -234,8 +232,9 @@ def systems_of(
         some, spanned = [kept[at] for at in group], [spans[at] for at in group]
         return _system(some, spanned, columns, records, limits)
 
-    chosen = _chosen(kept, columns, spans, records)
-    for group in _groups(spans, related, chosen):
+    number, group_of = connected_components(linked, directed=False)
+    for at in range(number):
+        group = np.flatnonzero(group_of == at).tolist()
         if len(group) < 2 or not withheld(group):
             continue
         system = made(group)
@@ -243,7 +242,7 @@ def systems_of(
             yield system
             continue
         for two in itertools.combinations(group, 2):
-            if withheld(two) and _are_linked(*two, spans, related, chosen):
+            if withheld(two) and linked[two]:
                 yield replace(made(two), apart=True)
 
 
@@ -293,28 +292,30 @@ def _fits(column: _Division, at: IntArray, texts: object) -> bool:
     return bool(((codes < 0) | (codes == wanted)).all())
 
 
-def _related(a: _Division, b: _Division) -> bool:
-    """Whether it is known which categories of two variables go together."""
-    both = (a.codes >= 0) & (b.codes >= 0)
-    return bool(both.any()) and go_together(a.codes[both], b.codes[both])
-
-
-def _chosen(
+def _linked(
     tables: Sequence[ShownCounts],
     columns: Sequence[_Division],
     spans: Sequence[Sequence[int]],
     records: IntArray,
-) -> set[tuple[int, int]]:
-    """Tables whose records were chosen by a variable of another table, and that one."""
-    chosen: set[tuple[int, int]] = set()
-    inside = [np.searchsorted(records, table.records) for table in tables]
-    whole = [_numbers(columns[at].codes) for at in range(len(columns))]
-    for one, at in enumerate(inside):
-        for column, number in enumerate(whole):
-            own = _numbers(columns[column].codes[at], len(number))
-            if _leaves_out(own, number) or _leaves_out(number - own, number):
-                chosen |= {(one, other) for other, span in enumerate(spans) if column in span}
-    return chosen
+) -> BoolArray:
+    """Which tables share variables, have related ones, or records that a variable of the other one
+    has chosen; single counts are with all others.
+    """
+    has, chosen = np.zeros((2, len(tables), len(columns)), dtype=np.bool_)
+    related = np.eye(len(columns), dtype=np.bool_)
+    for (one, a), (two, b) in itertools.combinations(enumerate(columns), 2):
+        both = (a.codes >= 0) & (b.codes >= 0)
+        related[one, two] = both.any() and go_together(a.codes[both], b.codes[both])
+    every = [_numbers(column.codes) for column in columns]
+    for at, (table, span) in enumerate(zip(tables, spans, strict=True)):
+        has[at, span] = True
+        inside = np.searchsorted(records, table.records)
+        for one, (column, number) in enumerate(zip(columns, every, strict=True)):
+            own = _numbers(column.codes[inside], len(number))
+            chosen[at, one] = _leaves_out(own, number) or _leaves_out(number - own, number)
+    linked: BoolArray = (has @ (related | related.T) | chosen) @ has.T
+    linked |= ~has.any(axis=1, keepdims=True)
+    return linked | linked.T
 
 
 def _leaves_out(some: IntArray, every: IntArray) -> bool:
@@ -326,42 +327,6 @@ def _leaves_out(some: IntArray, every: IntArray) -> bool:
 
 def _numbers(codes: IntArray, size: int = 0) -> IntArray:
     return np.bincount(codes[codes >= 0], minlength=size).astype(np.int64)
-
-
-_Related = dict[tuple[int, int], bool]
-
-
-def _are_linked(
-    one: int,
-    two: int,
-    spans: Sequence[Sequence[int]],
-    related: _Related,
-    chosen: set[tuple[int, int]],
-) -> bool:
-    """Whether tables share variables, or have related ones; single counts are with all others."""
-    if not spans[one] or not spans[two] or (one, two) in chosen or (two, one) in chosen:
-        return True
-    return any(a == b or related[min(a, b), max(a, b)] for a in spans[one] for b in spans[two])
-
-
-def _groups(
-    spans: Sequence[Sequence[int]], related: _Related, chosen: set[tuple[int, int]]
-) -> list[list[int]]:
-    """Tables that hang together."""
-    parent = list(range(len(spans)))
-
-    def top(at: int) -> int:
-        while parent[at] != at:
-            at = parent[at]
-        return at
-
-    for one, two in itertools.combinations(range(len(spans)), 2):
-        if _are_linked(one, two, spans, related, chosen):
-            parent[top(two)] = top(one)
-    groups_of: dict[int, list[int]] = {}
-    for at in range(len(spans)):
-        groups_of.setdefault(top(at), []).append(at)
-    return list(groups_of.values())
 
 
 def _system(

@@ -15,8 +15,8 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from discreet_fire.linked_tables import (
     LEFT,
     MORE,
     ShownCounts,
-    ShownSums,
     ShownTable,
     difference_findings,
     linked_findings,
@@ -103,7 +102,7 @@ class SubmissionTables:
             lambda records: None if once else named(records, owner_of),
         )
         if units and not once:  # files of other years have other records, but the same units
-            places = {_place(one).records.tobytes(): _place(one) for one in self.tables}
+            places = {one.table.records.tobytes(): one.table for one in self.tables}
             wholes = ((one.name, named(one.records, owner_of)) for one in places.values())
             tables += [_set(name, records) for name, records in wholes if records is not None]
         return table_bytes([*tables, *self._wholes], list(dict.fromkeys([*self.left, *left])))
@@ -136,22 +135,6 @@ def _set(name: str, records: IntArray) -> ShownCounts:
     )
 
 
-def shown_by(path: Path, number: int, shown: Any = None) -> tuple[list[ShownTable], list[str]]:
-    """The tables of a submission by names that say of which one they are."""
-    tables, left = read_tables(path.read_bytes())
-    kept = [one for one in tables if shown is None or shown(_place(one).name)]
-    return [_named(one, f"submission {number}, {_place(one).name}") for one in kept], left
-
-
-def _place(one: ShownTable) -> ShownCounts:
-    return one.place if isinstance(one, ShownSums) else one
-
-
-def _named(one: ShownTable, name: str) -> ShownTable:
-    place = replace(_place(one), name=name)
-    return replace(one, place=place) if isinstance(one, ShownSums) else place
-
-
 def findings_against(
     own: Path,
     others: Mapping[int, tuple[list[ShownTable], list[str]]],
@@ -165,12 +148,14 @@ def findings_against(
     """
     tables, left = read_tables(own.read_bytes())
     until = time.monotonic() + (SECONDS if seconds is None else seconds)
-    mine = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *map(_records, tables)]))
-    near = {
-        number: [one for one in tables if np.isin(_records(one), mine).any()]
-        for number, (tables, _) in others.items()
-    }
-    earlier = [one for item in near.values() for one in item]
+    nothing = np.zeros(0, dtype=np.int64)
+    mine = np.unique(np.concatenate([nothing, *(one.table.records for one in tables)]))
+    earlier = [
+        one
+        for theirs, _ in others.values()
+        for one in theirs
+        if np.isin(one.table.records, mine).any()
+    ]
     findings = list(_news(tables, earlier, limits, until)) if earlier and tables else []
     differences, complete = difference_findings(tables, limits=limits, earlier=earlier, until=until)
     findings += differences
@@ -187,10 +172,6 @@ def findings_against(
         hint = "check whether they disclose values that another submission withholds"
         findings.append(_left(message, hint))
     return findings
-
-
-def _records(one: ShownTable) -> IntArray:
-    return _place(one).records
 
 
 def _news(
@@ -294,20 +275,6 @@ _RELEASED = """
 SELECT submission FROM events WHERE kind IN ('intent', 'withdrawn') GROUP BY submission
 HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
 """
-
-
-def _held_tables(queue: Queue, number: int) -> Callable[[str], bool]:
-    """Says of a table whether only outputs that are held back show it."""
-    with intact(f"submission {number}"):
-        current = standing(events(queue.connection, number))
-    held, shown = current.held, current.shown
-
-    def is_held(table: str) -> bool:
-        return any(one.covers(table) for one in held) and not any(
-            one.covers(table) for one in shown
-        )
-
-    return is_held
 
 
 #: What a submission and others give away together, as it was found when either came in.
@@ -419,12 +386,20 @@ def shown_tables(queue: Queue, number: int) -> tuple[list[ShownTable], list[str]
     path = queue.store(queue.told(number, "token")) / TABLES
     if not path.is_file():
         return None
-    held = _held_tables(queue, number)
-    return shown_by(path, number, lambda name: not held(name))
+    with intact(f"submission {number}"):
+        current = standing(events(queue.connection, number))
+    tables, left = read_tables(path.read_bytes())
+    shown = []
+    for one in tables:
+        name = one.table.name
+        is_held = any(part.covers(name) for part in current.held)
+        if not is_held or any(part.covers(name) for part in current.shown):
+            shown.append(one.moved(name=f"submission {number}, {name}"))
+    return shown, left
 
 
 def all_tables(queue: Queue, number: int) -> list[ShownCounts]:
     """The cells and records of all tables of a submission, held back or not."""
     path = queue.store(queue.told(number, "token")) / TABLES
     tables = read_tables(path.read_bytes())[0] if path.is_file() else []
-    return [one.place if isinstance(one, ShownSums) else one for one in tables]
+    return [one.table for one in tables]
