@@ -13,6 +13,7 @@ matter. Where it cannot be told, outputs count as linked.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -49,20 +50,11 @@ _FIGURE = re.compile(r"(?<![\w.,])-?\d[\d.,]*")
 _MOST_IF_HELD = 20_000
 
 
-def check_links(queue: Queue, number: int, found: Standing) -> None:
-    """Refuse decisions by which an output that is held back is given away."""
-    sentences = links_of(queue, number, found)
-    if sentences:
-        hint = "hold these back, too, or accept linked ones as exceptions and say why"
-        raise queue_error("; ".join(sentences[:5]), "linked", f"submission {number}", hint)
-
-
 def links_of(queue: Queue, number: int, found: Standing) -> list[str]:
     """Outputs that would reveal withheld ones, as sentences."""
     if not found.held:
         return []
-    shown = _SubmissionShown.of(queue, number, found)
-    return shown.links(found)
+    return _SubmissionShown.of(queue, number, found).links(found)
 
 
 def links_if_held(queue: Queue, number: int, found: Standing) -> dict[int, list[str]]:
@@ -93,41 +85,34 @@ class _SubmissionShown:
     def of(cls, queue: Queue, number: int, found: Standing) -> Self:
         """What a submission shows."""
         home = queue.store(queue.told(number, "token")) / "outputs"
-        read = {one.number: one.text(home) for one in found.parts}
-        return cls(
-            texts={at: _plain(text) for at, text in read.items()},
-            figures={at: _figures(text) for at, text in read.items()},
-            tables=all_tables(queue, number),
-        )
+        texts = {one.number: " ".join(one.text(home).split()) for one in found.parts}
+        figures = {at: _figures(text) for at, text in texts.items()}
+        return cls(texts=texts, figures=figures, tables=all_tables(queue, number))
 
     def links(self, found: Standing) -> list[str]:
         """What gives away outputs that are held back."""
-        sentences = [*self._copies(found), *_sums(self.tables, found)]
-        accepted = [one for one in found.shown if found.verdict(one) is PartVerdict.accept]
-        sentences += [
-            f"output {other.number} may use the same variables as the withheld output {held.number}"
-            for held in found.held
-            for other in accepted
-            if held.shares_names(other)
+        pairs = list(product(found.held, found.shown))
+        return [
+            *(
+                f"output {other.number} shows the values of the withheld output {held.number}"
+                for held, other in pairs
+                if self._is_copy(held.number, other.number)
+            ),
+            *_sums(self.tables, found),
+            *(
+                f"output {other.number} may use the same variables as the withheld output "
+                f"{held.number}"
+                for held, other in pairs
+                if found.verdict(other) is PartVerdict.accept and held.shares_names(other)
+            ),
         ]
-        return sentences
 
-    def _copies(self, current: Standing) -> Iterator[str]:
-        for held, other in product(current.held, current.shown):
-            figures = self.figures[held.number]
-            same = self.texts[held.number] == self.texts[other.number]
-            many = len(figures) >= _LEAST_FIGURES
-            if same or (many and figures <= self.figures[other.number]):
-                yield (
-                    f"output {other.number} shows the values of the withheld output {held.number}"
-                )
-
-
-# The same figures ---------------------------------------------------------------------------------
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+    def _is_copy(self, held: int, other: int) -> bool:
+        """Whether an output has the same text as a held one, or all of its figures."""
+        figures = self.figures[held]
+        if self.texts[held] == self.texts[other]:
+            return True
+        return len(figures) >= _LEAST_FIGURES and figures <= self.figures[other]
 
 
 def _figures(text: str) -> frozenset[str]:
@@ -136,16 +121,13 @@ def _figures(text: str) -> frozenset[str]:
     return frozenset(one for one in plain if one.strip("-0.") not in ("", "1"))
 
 
-# The same records ---------------------------------------------------------------------------------
-
-
 def _sums(tables: Sequence[ShownCounts], current: Standing) -> Iterator[str]:
     """Held outputs that shown ones of the same variables give away."""
-    cells = _OutputCells.of(tables, current)
+    cells, atom_of = _atoms(tables, current)
     for held in current.held:
         name = f"the withheld output {held.number}"
         try:
-            others = cells.givers(held)
+            others = _givers(held, current.shown, cells, atom_of)
         except TooManySetsError:
             yield f"{name} has too many cells to examine"
             continue
@@ -154,54 +136,53 @@ def _sums(tables: Sequence[ShownCounts], current: Standing) -> Iterator[str]:
             yield f"{name} can be computed from output{plural} {' and '.join(map(str, others))}"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class _OutputCells:
-    """The cells of all outputs, as unions of records of the same cells (confidential)."""
+def _atoms(
+    tables: Sequence[ShownCounts], current: Standing
+) -> tuple[Mapping[int, list[IntArray]], IntArray]:
+    """The cells of each output, 0 for those of none, as atoms: records that are in the same cells;
+    and the atom of each record.
+    """
+    nothing = np.zeros(0, dtype=np.int64)
+    every = np.unique(np.concatenate([nothing, *(one.records for one in tables)]))
+    signature = np.zeros(len(every), dtype=np.uint64)
+    drawn = np.random.default_rng(1)
+    sets: list[tuple[str, IntArray]] = []
+    for table in tables:
+        for records in table.members():
+            place = np.searchsorted(every, records)
+            signature[place] ^= drawn.integers(1, 2**63, dtype=np.uint64)
+            sets.append((table.name, place))
+    atom_of = np.unique(signature, return_inverse=True)[1].ravel().astype(np.int64)
+    cells = defaultdict(list)
+    for name, place in sets:
+        for number in [one.number for one in current.parts if one.covers(name)] or [0]:
+            cells[number].append(np.unique(atom_of[place]))
+    return cells, atom_of
 
-    cells: Mapping[str, list[IntArray]]  # of each output, by its number; "" for those of none
-    atom_of: IntArray
-    current: Standing
 
-    @classmethod
-    def of(cls, tables: Sequence[ShownCounts], current: Standing) -> Self:
-        nothing = np.zeros(0, dtype=np.int64)
-        every = np.unique(np.concatenate([nothing, *(one.records for one in tables)]))
-        signature = np.zeros(len(every), dtype=np.uint64)
-        drawn = np.random.default_rng(1)
-        sets: list[tuple[str, IntArray]] = []
-        for table in tables:
-            for records in table.members():
-                place = np.searchsorted(every, records)
-                signature[place] ^= drawn.integers(1, 2**63, dtype=np.uint64)
-                sets.append((table.name, place))
-        atom_of = np.unique(signature, return_inverse=True)[1].ravel().astype(np.int64)
-        cells: dict[str, list[IntArray]] = {}
-        for name, place in sets:
-            numbers = [str(one.number) for one in current.parts if one.covers(name)] or [""]
-            for number in numbers:
-                cells.setdefault(number, []).append(np.unique(atom_of[place]))
-        return cls(cells=cells, atom_of=atom_of, current=current)
-
-    def givers(self, held: OutputPart) -> list[int]:
-        """The shown outputs of the variables of a held one that give it away, all together."""
-        own = self.cells.get(str(held.number), [])
-        others = [one for one in self.current.shown if held.shares_names(one)]
-        if not own or not _tell(others, held):
-            return []
-        numbers = [(one.number, str(one.number)) for one in others]
-        if any(one.names is None for one in others):  # nobody knows whose these are
-            numbers.append((0, ""))
-        members = [(at, one) for at, name in numbers for one in self.cells.get(name, [])]
-        wanted = np.zeros((len(own), int(self.atom_of.max(initial=-1)) + 1), dtype=np.bool_)
-        for at, atoms in enumerate(own):
-            wanted[at, atoms] = True
-        if not members:
-            return []
-        owners = np.arange(len(self.atom_of))
-        sets = ShownSets([one for _, one in members], self.atom_of, owners, wanted.shape[1])
-        known = np.flatnonzero(sets.follows(wanted))
-        used = {members[at][0] for at, _ in sets.reason(wanted[known[0]])} if len(known) else set()
-        return sorted(used - {0}) or sorted({one.number for one in others} if used else set())
+def _givers(
+    held: OutputPart,
+    shown: Sequence[OutputPart],
+    cells: Mapping[int, list[IntArray]],
+    atom_of: IntArray,
+) -> list[int]:
+    """The shown outputs of the variables of a held one that give it away, all together."""
+    own = cells.get(held.number, [])
+    others = [one for one in shown if held.shares_names(one)]
+    numbers = [one.number for one in others]
+    if any(one.names is None for one in others):  # nobody knows whose these are
+        numbers.append(0)
+    members = [(number, one) for number in numbers for one in cells.get(number, [])]
+    if not own or not members or not _tell(others, held):
+        return []
+    wanted = np.zeros((len(own), int(atom_of.max(initial=-1)) + 1), dtype=np.bool_)
+    for at, atoms in enumerate(own):
+        wanted[at, atoms] = True
+    owners = np.arange(len(atom_of))
+    sets = ShownSets([one for _, one in members], atom_of, owners, wanted.shape[1])
+    known = np.flatnonzero(sets.follows(wanted))
+    used = {members[at][0] for at, _ in sets.reason(wanted[known[0]])} if len(known) else set()
+    return sorted(used - {0}) or sorted({one.number for one in others} if used else set())
 
 
 def _tell(others: Sequence[OutputPart], held: OutputPart) -> bool:
@@ -226,14 +207,10 @@ def decide(
         check_contents(queue, number)
         current = standing_of(queue, number)
         chosen = _checked(decisions, current, f"submission {number}")
-        exceptional = any(one[0] != PartVerdict.accept.value for one in chosen.values()) or any(
-            one.verdict is not PartVerdict.accept for one in current.decisions.values()
-        )
-        needed = queue.settings.approvals if exceptional else current.needed
-        payload: dict[str, object] = {
-            "decisions": chosen,
-            "needed": max(needed, current.needed),
-        }
+        verdicts = [one.verdict for one in (*decisions.values(), *current.decisions.values())]
+        plain = all(one is PartVerdict.accept for one in verdicts)
+        needed = current.needed if plain else max(queue.settings.approvals, current.needed)
+        payload: dict[str, object] = {"decisions": chosen, "needed": needed}
         queue.append("decided", person=who, reason=reason, submission=number, payload=payload)
         after = standing_of(queue, number)
         if not after.undecided:
@@ -272,7 +249,9 @@ def check_decided(queue: Queue, number: int, found: Standing) -> None:
     if found.decisions and not found.shown:
         hint = "reject or return the submission"
         raise queue_error("all outputs are withheld", "no-output", where, hint)
-    check_links(queue, number, found)
+    if links := links_of(queue, number, found):
+        hint = "hold these back, too, or accept linked ones as exceptions and say why"
+        raise queue_error("; ".join(links[:5]), "linked", where, hint)
 
 
 def approve(

@@ -22,9 +22,10 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,10 +49,8 @@ LOG_HELD = "log-held"
 #: What the first entry is sealed with.
 START = "0" * 64
 
-_COLUMNS = ("seq", "submission", "kind", "person", "reason", "at", "payload", "previous", "digest")
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Event:
     """One entry of the record."""
 
@@ -87,20 +86,9 @@ def head(connection: sqlite3.Connection) -> tuple[int, str]:
 
 def events(connection: sqlite3.Connection, submission: int | None = None) -> Iterator[Event]:
     """Entries in order: all of them, or those about a submission."""
-    if submission is None:
-        rows = connection.execute("SELECT * FROM events ORDER BY seq")
-    else:
-        query = "SELECT * FROM events WHERE submission = ? ORDER BY seq"
-        rows = connection.execute(query, (submission,))
-    for row in rows:
-        yield Event(**dict(zip(_COLUMNS, row, strict=True)))
-
-
-def last_settings(connection: sqlite3.Connection) -> Event | None:
-    """The entry with the settings that hold now."""
-    query = "SELECT * FROM events WHERE kind = 'settings' ORDER BY seq DESC LIMIT 1"
-    row = connection.execute(query).fetchone()
-    return None if row is None else Event(**dict(zip(_COLUMNS, row, strict=True)))
+    wanted, values = ("", ()) if submission is None else (" WHERE submission = ?", (submission,))
+    for row in connection.execute(f"SELECT * FROM events{wanted} ORDER BY seq", values):  # noqa: S608
+        yield Event(*row)
 
 
 class State(StrEnum):
@@ -151,19 +139,28 @@ class OutputDecision:
 class Standing:
     """State of a submission."""
 
-    state: State
-    version: int  # number of the last entry about it: what a decision must refer to
-    approvals: dict[str, tuple[str, ...]]  # who approved, and which conflicts each accepted
-    needed: int  # how many must approve
-    drawn: bool  # whether it was drawn for control by hand
-    intent: dict[str, Any]  # the facts of the release that was begun or done
-    record: str  # the digest of the entry that began the release
-    releaser: str  # who began it
+    state: State = State.waiting
+    version: int = 0  # number of the last entry about it: what a decision must refer to
+    #: Who approved, and which conflicts each accepted
+    approvals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    needed: int = 1  # how many must approve
+    drawn: bool = False  # whether it was drawn for control by hand
+    #: The facts of the release that was begun or done
+    intent: Mapping[str, Any] = field(default_factory=dict)
+    record: str = ""  # the digest of the entry that began the release
+    releaser: str = ""  # who began it
     #: Its single outputs; empty if it was handed in before there were any
-    parts: tuple[OutputPart, ...]
-    decisions: Mapping[int, OutputDecision]  # what was decided on single outputs, by their number
-    decided: str  # digest of the outputs with what was decided on each: what approvals are bound to
-    question: str  # what the researcher was asked and has not answered; empty if nothing
+    parts: tuple[OutputPart, ...] = ()
+    #: What was decided on single outputs, by their number
+    decisions: Mapping[int, OutputDecision] = field(default_factory=dict)
+    question: str = ""  # what the researcher was asked and has not answered; empty if nothing
+
+    @cached_property
+    def decided(self) -> str:
+        """Digest of the outputs with what was decided on each: what approvals are bound to."""
+        verdicts = {number: one.verdict.value for number, one in self.decisions.items()}
+        plain = [[one.number, one.file, one.sha256, verdicts.get(one.number)] for one in self.parts]
+        return hashlib.sha256(json.dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def undecided(self) -> tuple[OutputPart, ...]:
@@ -188,71 +185,47 @@ class Standing:
         return PartVerdict.accept if decision is None else decision.verdict
 
 
-def decided_digest(parts: Iterable[OutputPart], decisions: Mapping[int, OutputDecision]) -> str:
-    """The digest of outputs with what was decided on each."""
-    plain = [
-        [one.number, one.file, one.sha256, decisions[one.number].verdict.value]
-        if one.number in decisions
-        else [one.number, one.file, one.sha256, None]
-        for one in parts
-    ]
-    return hashlib.sha256(json.dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def standing(events: Iterable[Event]) -> Standing:
     """State of a submission after these entries."""
-    state, version, needed, drawn, record, releaser = State.waiting, 0, 1, False, "", ""
-    approvals: dict[str, tuple[str, ...]] = {}
-    intent: dict[str, Any] = {}
-    parts: tuple[OutputPart, ...] = ()
-    decisions: dict[int, OutputDecision] = {}
-    decided, question = decided_digest(parts, decisions), ""
+    current = Standing()
     for event in events:
-        version, facts = event.seq, event.facts
-        if event.kind == "submitted":
-            needed, drawn = int(facts["needed"]), bool(facts["drawn"])
-            parts = tuple(OutputPart.from_dict(one) for one in facts.get("parts", ()))
-            decided = decided_digest(parts, decisions)
-            state = State.waiting if needed else State.approved
-        elif event.kind == "decided":
-            decisions |= _decisions(event)
-            decided, needed, approvals = decided_digest(parts, decisions), int(facts["needed"]), {}
-            state = State.waiting if needed else State.approved
-        elif event.kind == "approved":
-            if facts.get("decided", decided) == decided:
-                approvals[event.person] = tuple(facts["conflicts"])
-            state = State.approved if len(approvals) >= needed else State.waiting
-        elif event.kind == "intent":
-            state, intent, record, releaser = State.releasing, facts, event.digest, event.person
-        elif event.kind == "withdrawn":
-            state, intent, record = State.approved, {}, ""
-        elif event.kind in TALK:
-            question = {ASKED: event.reason, ANSWERED: ""}.get(event.kind, question)
-        else:
-            state = State(event.kind)
-    return Standing(
-        state=state,
-        version=version,
-        approvals=approvals,
-        needed=needed,
-        drawn=drawn,
-        intent=intent,
-        record=record,
-        releaser=releaser,
-        parts=parts,
-        decisions=decisions,
-        decided=decided,
-        question=question,
-    )
+        current = replace(current, version=event.seq, **_change(current, event))
+    return current
 
 
-def _decisions(event: Event) -> dict[int, OutputDecision]:
-    return {
-        int(number): OutputDecision(
-            verdict=PartVerdict(verdict), comment=str(comment), person=event.person
-        )
-        for number, (verdict, comment) in event.facts["decisions"].items()
-    }
+def _change(current: Standing, event: Event) -> dict[str, Any]:
+    """What an entry changes."""
+    kind, facts = event.kind, event.facts
+    if kind == "submitted":
+        parts = tuple(OutputPart.from_dict(one) for one in facts.get("parts", ()))
+        return {"parts": parts, "drawn": bool(facts["drawn"]), **_needed(facts)}
+    if kind == "decided":
+        decisions = {
+            int(number): OutputDecision(
+                verdict=PartVerdict(verdict), comment=str(comment), person=event.person
+            )
+            for number, (verdict, comment) in facts["decisions"].items()
+        }
+        return {"decisions": {**current.decisions, **decisions}, "approvals": {}, **_needed(facts)}
+    if kind == "approved":
+        approvals = dict(current.approvals)
+        if facts.get("decided", current.decided) == current.decided:
+            approvals[event.person] = tuple(facts["conflicts"])
+        enough = len(approvals) >= current.needed
+        return {"approvals": approvals, "state": State.approved if enough else State.waiting}
+    if kind == "intent":
+        begun = {"intent": facts, "record": event.digest, "releaser": event.person}
+        return {"state": State.releasing, **begun}
+    if kind == "withdrawn":
+        return {"state": State.approved, "intent": {}, "record": ""}
+    if kind in TALK:
+        return {"question": {ASKED: event.reason, ANSWERED: ""}.get(kind, current.question)}
+    return {"state": State(kind)}
+
+
+def _needed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    needed = int(facts["needed"])
+    return {"needed": needed, "state": State.waiting if needed else State.approved}
 
 
 def queue_error(
@@ -410,22 +383,21 @@ class QueueSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "persons", tuple(plain_name(name) for name in self.persons))
         if not self.persons:
-            raise _wrong("no reviewers given", "add them with --person")
+            raise _wrong("no reviewers given", "", "add them with --person")
         for at, name in enumerate(self.persons):
             if any(same_person(name, other) for other in self.persons[:at]):
-                raise _wrong("a person is given twice", "", name)
+                raise _wrong("a person is given twice", name)
         if not 1 <= self.approvals <= 2:
-            raise _wrong("one or two persons must approve", "", "approvals")
+            raise _wrong("one or two persons must approve", "approvals")
         if not 0 <= self.clean_approvals <= self.approvals:
-            raise _wrong(
-                "clean outputs cannot need more approvals than others", "", "clean approvals"
-            )
+            message = "clean outputs cannot need more approvals than others"
+            raise _wrong(message, "clean approvals")
         if not 0 <= self.rate <= 1:
-            raise _wrong("the drawn share must be between 0 and 1", "", "rate")
+            raise _wrong("the drawn share must be between 0 and 1", "rate")
         if not 2 <= self.minimum <= LARGEST_MINIMUM:
-            raise _wrong(f"the minimum must be between 2 and {LARGEST_MINIMUM}", "", "minimum")
+            raise _wrong(f"the minimum must be between 2 and {LARGEST_MINIMUM}", "minimum")
         if self.approvals > len(self.persons):
-            raise _wrong("four eyes need two persons", "add them with --person")
+            raise _wrong("four eyes need two persons", "", "add them with --person")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -445,7 +417,7 @@ class QueueSettings:
         return person
 
 
-def _wrong(message: str, hint: str, where: str = "") -> Exception:
+def _wrong(message: str, where: str, hint: str = "") -> Exception:
     return queue_error(message, "queue-settings", where, hint)
 
 
@@ -529,9 +501,10 @@ class Queue:
     @property
     def settings(self) -> QueueSettings:
         """Present settings of the queue."""
+        newest = "SELECT * FROM events WHERE kind = 'settings' ORDER BY seq DESC LIMIT 1"
         with translated(str(self.folder)):
-            last = last_settings(self.connection)
-        if last is not None and seal(self.record_key, last) == last.digest:
+            row = self.connection.execute(newest).fetchone()
+        if row is not None and seal(self.record_key, last := Event(*row)) == last.digest:
             with suppress(ValueError, TypeError, KeyError):
                 return QueueSettings.from_dict(last.facts)
         message = "the settings of the queue cannot be read"
@@ -606,10 +579,10 @@ class Queue:
             previous=previous,
             digest="",
         )
-        digest = seal(self.record_key, event)
-        values = (*list(vars(event).values())[:-1], digest)
+        event = replace(event, digest=seal(self.record_key, event))
+        values = tuple(vars(event).values())
         self.connection.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", values)
-        return digest
+        return event.digest
 
     def drawn(self, fingerprint: str, rate: float) -> bool:
         """Whether an output is drawn for control: keyed, and the same each time."""

@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -76,26 +77,19 @@ def release(
     with queue.at_work():
         with queue.writing():
             record = _intend(queue, number, person, reason, version, target)
-            _begin(target)
         try:
             _make(queue, number, record, target)
         except BaseException:
             _withdraw(queue, number, target)
             raise
-        _complete(queue, number, reason, target)
+        try:
+            with queue.writing():
+                _end(queue, number, "released", reason)
+        except OutputCheckError as error:
+            message = f"the folder is released, but the log is incomplete ({error.what})"
+            hint = "the next command completes it; free disk space, or wait for other processes"
+            raise queue_error(message, error.code, str(target), hint) from None
     return target
-
-
-def _complete(queue: Queue, number: int, reason: str, target: Path) -> None:
-    """Say in the record that the folder is there."""
-    try:
-        with queue.writing():
-            current = standing_of(queue, number)
-            queue.append("released", person=current.releaser, reason=reason, submission=number)
-    except OutputCheckError as error:
-        message = f"the folder is released, but the log is incomplete ({error.what})"
-        hint = "the next command completes it; free disk space, or wait for other processes"
-        raise queue_error(message, error.code, str(target), hint) from None
 
 
 def _intend(queue: Queue, number: int, person: str, reason: str, version: int, target: Path) -> str:
@@ -112,54 +106,53 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
     if current.question:
         message = f"the researcher has not answered yet: {current.question}"
         raise queue_error(message, "asked", where, "wait for the answer")
-    outputs = queue.outputs(number)
-    if not outputs:
+    if not queue.outputs(number):
         raise queue_error("no outputs to release", "no-output", where)
     if target.exists():
         raise queue_error("the folder exists already", "release-folder", str(target))
     check_contents(queue, number)
     check_decided(queue, number, current)
-    _check_conflicts(queue, number, current)
-    outputs = released_outputs(queue, number, current)
+    # Conflicts may have arisen after the approvals, such as by another release.
+    accepting = [set(accepted) for accepted in current.approvals.values()]
+    new = [
+        one
+        for one in conflict_sentences(queue, number)
+        if sum(one in item for item in accepting) < max(current.needed, 1)
+    ]
+    if new:
+        hint = "approve it again with --despite-conflicts, or reject it"
+        raise queue_error("; ".join(new[:5]), "conflict", where, hint)
+    home = queue.store(queue.told(number, "token")) / "outputs"
+    shown = {name: _shown(home / name, current) for name in queue.outputs(number)}
+    outputs = {
+        name: hashlib.sha256(one).hexdigest() for name, one in shown.items() if one is not None
+    }
     # a place within the queue is found again when the queue was moved
-    home = queue.folder.resolve()
-    folder = target.relative_to(home) if target.is_relative_to(home) else target
+    inside = queue.folder.resolve()
+    folder = target.relative_to(inside) if target.is_relative_to(inside) else target
     payload: dict[str, object] = {"folder": str(folder), "outputs": outputs}
     payload["decided"] = current.decided
+    pending = pending_folder(target)  # made before the record says so: gone only if it was moved
+    if pending.exists():
+        shutil.rmtree(pending)
+    pending.mkdir()
+    kept_on_disk(target.parent)
     return queue.append("intent", person=who, reason=reason, submission=number, payload=payload)
 
 
-def released_outputs(queue: Queue, number: int, found: Standing) -> dict[str, str]:
-    """The files of a release with their digests: without outputs that are held back."""
-    home = queue.store(queue.told(number, "token")) / "outputs"
-    outputs = {}
-    for name, digest in queue.outputs(number).items():
-        cut = _cut(home / name, found)
-        if cut is None:
-            outputs[name] = digest
-        elif cut:
-            outputs[name] = hashlib.sha256(cut).hexdigest()
-    return outputs
-
-
-def _cut(path: Path, current: Standing) -> bytes | None:
-    """A file without what is held back: None if nothing is, nothing if all is."""
+def _shown(path: Path, current: Standing) -> bytes | None:
+    """An output without what is held back; None if that is all of it."""
     held = [one for one in current.held if one.file == path.name]
     if not held:
-        return None
-    if all(one in held for one in current.parts if one.file == path.name):
-        return b""
-    return without(path, held)
+        return path.read_bytes()
+    whole = all(one in held for one in current.parts if one.file == path.name)
+    return None if whole else without(path, held)
 
 
-def _check_conflicts(queue: Queue, number: int, current: Standing) -> None:
-    """Refuse conflicts that arose after the approvals, such as by another release."""
-    now = conflict_sentences(queue, number)
-    accepting = [set(accepted) for accepted in current.approvals.values()]
-    new = [one for one in now if sum(one in item for item in accepting) < max(current.needed, 1)]
-    if new:
-        hint = "approve it again with --despite-conflicts, or reject it"
-        raise queue_error("; ".join(new[:5]), "conflict", f"submission {number}", hint)
+def _end(queue: Queue, number: int, kind: str, reason: str) -> None:
+    """Say in the record how a release ended, within a transaction."""
+    person = standing_of(queue, number).releaser
+    queue.append(kind, person=person, reason=reason, submission=number)
 
 
 def pending_folder(target: Path) -> Path:
@@ -170,15 +163,6 @@ def pending_folder(target: Path) -> Path:
 def target_of(queue: Queue, found: Standing) -> Path:
     """The folder of a release that was begun or done."""
     return queue.folder.resolve() / str(found.intent["folder"])
-
-
-def _begin(target: Path) -> None:
-    """Make the pending folder before the record says so: it is gone only if it was moved."""
-    pending = pending_folder(target)
-    if pending.exists():
-        shutil.rmtree(pending)
-    pending.mkdir()
-    kept_on_disk(target.parent)
 
 
 def clear(target: Path) -> None:
@@ -195,11 +179,8 @@ def _make(queue: Queue, number: int, record: str, target: Path) -> None:
     current = standing_of(queue, number)
     outputs: dict[str, str] = current.intent["outputs"]
     for name, digest in outputs.items():
-        copy, cut = pending / name, _cut(home / name, current)
-        if cut is None:
-            shutil.copyfile(home / name, copy)
-        else:
-            copy.write_bytes(cut)
+        copy = pending / name
+        copy.write_bytes(_shown(home / name, current) or b"")
         if file_digest(copy) != digest:
             message = "an output changed since its approval"
             raise queue_error(message, "queue-damaged", f"submission {number}: {name}")
@@ -231,13 +212,11 @@ def _withdraw(queue: Queue, number: int, target: Path) -> None:
     with suppress(OSError):
         clear(target)
     with queue.writing():
-        current = standing_of(queue, number)
-        reason = "the release failed; nothing was released"
-        queue.append("withdrawn", person=current.releaser, reason=reason, submission=number)
+        _end(queue, number, "withdrawn", "the release failed; nothing was released")
     shutil.rmtree(pending_folder(target), ignore_errors=True)
 
 
-def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
+def folder_problem(target: Path, intent: Mapping[str, Any], record: str) -> str:
     """Problem of a released folder; empty if there is none."""
     try:
         manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
@@ -306,7 +285,7 @@ def _settled(queue: Queue, number: int) -> bool:
             kind, reason = "withdrawn", "interrupted; nothing was released"
         else:
             kind, reason = "released", "interrupted; the folder was removed"
-        queue.append(kind, person=current.releaser, reason=reason, submission=number)
+        _end(queue, number, kind, reason)
     shutil.rmtree(pending, ignore_errors=True)
     return True
 
@@ -339,31 +318,28 @@ def head_of(queue: Queue) -> str:
 
 
 def _record_problems(queue: Queue, entries: list[Event], known_head: str | None) -> list[str]:
-    record_problems, previous = [], START
+    problems, previous = [], START
     for at, event in enumerate(entries, 1):
         if event.seq != at or event.previous != previous:
-            record_problems.append(f"log: entries before number {event.seq} are missing or added")
+            problems.append(f"log: entries before number {event.seq} are missing or added")
             break
         if seal(queue.record_key, event) != event.digest:
-            record_problems.append(f"log: entry {event.seq} was changed")
+            problems.append(f"log: entry {event.seq} was changed")
             break
         previous = event.digest
     if known_head is not None and all(event.digest != known_head for event in entries):
-        record_problems.append("log: the noted entry is missing")
-    return record_problems
+        problems.append("log: the noted entry is missing")
+    return problems
 
 
 def _submission_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
-    where = f"submission {number}"
     problems = content_problems(queue, number, own)
-    submission_problems = [f"{where}: {one}" for one in problems]
-    if not own or own[0].kind != "submitted":
-        return submission_problems
-    now = standing(own)
-    if now.state is State.released:
-        problem = folder_problem(target_of(queue, now), now.intent, now.record)
-        if problem:
-            submission_problems.append(f"{where}: released folder: {problem}")
-    elif now.state is State.releasing:
-        submission_problems.append(f"{where}: an unfinished release")
-    return submission_problems
+    if own and own[0].kind == "submitted":
+        now = standing(own)
+        if now.state is State.releasing:
+            problems.append("an unfinished release")
+        elif now.state is State.released and (
+            wrong := folder_problem(target_of(queue, now), now.intent, now.record)
+        ):
+            problems.append(f"released folder: {wrong}")
+    return [f"submission {number}: {one}" for one in problems]

@@ -135,9 +135,7 @@ def view(queue: Queue, number: int) -> QueueView:
         current = standing_of(queue, number)
         row = queue.connection.execute(f"{_ROWS} WHERE id = ?", (number,)).fetchone()
         home = queue.store(queue.told(number, "token")) / "outputs"
-        conflicts: list[str] = []
-        if current.state.open:
-            conflicts = conflict_sentences(queue, number)
+        conflicts = conflict_sentences(queue, number) if current.state.open else []
         return QueueView(
             row=_row(queue, current, *row),
             findings=tuple(sorted(_noted(queue, number), key=_gravity)),
@@ -165,10 +163,9 @@ def confidential_figures(queue: Queue, number: int) -> list[dict[str, Any]]:
 _ROWS = "SELECT id, researcher, project, program FROM submissions"
 
 
-def _row(
-    queue: Queue, current: Standing, number: int, researcher: str, project: str, program: str
-) -> QueueRow:
-    counted = Counter(_kind(one) for one in _noted(queue, number))
+def _row(queue: Queue, current: Standing, number: int, *columns: str) -> QueueRow:
+    researcher, project, program = columns
+    counted = Counter(map(_kind, _noted(queue, number)))
     return QueueRow(
         number=number,
         researcher=researcher,

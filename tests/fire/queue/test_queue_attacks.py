@@ -228,7 +228,7 @@ def test_a_folder_that_was_out_stays_released_even_if_it_was_taken_away(
             raise Killed
 
         with monkeypatch.context() as patch:
-            patch.setattr(releases, "_complete", killed)
+            patch.setattr(releases, "_end", killed)
             with pytest.raises(Killed):
                 release(queue, number, version=now, out=out, **WORDS)
     shutil.move(out, tmp_path / "away")

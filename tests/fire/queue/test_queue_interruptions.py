@@ -80,7 +80,6 @@ def test_somebody_at_work_is_not_disturbed(tmp_path: Path) -> None:
             with queue.writing():
                 target = queue.folder / "released" / "release-000001"
                 releases._intend(queue, number, "Anna", "ok", now.version, target)
-                releases._begin(target)
             with open_queue(tmp_path / "q") as other:
                 assert view(other, number).row.standing.state is State.releasing
                 with pytest.raises(OutputCheckError, match="is releasing"):

@@ -253,7 +253,7 @@ def test_links_are_looked_for_again_at_release(
     with new_queue(tmp_path) as queue:
         number = hand(queue, tmp_path, data, "tabulate sex\ntabulate grp sex\n")
         with monkeypatch.context() as patch:
-            patch.setattr("discreet_fire.queue.decisions.check_links", lambda *_: None)
+            patch.setattr("discreet_fire.queue.decisions.links_of", lambda *_: [])
             decided(queue, number, HOLD, ACCEPT)
             approved(queue, number, "Anna")
         with pytest.raises(OutputCheckError, match="same variables"):
