@@ -9,21 +9,27 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .contents import StageFinding as StageFinding
     from .contents import SubmittedFile as SubmittedFile
     from .contents import check_contents as check_contents
     from .contents import content_problems as content_problems
     from .contents import submitted_files as submitted_files
+    from .decisions import QueueRow as QueueRow
+    from .decisions import QueueView as QueueView
     from .decisions import answer as answer
     from .decisions import approve as approve
     from .decisions import approve_subject as approve_subject
     from .decisions import ask as ask
     from .decisions import ask_for_change as ask_for_change
+    from .decisions import confidential_figures as confidential_figures
     from .decisions import decide as decide
     from .decisions import links_if_held as links_if_held
     from .decisions import links_of as links_of
+    from .decisions import listed as listed
     from .decisions import permit as permit
     from .decisions import reject as reject
     from .decisions import say as say
+    from .decisions import view as view
     from .folder import ANSWERED as ANSWERED
     from .folder import ASKED as ASKED
     from .folder import MANIFEST as MANIFEST
@@ -44,15 +50,9 @@ if TYPE_CHECKING:
     from .releases import release as release
     from .releases import target_of as target_of
     from .releases import verify as verify
-    from .stages import StageFinding as StageFinding
     from .stages import Submission as Submission
     from .stages import SubmissionWork as SubmissionWork
     from .stages import process as process
     from .submissions import submit as submit
-    from .views import QueueRow as QueueRow
-    from .views import QueueView as QueueView
-    from .views import confidential_figures as confidential_figures
-    from .views import listed as listed
-    from .views import view as view
 
 lazy_face(__name__)

@@ -49,6 +49,42 @@ SECONDS = 60.0
 _PLACES = 8
 
 
+@dataclass(frozen=True, kw_only=True)
+class StageFinding:
+    """A finding of a stage, about a file. It never quotes a figure of the data."""
+
+    stage: str
+    file: str
+    line: int
+    severity: Severity
+    rule: str
+    what: str
+    hint: str = ""
+
+    @classmethod
+    def of(cls, stage: str, file: str, finding: Finding | Mapping[str, Any]) -> StageFinding:
+        """A finding of the rewriter, the runner or the log cleaner."""
+        plain = finding.to_dict() if isinstance(finding, Finding) else finding
+        return cls(
+            stage=stage,
+            file=file,
+            line=int(plain["line"]),
+            severity=Severity(plain["severity"]),
+            rule=str(plain["rule"]),
+            what=_printable(str(plain["what"])),
+            hint=_printable(str(plain.get("hint", ""))),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**vars(self), "severity": self.severity.value}
+
+
+def _printable(text: str) -> str:
+    """A text that cannot command the officer's screen, whatever a program holds."""
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
 @dataclass(kw_only=True, repr=False)
 class SubmissionTables:
     """Tables in the outputs of a run, and the entities of its records (confidential)."""

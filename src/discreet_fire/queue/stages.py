@@ -19,20 +19,19 @@ from __future__ import annotations
 import itertools
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import file_digest
 from discreet_fire.catalogue import Policy
-from discreet_fire.findings import COPYING, Finding, Severity
+from discreet_fire.findings import COPYING, Severity
 from discreet_fire.linked_tables import LEFT, kinds_left
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
-from discreet_fire.queue.contents import TABLES, SubmissionTables
+from discreet_fire.queue.contents import TABLES, StageFinding, SubmissionTables
 from discreet_fire.queue.folder import LOG_HELD, NOT_RUN, queue_error
 from discreet_fire.queue.parts import OutputPart, parts_of
 from discreet_fire.research_session import (
@@ -220,42 +219,6 @@ class Submission:
                 raise queue_error("file not found", "submission", str(path))
 
 
-@dataclass(frozen=True, kw_only=True)
-class StageFinding:
-    """A finding of a stage, about a file. It never quotes a figure of the data."""
-
-    stage: str
-    file: str
-    line: int
-    severity: Severity
-    rule: str
-    what: str
-    hint: str = ""
-
-    @classmethod
-    def of(cls, stage: str, file: str, finding: Finding | Mapping[str, Any]) -> StageFinding:
-        """A finding of the rewriter, the runner or the log cleaner."""
-        plain = finding.to_dict() if isinstance(finding, Finding) else finding
-        return cls(
-            stage=stage,
-            file=file,
-            line=int(plain["line"]),
-            severity=Severity(plain["severity"]),
-            rule=str(plain["rule"]),
-            what=_printable(str(plain["what"])),
-            hint=_printable(str(plain.get("hint", ""))),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**vars(self), "severity": self.severity.value}
-
-
-def _printable(text: str) -> str:
-    """A text that cannot command the officer's screen, whatever a program holds."""
-    return "".join(one if one.isprintable() else "?" for one in text)
-
-
 @dataclass(kw_only=True, repr=False)
 class SubmissionWork:
     """A submission on its way (confidential)."""
@@ -289,6 +252,19 @@ class SubmissionWork:
         told = {"line": line, "severity": severity, "rule": rule, "what": what, "hint": hint}
         self.findings.append(StageFinding.of(stage, file or self.program.name, told))
 
+    def stop(self, rule: str, what: str, hint: str) -> None:
+        """Note why the program is not run, or its log not taken; nothing comes after that."""
+        self.note("run", rule, Severity.ERROR, what, hint)
+        self.stopped = True
+
+    def take(self, source: Path) -> Path:
+        """Take a file that was handed in as an output."""
+        copy = self.folder / "outputs" / source.name
+        copy.parent.mkdir(mode=0o700, exist_ok=True)
+        copy.write_bytes(source.read_bytes())
+        self.outputs.append(copy)
+        return copy
+
 
 Stage = Callable[[SubmissionWork], None]
 
@@ -321,8 +297,7 @@ def run(work: SubmissionWork) -> None:
         if copying and work.program.suffix.lower() in PACKAGES and not _permitted(work):
             message = "its log is kept back: statistic on values that were copied from few units"
             hint = "read it and permit it (discreet fire queue permit), then submit it again"
-            work.note("run", LOG_HELD, Severity.ERROR, message, hint)
-            work.stopped = True
+            work.stop(LOG_HELD, message, hint)
             return
         if is_script(work.program) and work.program.suffix.lower() not in PACKAGES:
             message = "it ran elsewhere: the records behind its figures are unknown"
@@ -334,19 +309,20 @@ def run(work: SubmissionWork) -> None:
     if runner is None and work.program.suffix.lower() in PACKAGES:
         message = "it was read, and not run: no runner for programs in SPSS and SAS is installed"
         hint = "run the rewritten program, and submit its listing with --log"
-        work.note("run", "no-runner", Severity.ERROR, message, hint)
-        work.stopped = True
+        work.stop("no-runner", message, hint)
         return
     if runner is None:
         raise queue_error("no runner takes this program", "submission", work.program.name)
-    if not getattr(runner, "own_commands", False) and _waits(work):
+    unknown = any(
+        one.rule in _NOT_KNOWN and one.severity is Severity.REVIEW for one in work.findings
+    )
+    if unknown and not getattr(runner, "own_commands", False) and not _permitted(work):
         message = "not run: a reviewer must first look at the statements without a rule"
         hint = "read it and permit it (discreet fire queue permit), then submit it again"
-        work.note("run", NOT_RUN, Severity.ERROR, message, hint)
-        work.stopped = True
+        work.stop(NOT_RUN, message, hint)
         return
     limits = submission.limits or SafeLimits()
-    work.tables = SubmissionTables() if runner.captures_universes else None
+    work.tables = SubmissionTables()
     result = run_program(
         runner,
         work.program,
@@ -357,9 +333,6 @@ def run(work: SubmissionWork) -> None:
         seconds=submission.seconds,
         witness=lambda told: record_tables(work, told),
     )
-    if not runner.captures_universes:
-        message = "the runner does not report the units of outputs; differences are not checked"
-        work.note("run", "no-universe", Severity.REVIEW, message, "look for outputs of nearly all")
     name = work.program.name
     work.findings += [StageFinding.of("run", one.file or name, one) for one in result.findings]
     work.log = write_run(result, target)["log"]
@@ -369,13 +342,6 @@ def run(work: SubmissionWork) -> None:
 
 #: Findings of the rewriter on what may do anything, as no rule knows it.
 _NOT_KNOWN = frozenset(("call", "import", "not-rewritten", "package", "text", "unknown-command"))
-
-
-def _waits(work: SubmissionWork) -> bool:
-    """Whether a program holds what nobody knows, and no officer lets it run as it is."""
-    return not _permitted(work) and any(
-        one.rule in _NOT_KNOWN and one.severity is Severity.REVIEW for one in work.findings
-    )
 
 
 def _permitted(work: SubmissionWork) -> bool:
@@ -492,8 +458,6 @@ def take_in(work: SubmissionWork) -> None:
     """Copy the outputs of a session, and note what was found and said about each."""
     home = work.folder / "program"
     handed = read_folder(home)
-    target = work.folder / "outputs"
-    target.mkdir(mode=0o700)
     if handed.project != work.submission.project:
         message = f"the session is of the project {handed.project!a}"
         work.note(
@@ -501,11 +465,9 @@ def take_in(work: SubmissionWork) -> None:
         )
     for one in handed.outputs:
         for name in one.files:
-            copy = target / name
-            copy.write_bytes((home / OUTPUTS / name).read_bytes())
-            work.outputs.append(copy)
+            work.take(home / OUTPUTS / name)
         _note_output(work, one)
-    work.parts = [part for one in handed.outputs for part in _parts(one, target, None)]
+    work.parts = [part for one in handed.outputs for part in _parts(work, one, None)]
 
 
 def _note_output(work: SubmissionWork, one: HandedOutput) -> None:
@@ -564,9 +526,7 @@ def repeat(work: SubmissionWork) -> None:
     work.findings += [StageFinding.of("session", MANIFEST, one) for one in done.linked]
     known = {one.handed.number: one.result for one in same}
     work.parts = [
-        part
-        for one in handed.outputs
-        for part in _parts(one, work.folder / "outputs", known.get(one.number))
+        part for one in handed.outputs for part in _parts(work, one, known.get(one.number))
     ]
 
 
@@ -603,11 +563,12 @@ def _statistic(one: HandedOutput, result: CallResult, records: SessionData) -> S
     )
 
 
-def _parts(one: HandedOutput, home: Path, result: CallResult | None) -> list[OutputPart]:
+def _parts(work: SubmissionWork, one: HandedOutput, result: CallResult | None) -> list[OutputPart]:
     """Its files; which variables they are about is known once they were made here."""
     lines = None if result is None else (one.number, one.number + 1)
     names = None if result is None else frozenset(result.variables)
     title = f"{one.name}: {one.call}"
+    home = work.folder / "outputs"
     return [OutputPart.of_file(home / name, title, lines, names) for name in one.files]
 
 
@@ -615,29 +576,24 @@ def take_sacro(work: SubmissionWork) -> None:
     """Copy the outputs of a folder of SACRO, and note what it says and what is wrong with it."""
     home = work.folder / "program"
     folder = read_sacro(home)
-    target = work.folder / "outputs"
-    target.mkdir(mode=0o700)
     work.parts = []
     for at, (name, one) in enumerate(folder.outputs.items(), start=1):
         for file in one.files:
-            copy = target / file.name
-            copy.write_bytes((home / file.name).read_bytes())
-            work.outputs.append(copy)
+            copy = work.take(home / file.name)
             work.parts.append(OutputPart.of_file(copy, f"{name}: {one.command}"))
-        remarks: list[tuple[str, Severity, str]] = []
-        if one.status != "pass":
-            message = f"{one.status}: {' '.join(one.summary.split())}"
-            remarks.append(("sacro-status", Severity.REVIEW, message))
-        wrong = (message for key, message in folder.wrong if key == name)
-        remarks += [("sacro-shown", Severity.ERROR, message) for message in wrong]
-        if one.exception:
-            message = f"an exception is asked for: {one.exception}"
-            remarks.append(("exception-requested", Severity.REVIEW, message))
-        comments = (f"the researcher says: {comment}" for comment in one.comments)
-        remarks += [("comment", Severity.INFO, message) for message in comments]
-        for rule, severity, message in remarks:
-            what = f"output {name}: {message}"
-            work.note("sacro", rule, severity, what, file=RESULTS, line=at)
+        status = [f"{one.status}: {' '.join(one.summary.split())}"] * (one.status != "pass")
+        wrong = [message for key, message in folder.wrong if key == name]
+        asked = [f"an exception is asked for: {one.exception}"] * bool(one.exception)
+        comments = [f"the researcher says: {comment}" for comment in one.comments]
+        for rule, severity, messages in (
+            ("sacro-status", Severity.REVIEW, status),
+            ("sacro-shown", Severity.ERROR, wrong),
+            ("exception-requested", Severity.REVIEW, asked),
+            ("comment", Severity.INFO, comments),
+        ):
+            for message in messages:
+                what = f"output {name}: {message}"
+                work.note("sacro", rule, severity, what, file=RESULTS, line=at)
     message = "another program created and checked the outputs; discreet did not repeat them"
     hint = "look at each output; rows, weights and other tables were not looked at"
     work.note("session", "not-repeated", Severity.REVIEW, message, hint)

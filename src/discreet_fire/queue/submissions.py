@@ -70,8 +70,14 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
         try:
             work = process(submission, folder, key=queue.units, stages=stages, permitted=permitted)
             known = _submissions(queue)
-            _note_linked(queue, work)
-            _keep(folder)
+            if (
+                tables := folder / TABLES
+            ).is_file():  # what all tell together
+                others, seconds = tables_of_others(queue), submission.seconds
+                for one in findings_against(tables, others, limits=limits, seconds=seconds):
+                    work.findings.append(StageFinding.of("ledger", work.copy.name, one))
+            for path in (*sorted(folder.rglob("*"), reverse=True), folder, folder.parent):
+                kept_on_disk(path)  # all files, before the record says so
             with queue.writing():
                 if more := sorted(_submissions(queue) - known):
                     message = "its tables were not compared with submission "
@@ -88,16 +94,6 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
             if not entered:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
-
-
-def _note_linked(queue: Queue, work: SubmissionWork) -> None:
-    """Note what tables tell together with those of others."""
-    submission, tables = work.submission, work.folder / TABLES
-    if tables.is_file():
-        limits = submission.limits or SafeLimits(minimum=queue.settings.minimum)
-        others, seconds = tables_of_others(queue), submission.seconds
-        for one in findings_against(tables, others, limits=limits, seconds=seconds):
-            work.findings.append(StageFinding.of("ledger", work.copy.name, one))
 
 
 def _submissions(queue: Queue) -> set[int]:
@@ -200,11 +196,3 @@ def _figures(outputs: Sequence[Path]) -> str:
 def _digest(plain: list[object]) -> str:
     text = json.dumps(plain)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _keep(folder: Path) -> None:
-    """Make sure that all files are on the disk before the record says so."""
-    for path in sorted(folder.rglob("*"), reverse=True):
-        kept_on_disk(path)
-    kept_on_disk(folder)
-    kept_on_disk(folder.parent)

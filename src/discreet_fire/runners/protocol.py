@@ -221,7 +221,6 @@ class Runner(Protocol):
     Attributes:
         name: What it is called.
         suffixes: How names of its programs end, such as `.do`.
-        captures_universes: Whether it tells the witness of each statistic that can be shown.
         own_commands: Whether it carries out each command itself. Others start a program of the
             system; what holds calls that no rule knows is run there once an officer permits it.
         follows_values: Whether it knows of each text of the log that it rests on no records;
@@ -230,7 +229,6 @@ class Runner(Protocol):
 
     name: str
     suffixes: frozenset[str]
-    captures_universes: bool
     own_commands: bool
     follows_values: bool
 

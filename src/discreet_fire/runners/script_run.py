@@ -360,7 +360,6 @@ class PythonRunner:
 
     name = "python"
     suffixes = frozenset((".py",))
-    captures_universes = True
     own_commands = False
     follows_values = False
 
@@ -444,7 +443,6 @@ class RRunner:
 
     name = "r"
     suffixes = frozenset((".r",))
-    captures_universes = True
     own_commands = False
     follows_values = False
 

@@ -72,7 +72,6 @@ class StataBatch:
 
     name = "stata"
     suffixes = frozenset((".do",))
-    captures_universes = True
     own_commands = False
     follows_values = False
 

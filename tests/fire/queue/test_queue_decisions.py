@@ -19,6 +19,7 @@ from discreet_fire.queue import (
     SubmissionWork,
     approve,
     ask_for_change,
+    decisions,
     head_of,
     listed,
     open_queue,
@@ -27,7 +28,6 @@ from discreet_fire.queue import (
     release,
     verify,
     view,
-    views,
 )
 from discreet_fire.queue.contents import SubmissionTables
 from tests.helpers.queue_parts import LOG, hand_in, new_queue, output_stage, version
@@ -137,10 +137,10 @@ def test_persons_are_added_by_persons(tmp_path: Path) -> None:
 def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked = views.conflict_sentences
+    looked = decisions.conflict_sentences
 
     def meanwhile(queue: Queue, *words: object, **more: object) -> list:
-        monkeypatch.setattr(views, "conflict_sentences", looked)
+        monkeypatch.setattr(decisions, "conflict_sentences", looked)
         with open_queue(tmp_path / "q") as other:
             approve(other, number, person="Ben", reason="ok", version=seen)
         return looked(queue, *words, **more)
@@ -148,7 +148,7 @@ def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
         number = hand_in(queue, tmp_path)
         seen = version(queue, number)
-        monkeypatch.setattr(views, "conflict_sentences", meanwhile)
+        monkeypatch.setattr(decisions, "conflict_sentences", meanwhile)
         found = view(queue, number)
         assert (found.row.standing.version, len(found.history)) == (seen, 1)
         assert version(queue, number) > seen

@@ -52,7 +52,7 @@ class ToyRunner:
 
     name: str = "toy"
     suffixes: frozenset[str] = frozenset((".toy",))
-    captures_universes: bool = True
+    tells: bool = True  # whom its statistics are about, and its outputs
     own_commands: bool = True
 
     def run(self, program, *, data, limits, entity, seed, seconds, witness) -> RunResult:
@@ -62,29 +62,12 @@ class ToyRunner:
             result = summarize(frame, [name], entity=entity, limits=limits)
             lines += [f". summarize {name}", result.shown]
             outputs.append(ShownOutput(number, "summarize", result))
-            if self.captures_universes and witness is not None:
-                told = StatisticShown(
-                    line=number,
-                    command="summarize",
-                    universes="each",
-                    units=None if entity is None else frame[entity].to_list(),
-                    numbers=None,
-                    first=0,
-                    frame=frame.select(name),
-                    groups=(),
-                    categories=frozenset(),
-                    missing=False,
-                    tables=(),
-                )
-                witness(told)
-        return RunResult.of(
-            source,
-            data,
-            lines=lines,
-            outputs=outputs if self.captures_universes else (),
-            checked=self.captures_universes,
-            error=None,
-        )
+            if self.tells and witness is not None:
+                units, own = frame[entity].to_list() if entity else None, frame.select(name)
+                words = {"line": number, "command": "summarize", "universes": "each"}
+                witness(StatisticShown(**words, units=units, frame=own))
+        outputs = outputs if self.tells else ()
+        return RunResult.of(source, data, lines=lines, outputs=outputs, checked=self.tells)
 
 
 @dataclass
@@ -150,24 +133,20 @@ def test_a_runner_of_a_test_takes_a_submission_through_the_queue(folder: Path) -
     with queue:
         shown = view(queue, number)
         found = {(one.stage, one.rule) for one in shown.findings}
-        assert (
-            "rewrite",
-            "not-rewritten",
-        ) in found  # nobody knows safe commands of toys
-        assert ("run", "no-universe") not in found
-        assert ("run", "unchecked") not in found
+        assert ("rewrite", "not-rewritten") in found  # nobody knows safe commands of toys
+        assert found.isdisjoint({("ledger", "no-universe"), ("run", "unchecked")})
         assert {len(one.records) for one in all_tables(queue, number)} == {ROWS}
         log = (next(queue.folder.glob("store/*/outputs")) / "a.log").read_text()
         assert ". summarize wage" in log
 
 
 def test_what_a_runner_does_not_capture_waits_for_two_persons(folder: Path) -> None:
-    with registered(ToyRunner(captures_universes=False)):
+    with registered(ToyRunner(tells=False)):
         queue, number = handed_in(folder)
     with queue:
         shown = view(queue, number)
         found = {(one.stage, one.rule): one.severity for one in shown.findings}
-        assert found["run", "no-universe"] is Severity.REVIEW
+        assert found["ledger", "no-universe"] is Severity.REVIEW
         assert found["run", "unchecked"] is Severity.REVIEW
         assert shown.row.standing.needed == queue.settings.approvals
 
@@ -178,7 +157,7 @@ def test_programs_without_a_runner_are_not_taken(folder: Path) -> None:
 
 
 def test_the_command_runs_what_is_registered(folder: Path) -> None:
-    with registered(ToyRunner(captures_universes=False)):
+    with registered(ToyRunner(tells=False)):
         words = ["fire", "run", str(folder / "a.toy"), "--data", str(folder / "d.csv"), "--strict"]
         done = CliRunner().invoke(app, words)
     assert done.exit_code == 1, done.output
@@ -189,7 +168,7 @@ def test_the_command_runs_what_is_registered(folder: Path) -> None:
 
 
 def test_outputs_that_nobody_checked_are_no_pass(folder: Path) -> None:
-    result = run(ToyRunner(captures_universes=False), folder / "a.toy", folder / "d.csv")
+    result = run(ToyRunner(tells=False), folder / "a.toy", folder / "d.csv")
     assert (result.outputs, result.verdict.value) == ((), "review")
     assert [one.rule for one in result.findings] == ["unchecked"]
     good = count(FRAME, limits=SafeLimits())
@@ -223,7 +202,7 @@ def test_only_who_follows_values_may_show_lines_that_are_no_outputs(folder: Path
             run(runner, *words)
     runner.follows_values = True
     assert ". summarize wage" in run(runner, *words).log
-    assert run(AlteredRunner(change="no outputs", captures_universes=False), *words).outputs == ()
+    assert run(AlteredRunner(change="no outputs", tells=False), *words).outputs == ()
 
 
 def test_a_run_without_lines_needs_no_outputs(folder: Path) -> None:
@@ -390,12 +369,10 @@ def test_where_a_value_decides_about_a_stop_nothing_is_shown(
     assert ". count" not in result.log
 
 
-def test_what_captures_universes_tells_of_each_statistic(
+def test_each_runner_tells_whom_each_statistic_is_about(
     case: tuple[Runner, Example], place: Path
 ) -> None:
     runner, example = case
-    if not runner.captures_universes:
-        return
     told: list[StatisticShown] = []
     run_program(
         runner,

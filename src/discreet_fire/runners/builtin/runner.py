@@ -169,7 +169,6 @@ class _BuiltinRunner:
 
     name = "builtin"
     suffixes = frozenset((".do",))
-    captures_universes = True
     own_commands = True
     follows_values = True
 
