@@ -1,37 +1,46 @@
-"""The commands of the small Stata, one row each, and those that change data.
+"""The commands of the small Stata, one row each: those that change data, and those that show.
 
-In: functions marked with `command`. Out: `find`, which gives the command of a word; the session's
-data changed. Everything that has no row stops the run. CONFIDENTIAL.
+In: calls. Out: the session's data changed, safe results in its log. Everything that has no row
+stops the run. CONFIDENTIAL.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet_fire.catalogue import SAFE, Action, Policy, canonical
+from discreet_fire.catalogue import (
+    SAFE,
+    Action,
+    Policy,
+    canonical,
+)
 from discreet_fire.runners.builtin.data import DataSet, DataVariable, joined, paired_rows
 from discreet_fire.runners.builtin.expressions import (
     Scope,
     evaluate,
-    truth,
     whole_column,
 )
 from discreet_fire.runners.builtin.session import (
+    INSIDE,
+    LastModel,
     Session,
     cases,
+    choose,
     depends_on_few,
     failure,
     few,
     judge,
-    judge_condition,
     note_few_sources,
+    selected,
     settle,
+    show_statistic,
     trimmed,
 )
 from discreet_fire.runners.builtin.syntax import (
@@ -47,6 +56,13 @@ from discreet_fire.runners.builtin.syntax import (
     text_kind,
     words_of,
 )
+from discreet_fire.statistics import (
+    Check,
+    CheckVerdict,
+    SafeLimits,
+    SafeResult,
+    closed,
+)
 
 _Run = Callable[[Session, CommandCall], None]
 
@@ -61,11 +77,6 @@ class Command:
     by: bool  # whether `by` may stand before it; it then sees all groups at once
     reads_all: bool  # whether it reads more than its text names
     own: bool  # whether it reads its text itself
-
-    @property
-    def summary(self) -> str:
-        """One line on what the command does."""
-        return (self.run.__doc__ or "").partition("\n")[0]
 
 
 COMMANDS: dict[str, Command] = {}
@@ -124,24 +135,6 @@ def settle_options(known: Command, call: CommandCall) -> None:
         raise DoError(f"invalid syntax: {known.name} takes no {unread}")
 
 
-# --- conditions -----------------------------------------------------------------------------
-
-
-def scope_of(session: Session) -> Scope:
-    """Scope for expressions over the records."""
-    return Scope(session.data)
-
-
-def selected(session: Session, call: CommandCall, scope: Scope | None = None) -> BoolArray:
-    """The records for which `if` holds."""
-    if call.condition is None:
-        return np.ones(session.data.rows, dtype=np.bool_)
-    scope = scope or scope_of(session)
-    holds = truth(call.condition, scope)
-    judge_condition(session, call.condition, scope, holds)
-    return holds
-
-
 # --- data -------------------------------------------------------------------------------------
 
 
@@ -150,18 +143,19 @@ def use(session: Session, call: CommandCall) -> None:
     """`use file [, clear]`, `use varlist [if] using file`: load data."""
     DoError.when(not (call.using or call.head), "invalid file specification")
     data = session.file(_one_file(call.using or call.head))
-    before, session.data = session.data, data
-    try:
-        wanted = data.listed(call.head) if call.using and call.head else list(data.variables)
-        if call.condition is not None:
-            mask = selected(session, call)
-            trimmed(session, call.condition, ~mask, holds_for_few=session.few)
-            data.take(mask)
-            data.doubted |= session.touched
-    except DoError:
-        session.data = before
-        raise
+    session.data = data
+    wanted = data.listed(call.head) if call.using and call.head else list(data.variables)
+    if call.condition is not None:
+        _keep_if(session, call)
     data.drop(data.variables.keys() - wanted)
+
+
+def _keep_if(session: Session, call: CommandCall, *, holds: bool = True) -> None:
+    """Keep the records for which `if` holds, or does not."""
+    mask = selected(session, call) == holds
+    trimmed(session, call.condition or "", ~mask, holds_for_few=session.few)
+    session.data.take(mask)
+    session.data.doubted |= session.touched
 
 
 def _one_file(text: str) -> str:
@@ -180,11 +174,7 @@ def keep(session: Session, call: CommandCall) -> None:
         names = set(data.listed(call.head))
         data.drop([name for name in data.variables if (name in names) != kept])
         return
-    mask = selected(session, call)
-    mask = mask if kept else ~mask
-    trimmed(session, call.condition, ~mask, holds_for_few=session.few)
-    data.take(mask)
-    data.doubted |= session.touched
+    _keep_if(session, call, holds=kept)
 
 
 @command("sort")
@@ -201,6 +191,19 @@ def sort_by(session: Session, names: tuple[str, ...]) -> None:
         session.data.sorted_by = names
 
 
+def _worked_out(session: Session, call: CommandCall) -> tuple[Any, BoolArray, bool, bool, bool]:
+    """The values of `= exp` and the records that get them; whether `if` chose a few, whether the
+    values rest on few or single ones, and whether on no data at all.
+    """
+    expression = required(call.expression, f"invalid syntax of {call.name}")
+    chosen, scope = Scope(session.data), Scope(session.data)
+    mask = selected(session, call, chosen)
+    by_few, value = session.few, evaluate(expression, scope)
+    touched = judge(session, scope) | session.touched
+    touched |= depends_on_few(session, expression, scope, value, mask)
+    return value, mask, by_few, touched, not (scope.columns or chosen.columns)
+
+
 _TYPED = re.compile(r"(?:(?P<type>byte|int|long|float|double|str\d*|strL)\s+)?(?P<name>\S+)\Z")
 
 
@@ -208,17 +211,10 @@ _TYPED = re.compile(r"(?:(?P<type>byte|int|long|float|double|str\d*|strL)\s+)?(?
 def generate(session: Session, call: CommandCall) -> None:
     """`generate [type] name = exp [if]`: make a variable."""
     match = required(_TYPED.match(call.head), "invalid syntax of generate")
-    expression = required(call.expression, "invalid syntax of generate")
     data, name, kind = session.data, match["name"], match["type"]
     data.check_new(name)
-    scope = scope_of(session)
-    mask = selected(session, call, scope)
-    asked, touched = bool(scope.columns), session.few
-    scope = scope_of(session)
-    value = evaluate(expression, scope)
-    holds_for_few, holds_for_most = judge(session, scope)
-    touched |= session.touched or holds_for_few or holds_for_most or few(session, mask)
-    touched |= depends_on_few(session, expression, scope, value, mask)
+    value, mask, _, touched, free = _worked_out(session, call)
+    touched |= session.few or few(session, mask)
     DoError.when(kind and is_text(value) != kind.startswith("str"), "type mismatch", 109)
     column: Any = whole_column(value, data.rows)
     if is_text(value):
@@ -232,33 +228,26 @@ def generate(session: Session, call: CommandCall) -> None:
         numbers = np.where(mask, np.asarray(column, dtype=np.float64), MISSING)
         variable = DataVariable(limited(numbers, kind), kind)
     before = dict(data.variables)
-    data.put(name, replace(variable, free=not (scope.columns or asked)))
+    data.put(name, replace(variable, free=free))
     settle(session, before, touched=touched)
 
 
 @command("replace")
 def replace_values(session: Session, call: CommandCall) -> None:
     """`replace name = exp [if]`: change values."""
-    expression = required(call.expression, "invalid syntax of replace")
     data = session.data
     name = data.full(call.head)
     old = data.variables[name]
-    scope = scope_of(session)
-    mask = selected(session, call, scope)
-    asked, chosen_by_few = bool(scope.columns), session.few
-    isolated = chosen_by_few or few(session, mask) or few(session, ~mask)
-    scope = scope_of(session)
-    value = evaluate(expression, scope)
+    value, mask, chosen_by_few, touched, free = _worked_out(session, call)
     DoError.when(is_text(value) != old.is_text, "type mismatch", 109)
-    holds_for_few, holds_for_most = judge(session, scope)
+    isolated = chosen_by_few or few(session, mask) or few(session, ~mask)
     varying = isinstance(value, np.ndarray) or old.free
     unlike = np.asarray(old.values != value, dtype=np.bool_)
-    touched = session.touched or holds_for_few or holds_for_most
     touched |= (varying and isolated) or few(session, ~mask & unlike)
     touched |= chosen_by_few and bool(mask.all())
     if isolated and call.condition is not None:
         trimmed(session, call.condition, mask, holds_for_few=chosen_by_few)
-    touched |= session.touched or depends_on_few(session, expression, scope, value, mask)
+    touched |= session.touched
     column: Any = np.where(mask, whole_column(value, data.rows), old.values)
     if old.is_text:
         column = text_column(column)
@@ -266,9 +255,8 @@ def replace_values(session: Session, call: CommandCall) -> None:
     else:
         kind = wide_kind(old)
         column = limited(np.asarray(column, dtype=np.float64), kind)
-    free = old.free and not (scope.columns or asked)
     before = dict(data.variables)
-    data.put(name, replace(old, values=column, kind=kind, free=free))
+    data.put(name, replace(old, values=column, kind=kind, free=old.free and free))
     settle(session, before, touched=touched)
 
 
@@ -451,6 +439,203 @@ def panel_set(session: Session, call: CommandCall) -> None:
     for title, name in (("Panel variable", panel), ("Time variable", time)):
         if name:
             session.write(f"{title:>14}: {name}")
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def _named(session: Session, call: CommandCall, *, every: bool = False) -> list[str]:
+    """The variables of a call; all of them if none is named and that is meant."""
+    DoError.when(not call.head and not every, "varlist required", 100)
+    return session.data.listed(call.head or "_all")
+
+
+def _numeric(session: Session, names: Sequence[str]) -> list[str]:
+    """The same names; an error if one is a text."""
+    for name in names:
+        DoError.when(session.data.variables[name].is_text, f"{name} is a string variable", 109)
+    return list(names)
+
+
+def critical_limits(session: Session, call: CommandCall) -> SafeLimits:
+    """The rules for one call: those of the session, with the p of its option `critical()`."""
+    if "critical" not in call.options:
+        return session.limits
+    p = call.number("critical", 0.0)
+    DoError.when(not 0 < p <= 100, "critical() takes a number above 0, up to 100")
+    return session.limits.critical(p)
+
+
+@command("summarize", "Detail CRItical()", by=True)
+def summarize(session: Session, call: CommandCall) -> None:
+    """`summarize [varlist] [if] [, detail]`: cases, mean, standard deviation; percentiles."""
+    names, by = _named(session, call, every=True), list(call.by)
+    if not call.head:
+        names = [name for name in names if not session.data.variables[name].is_text]
+    DoError.when(not names, "no numeric variables", 111)
+    chosen = choose(session, call, [*_numeric(session, names), *by], groups=by)
+    detail = "detail" in call.options
+    show_statistic(session, "summarize", chosen, names, by=by or None, detail=detail)
+
+
+_STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean"}
+
+
+@command("tabstat", "Statistics() by() Missing CRItical()", by=True)
+def tabstat(session: Session, call: CommandCall) -> None:
+    """`tabstat varlist [if] [, statistics() by()]`: statistics by groups, in one table."""
+    names = _numeric(session, _named(session, call))
+    own = session.data.listed(call.options.get("by") or "")
+    by = list(dict.fromkeys([*call.by, *own]))
+    UnsupportedError.when(len(by) > 1, "tabstat by several variables")
+    chosen = choose(session, call, [*names, *by], groups=by)
+    words = (call.options.get("statistics") or "mean").split()
+    how: dict[str, Any] = {"by": by[0] if by else None}
+    how["missing"] = chosen.missing or bool(call.by)
+    how["statistics"] = [_STATISTICS.get(word, word) for word in words]
+    show_statistic(session, "tabstat", chosen, names, **how)
+
+
+@command("tabulate", "Missing noLabel Row COlumn CEll CHi2 CRItical()", by=True)
+def tabulate(session: Session, call: CommandCall) -> None:
+    """`tabulate a [b] [if] [, missing row column cell chi2]`: frequencies."""
+    names = _named(session, call)
+    DoError.when(len(names) > 2, "too many variables specified", 103)
+    percent = [word for word in ("row", "column", "cell") if word in call.options]
+    chi2 = "chi2" in call.options
+    alone = len(names) == 1 and (percent or chi2)
+    DoError.when(alone, "row, column, cell and chi2 are for two variables")
+    if call.by:
+        wanted = list(dict.fromkeys([*call.by, *names]))
+        UnsupportedError.when(len(wanted) > 3, "by with so large a table")
+        session.write(f"(by {' '.join(call.by)}: one table for all groups)")
+        chosen = choose(session, call, wanted, groups=wanted)
+        show_statistic(session, "table", chosen, wanted, missing=chosen.missing)
+        return
+    chosen = choose(session, call, names, groups=[] if "nolabel" in call.options else names)
+    how: dict[str, Any] = {"missing": chosen.missing, "percent": percent, "chi2": chi2}
+    show_statistic(session, "tabulate", chosen, *names, **how)
+
+
+@command("count", by=True)
+def count(session: Session, call: CommandCall) -> None:
+    """`count [if]`: the number of records; withheld where it is of few, or of all but few."""
+    DoError.when(call.head, "varlist not allowed", 101)
+    if call.by:  # the groups together, so that one does not give another away
+        chosen = choose(session, call, call.by, groups=call.by)
+        show_statistic(session, "table", chosen, list(call.by))
+        return
+    rows = selected(session, call)
+    certain = not session.touched and not session.data.doubted
+    asks_few = not session.plain and cases(session, rows) < session.limits.minimum
+    if certain and (not session.data.rows or asks_few):
+        check = Check(rule="minimum", verdict=CheckVerdict.fail, reason="too few cases")
+        text = closed(["  ."], True, session.limits.language)
+        session.show(SafeResult(command="count", shown=text, checks=[check]))
+        return
+    chosen = choose(session, replace(call, condition=None), [])
+    inside = pl.Series(INSIDE, rows.astype(np.float64))
+    chosen = replace(chosen, frame=chosen.frame.with_columns(inside))
+    how: dict[str, Any] = {"shown_as": "count"}
+    if call.condition:
+        how = {"shown_as": "count if …", "where": f"{INSIDE} == 1"}
+    show_statistic(session, "count", chosen, **how)
+
+
+@command("codebook", "CRItical()")
+def codebook(session: Session, call: CommandCall) -> None:
+    """`codebook [varlist] [if]`: kind of values, missing ones, frequencies or percentiles."""
+    names = _named(session, call, every=True)
+    show_statistic(session, "codebook", choose(session, call, names), names)
+
+
+@command("xtsum", "CRItical()", reads_all=True)
+def xtsum(session: Session, call: CommandCall) -> None:
+    """`xtsum [varlist] [if]`: deviations overall, between panel units, within them."""
+    panel = session.data.panel[0]
+    DoError.when(not panel, "panel variable not set; use xtset", 459)
+    names = [one for one in _named(session, call, every=True) if one != panel]
+    chosen = choose(session, call, [panel, *_numeric(session, names)])
+    show_statistic(session, "xtsum", chosen, names, entity=panel)
+
+
+@command("xtdescribe", "Patterns() CRItical()", reads_all=True)
+def xtdescribe(session: Session, call: CommandCall) -> None:
+    """`xtdescribe [if] [, patterns()]`: patterns of participation in a panel."""
+    panel, time = session.data.panel
+    DoError.when(not (panel and time), "panel and time variable not set; use xtset", 459)
+    how = {"entity": panel, "time": time, "patterns": int(call.number("patterns", 9))}
+    show_statistic(session, "xtdescribe", choose(session, call, [panel, time]), **how)
+
+
+@command("regress", "Robust CLuster() vce() noConstant Level() CRItical()")
+def regress(session: Session, call: CommandCall) -> None:
+    """`regress y [terms] [if] [, robust vce(cluster x) noconstant]`: linear regression."""
+    terms, names = _terms(session, call.head)
+    DoError.when(not terms or "." in terms[0] or "#" in terms[0], "invalid outcome")
+    kind, _, clusters = (call.options.get("vce") or "").partition(" ")
+    UnsupportedError.when(kind not in ("", "ols", "robust", "cluster"), f"vce({kind})")
+    by = session.data.listed(clusters if kind == "cluster" else call.options.get("cluster") or "")
+    DoError.when(len(by) > 1, "one variable makes clusters")
+    robust = "robust" in call.options or kind == "robust"
+    session.model = None
+    chosen = choose(session, call, [*names, *by])
+    options: dict[str, Any] = {"robust": robust, "earlier": session.fitted[-50:]}
+    options["constant"] = "noconstant" not in call.options
+    options["level"] = call.number("level", 95.0)
+    options["cluster"] = by[0] if by else None
+    shown = show_statistic(session, "regress", chosen, terms[0], terms[1:], **options)
+    if shown is not None:
+        sample = chosen.mask.copy()
+        for name in names:
+            sample &= ~session.data.variables[name].missing
+        units, plain = session.data.units, not (robust or by)
+        session.model = LastModel(tuple(terms), tuple(names), sample, units, plain)
+
+
+def _terms(session: Session, text: str) -> tuple[list[str], list[str]]:
+    """The terms of a model, with full names, and the variables in them."""
+    terms, names = list[str](), list[str]()
+    for word in re.findall(r"(?:\([^()]*\)|[^\s()])+", text):
+        if "." not in word and "#" not in word:
+            listed = _numeric(session, session.data.listed(word))
+            terms += listed
+            names += listed
+            continue
+        pieces = re.split(r"(#+)", word)
+        for at in range(0, len(pieces), 2):
+            prefix, dot, name = pieces[at].rpartition(".")
+            UnsupportedError.when(
+                re.fullmatch(r"(?:c\.)?(?:[LFDSlfds]\d*)+", prefix), f"the operator {prefix}."
+            )
+            full = session.data.full(name)
+            names.append(full)
+            pieces[at] = f"{prefix}{dot}{full}"
+        terms.append("".join(pieces))
+    return terms, list(dict.fromkeys(names))
+
+
+@command("utest", "MIN() MAX() Fieller Level() CRItical()", reads_all=True)
+def utest(session: Session, call: CommandCall) -> None:
+    """`utest x x2`, after `regress y x x2 …`: test for a U shape."""
+    names, model = session.data.listed(call.head), session.model
+    refuse_single(session.data, [*names, *(() if model is None else model.names)], "utest")
+    model = required(model, "utest needs the results of regress", 301)
+    DoError.when(model.units is not session.data.units, "the data changed since regress", 301)
+    DoError.when(len(names) != 2, "utest takes a variable and its square", 102)
+    UnsupportedError.when(not model.plain, "utest after other standard errors")
+    first, second = (session.data.variables[one].values[model.sample] for one in names)
+    unlike = model.sample.copy()
+    unlike[unlike] = ~np.isclose(second, first * first, rtol=1e-6)
+    if unlike.any() and not few(session, unlike):  # it takes the square of the first itself
+        raise UnsupportedError("utest with a second variable that is not the square of the first")
+    outcome, *others = model.terms
+    controls = [word for word in others if word not in names]
+    chosen = choose(session, call, model.names, mask=model.sample)
+    ends = tuple(call.number(end, 0.0) if end in call.options else None for end in ("min", "max"))
+    how: dict[str, Any] = {"interval": ends, "fieller": "fieller" in call.options}
+    how["level"] = call.number("level", 95.0)
+    show_statistic(session, "utest", chosen, outcome, names[0], controls, **how)
 
 
 # --- settings ---------------------------------------------------------------------------------

@@ -19,12 +19,12 @@ from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.runners.builtin.commands import (
     COMMANDS,
     Command,
+    critical_limits,
     find,
     refused,
     settle_options,
     sort_by,
 )
-from discreet_fire.runners.builtin.outputs import critical_limits
 from discreet_fire.runners.builtin.session import Session, begin
 from discreet_fire.runners.builtin.syntax import (
     CommandCall,

@@ -3,8 +3,10 @@
 In: data, masks over records, expressions with what they used. Out: `Session`, with the log; whether
 something is about a few, depends on them, or copies one's value to others; marks at the variables
 that hold such values; whether an output differs from an earlier one by a few: what both have in
-common can be taken away, and what is left is theirs. Values of records are in the data alone: there
-are no stored results.
+common can be taken away, and what is left is theirs; safe results of `discreet_fire.statistics`,
+and whom each is about for the ledger. Whom a record is about goes with it unseen, so that changing
+or dropping the variable changes no check. Values of records are in the data alone: there are no
+stored results.
 """
 
 from __future__ import annotations
@@ -21,8 +23,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.errors import DiscreetError, OutputCheckError
+from discreet_fire.catalogue import StatisticRow, statistic_rows
+from discreet_fire.linked_tables import OutputRecords, kinds_left, tables_of
 from discreet_fire.runners.builtin.data import FIRST_RECORD, OWN, DataSet, DataVariable, read_data
 from discreet_fire.runners.builtin.expressions import (
     ASKING,
@@ -30,11 +36,23 @@ from discreet_fire.runners.builtin.expressions import (
     evaluate,
     expression_tree,
     is_gap,
+    truth,
     whole_column,
 )
-from discreet_fire.runners.builtin.syntax import MISSING, DoError
-from discreet_fire.runners.protocol import WITHHELD, ShownOutput, Witness
-from discreet_fire.statistics import Check, CheckVerdict, SafeLimits, SafeResult, refused_line
+from discreet_fire.runners.builtin.syntax import MISSING, CommandCall, DoError
+from discreet_fire.runners.protocol import WITHHELD, ShownOutput, StatisticShown, Witness
+from discreet_fire.statistics import (
+    OTHER,
+    Check,
+    CheckVerdict,
+    SafeLimits,
+    SafeResult,
+    counts_to_hide,
+    number_text,
+    refused_line,
+    safe_statistic,
+)
+from discreet_fire.texts import place_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -335,7 +353,7 @@ def _alike(session: Session, variable: DataVariable) -> bool:
 # --- expressions and conditions ------------------------------------------------------------
 
 
-def judge(session: Session, scope: Scope) -> tuple[bool, bool]:
+def judge(session: Session, scope: Scope) -> bool:
     """Judge what an expression used: whether a comparison holds for a few, or for all but a few.
 
     `touched` is set where it read single values.
@@ -348,7 +366,7 @@ def judge(session: Session, scope: Scope) -> tuple[bool, bool]:
             holds_for_few |= _near(session, gaps)
     session.few |= holds_for_few
     session.touched |= scope.single
-    return holds_for_few, holds_for_most
+    return holds_for_few or holds_for_most
 
 
 def _near(session: Session, gaps: Any) -> bool:
@@ -476,6 +494,16 @@ def _is_plain(session: Session, node: ast.expr) -> bool:
     return bool(parts) and all(_is_plain(session, one) for one in parts)
 
 
+def selected(session: Session, call: CommandCall, scope: Scope | None = None) -> BoolArray:
+    """The records for which `if` holds."""
+    if call.condition is None:
+        return np.ones(session.data.rows, dtype=np.bool_)
+    scope = scope or Scope(session.data)
+    holds = truth(call.condition, scope)
+    judge_condition(session, call.condition, scope, holds)
+    return holds
+
+
 # --- outputs against earlier ones ------------------------------------------------------------
 
 
@@ -530,3 +558,220 @@ def _apart(one: Any, other: Any) -> Any:
     longer = one if len(one) > size else other
     first = np.flatnonzero(one[:size] != other[:size])
     return np.concatenate([first, size + np.flatnonzero(longer[size:])])
+
+
+# --- the records of a call, and a statistic of them ---------------------------------------------
+
+#: Columns of the frame that no variable can be called.
+_ENTITY, INSIDE, _ROW = "who is it", "counted", "row"
+#: How columns begin that say whose a copied value is.
+_SOURCE = "whose is it "
+#: A variable of more values is looked at by the safe commands themselves.
+_FEW_VALUES = 5
+#: Errors of safe commands that are about the output, not about the program.
+_WITHHELD = frozenset(("group", "table-size", "edges", "entity", "copies"))
+_CODES = {"not-numeric": 109, "column-type": 109, "no-observations": 2000}
+_CODES |= {"factor-values": 452, "missing-column": 111}
+#: Errors of safe commands that the program alone causes; any other may tell of one value.
+_OF_PROGRAM = frozenset(
+    ("column-type", "columns", "limits", "missing-column", "model", "not-numeric", "statistic",
+     "table", "tabulate", "terms", "xtdescribe")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenRecords:
+    """The chosen records (confidential), with some variables."""
+
+    names: tuple[str, ...]
+    frame: pl.DataFrame  # their variables, and a column of whom they are about
+    mask: BoolArray  # which of the data they are
+    entity: str | None  # the column of whom they are about
+    groups: tuple[str, ...]  # variables that span the output
+    missing: bool  # whether missing values are a group of their own
+
+    @property
+    def counted(self) -> BoolArray:
+        """Records behind an output; for a count all records, with a mask."""
+        mask = self.mask.copy()
+        if INSIDE in self.frame.columns:
+            mask[mask] = (self.frame[INSIDE] == 1).to_numpy()
+        return mask
+
+
+def choose(
+    session: Session,
+    call: CommandCall,
+    names: Iterable[str],
+    *,
+    groups: Sequence[str] = (),
+    mask: BoolArray | None = None,
+) -> ChosenRecords:
+    """The records that a call is about, or those of a mask; value labels stand for the values of
+    `groups`.
+    """
+    data, rows = session.data, selected(session, call) if mask is None else mask
+    names = tuple(dict.fromkeys(names))
+    frame = _with_gaps(data.frame(names, rows))
+    if not names:
+        frame = pl.DataFrame({_ROW: np.ones(int(rows.sum()), dtype=np.int64)})
+    for name in groups:
+        frame = frame.with_columns(_group_labels(session, name, frame[name], rows))
+    columns = {f"{_SOURCE}{at}": one for at, one in enumerate(read_sources(session))}
+    if data.named or len(np.unique(data.records)) < data.rows:
+        columns[_ENTITY] = data.units
+    for name, units in columns.items():
+        whom = pl.Series(name, units[rows])
+        frame = frame.with_columns(whom.set(whom < 0, None))
+    entity = _ENTITY if _ENTITY in columns else None
+    return ChosenRecords(names, frame, rows, entity, tuple(groups), "missing" in call.options)
+
+
+def _with_gaps(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same with null for empty texts."""
+    return frame.with_columns(pl.col(pl.String).replace("", None))
+
+
+def _group_labels(session: Session, name: str, column: pl.Series, rows: BoolArray) -> pl.Series:
+    """A grouping variable as it is shown: with value labels; values of few cases put together
+    where a condition chose them, or the program made the variable.
+    """
+    variable = session.data.variables[name]
+    texts = session.data.value_labels.get(variable.value_label, {})
+    values = column.drop_nulls().unique().sort().to_list()
+    if texts and not variable.is_text and all(value == int(value) for value in values):
+        labels = [texts.get(float(value)) or number_text(int(value)) for value in values]
+        if len(set(labels)) < len(labels):
+            labels = [f"{one} ({int(value)})" for one, value in zip(labels, values, strict=True)]
+        if len(set(labels)) == len(labels):
+            column = column.replace_strict(values, labels, return_dtype=pl.Enum(labels))
+    if rows.all() and not variable.derived:
+        return column
+    return _rare_together(column, session.data.units[rows], session.limits)
+
+
+def _rare_together(column: pl.Series, units: Any, limits: SafeLimits) -> pl.Series:
+    """Put values of few cases together, and as many others that their number stays unknown."""
+    values = column.drop_nulls().unique().sort()
+    known = len(column) - column.null_count()
+    if not len(values) or (len(values) > _FEW_VALUES and len(values) * limits.minimum > known):
+        return column
+    counted = cases_by_value(column, units)
+    number = dict(zip(counted["value"].to_list(), counted["cases"].to_list(), strict=True))
+    counts = [max(number[value], 1) for value in values.to_list()]
+    rare = counts_to_hide(counts, frozenset(), 0, limits)[0]
+    if not rare:
+        return column
+    names = [one if isinstance(one, str) else number_text(one) for one in values.to_list()]
+    shown = [OTHER if at in rare else name for at, name in enumerate(names)]
+    kinds = [name for name in shown if name != OTHER]
+    return column.replace_strict(values, shown, default=None, return_dtype=pl.Enum([*kinds, OTHER]))
+
+
+# --- working a statistic out, and showing it ---------------------------------------------------
+
+
+def show_statistic(
+    session: Session, name: str, chosen: ChosenRecords, *arguments: Any, **options: Any
+) -> SafeResult | None:
+    """Work out a safe statistic and show it; None if it is withheld.
+
+    What is about a few, or about variables made from single values, is not even worked out:
+    whether that fails would tell of them.
+    """
+    data, row = session.data, statistic_rows()[name]
+    known = [data.variables[one] for one in chosen.names]
+    rule = reason = ""
+    if session.touched or data.doubted or any(one.single for one in known):
+        rule, reason = "single-value", "it rests on single values of the data, such as a maximum"
+    elif _too_few(session, row.sample, chosen.mask):
+        rule, reason = "minimum", "too few cases, or all but a few"
+    if rule:
+        session.withhold(name, rule, reason)
+        return None
+    options = {"entity": chosen.entity, "limits": session.limits, **options}
+    shown_as = options.pop("shown_as", "")
+    statistic = safe_statistic(row.statistic)
+    try:
+        result = statistic(chosen.frame, *arguments, **options)
+        for column in chosen.frame.columns:
+            if column.startswith(_SOURCE):
+                other = statistic(chosen.frame, *arguments, **{**options, "entity": column})
+                if other.shown != result.shown:
+                    message = "values in it are copies of those of too few cases"
+                    raise OutputCheckError(message, code="copies")
+    except DiscreetError as error:
+        if error.code in _WITHHELD:
+            session.withhold(name, error.code, error.what)
+            return None
+        nobody = error.code == "no-observations"
+        if nobody and not (session.plain and data.rows):
+            session.withhold(name, "minimum", "it is about too few cases")
+            return None
+        hidden = error.code not in _OF_PROGRAM and not nobody
+        raise DoError(error.what, _CODES.get(error.code) or 198, redacted=hidden) from None
+    if name == "regress":
+        session.fitted.append(result)
+    result = replace(result, command=shown_as or result.command)
+    if conflicts_with_earlier(session, chosen.counted, chosen.names):
+        session.withhold(name, "difference", "it differs from an earlier output by a few cases")
+        return None
+    for reason in _doubts(session, options["entity"]):
+        check = Check(rule="entity", verdict=CheckVerdict.review, reason=reason)
+        result = replace(result, checks=[*result.checks, check])
+    session.show(result)
+    if session.witness is not None:
+        session.witness(_whom(session, row, result, chosen))
+    return result
+
+
+def _too_few(session: Session, sample: str, mask: BoolArray) -> bool:
+    """Whether a condition chose too few cases, nobody included, or all but a few."""
+    if session.few or sample == "counted":
+        return session.few
+    if (mask.all() or not session.plain) and cases(session, mask) < session.limits.minimum:
+        return True
+    return sample != "model" and all_but_few(session, mask)
+
+
+def _doubts(session: Session, entity: str | None) -> Iterator[str]:
+    """What an officer has to know of whom the cases are."""
+    if session.entity is not None and not session.data.named:
+        yield "the data have no entity; each observation counts as a case"
+    if session.entity is not None and entity not in (None, _ENTITY, session.entity):
+        yield "cases are counted as units of the panel, which are not those that are protected"
+
+
+def _whom(
+    session: Session, row: StatisticRow, result: SafeResult, chosen: ChosenRecords
+) -> StatisticShown:
+    """Whom an output is about, for a ledger; also of what runs quietly."""
+    data, mask, inside = session.data, chosen.counted, chosen.frame
+    if INSIDE in inside.columns:
+        inside = inside.filter(pl.col(INSIDE) == 1)
+    ours = cs.by_name(_ENTITY, INSIDE, _ROW, require_all=False) | cs.starts_with(_SOURCE)
+    command = result.command.split(",")[0]
+    records = OutputRecords(
+        title=f"{place_of(session.program, session.line)}, {command}",
+        labels=inside.select(~ours),
+        numbers=data.records[mask],
+        owners=data.units[mask],
+        weights=None,
+        digits=session.limits.digits,
+    )
+    words = command.replace("#", " ").split()
+    return StatisticShown(
+        line=session.line,
+        file=session.program,
+        command=command.rpartition(": ")[2].split()[0],
+        universes=row.universes,
+        units=session.named_units(mask),
+        numbers=data.records[mask],
+        first=next(iter(session.history.files.values()), (0, 0))[1],
+        frame=_with_gaps(data.frame(chosen.names, mask)),
+        groups=chosen.groups,
+        categories=frozenset(word.partition(".")[2] for word in words if "." in word),
+        missing=chosen.missing,
+        tables=tables_of(row.groups, records, result.frame, result.stored),
+        left=kinds_left(() if result.frame is None else result.frame.columns),
+    )
