@@ -14,7 +14,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 from discreet import __version__
 from discreet.errors import OutputCheckError
@@ -32,6 +34,8 @@ from discreet_fire.queue import (
 from discreet_fire.research_session import EVIDENCE
 from discreet_fire.texts import read_source
 
+#: The page around its sections.
+_FRAME = files("discreet_fire").joinpath("review_report.html")
 #: A number that is hidden, as logs and tables show it.
 _HIDDEN = re.compile(r"(?<!\S)[.#](?!\S)")
 _SAID = re.compile(
@@ -39,22 +43,6 @@ _SAID = re.compile(
 )
 #: Letters of one output, and lines of a program that are shown.
 _LETTERS, _LINES = 200_000, 5_000
-_STYLE = """
-body { font: 16px/1.45 sans-serif; color: #1a1a1a; background: #fff; margin: 0 auto;
-  max-width: 90rem; padding: 1rem; overflow-wrap: anywhere; }
-a { color: #0b4a8f; } h1 { font-size: 1.5rem; } h2 { margin-top: 2rem; font-size: 1.25rem; }
-.skip { position: absolute; left: -99rem; } .skip:focus { left: 1rem; }
-table { border-collapse: collapse; } th, td { border: 1px solid #767676; padding: .25rem .5rem;
-  text-align: left; vertical-align: top; } caption { text-align: left; font-weight: bold; }
-pre { overflow-x: auto; background: #f6f6f6; padding: .5rem; margin: 0; font-size: .9rem; }
-.pair { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 1rem;
-  border-top: 1px solid #767676; padding: .5rem 0; }
-@media (max-width: 60rem) { .pair { grid-template-columns: minmax(0, 1fr); } }
-.hidden { background: #ffe08a; padding: 0 .2em; } .wrong { background: #ffd9d6; }
-.error, .review { font-weight: bold; } .error { color: #8b1a1a; } .review { color: #7a4b00; }
-img { max-width: 100%; } td.sum { font-family: monospace; }
-@media print { .pair { break-inside: avoid; } }
-"""
 
 
 def review_page(queue: Queue, number: int, *, language: str = "en") -> str:
@@ -86,36 +74,31 @@ class _Sheet:
         row = self.found.row
         words = self.words
         title = f"{words['submission']} {row.number}: {row.program}"
-        sections = [
-            ("outputs", words["outputs"], self._outputs()),
-            ("findings", words["findings"], self._findings()),
-            ("differences", words["differences"], self._differences()),
-            *(
-                [("support", words["support"], self._support())]
-                if self._is_session
-                else [("program", words["program"], self._program())]
-            ),
-            ("files", words["files"], self._files()),
-            ("history", words["history"], self._history()),
-        ]
-        links = "".join(f'<li><a href="#{at}">{name}</a></li>\n' for at, name, _ in sections)
+        sections = {
+            "outputs": self._outputs(),
+            "findings": self._findings(),
+            "differences": self._differences(),
+            **({"support": self._support()} if self._is_session else {"program": self._program()}),
+            "files": self._files(),
+            "history": self._history(),
+        }
+        links = "".join(f'<li><a href="#{at}">{words[at]}</a></li>\n' for at in sections)
         body = "".join(
-            f'<section aria-labelledby="{at}">\n<h2 id="{at}">{name}</h2>\n{content}</section>\n'
-            for at, name, content in sections
+            f'<section aria-labelledby="{at}">\n<h2 id="{at}">{words[at]}</h2>\n{content}'
+            "</section>\n"
+            for at, content in sections.items()
         )
-        digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-        policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
-        return (
-            f'<!DOCTYPE html>\n<html lang="{self.language}">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-            f'<a class="skip" href="#main">{words["skip"]}</a>\n'
-            f"<header>\n<h1>{escape(title)}</h1>\n"
-            f"<p><b>{words['confidential']}</b> {words['officers']}</p>\n</header>\n"
-            f'<nav aria-label="{words["contents"]}"><ul>\n{links}</ul></nav>\n'
-            f'<main id="main">\n{self._glance()}{body}</main>\n'
-            f"<footer><p>discreet {__version__}</p></footer>\n</body>\n</html>\n"
+        frame = Template(_FRAME.read_text(encoding="utf-8"))
+        style = frame.template.partition("<style>")[2].partition("</style>")[0]
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        return frame.substitute(
+            language=self.language,
+            policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'",
+            title=escape(title),
+            links=links,
+            sections=self._glance() + body,
+            version=__version__,
+            **{one: words[one] for one in ("skip", "confidential", "officers", "contents")},
         )
 
     # --- parts ---------------------------------------------------------------------

@@ -7,8 +7,32 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet_fire.runners.builtin.runner import run_do
-from discreet_fire.runners.protocol import RunResult
+from discreet_fire.runners.builtin.runner import BUILTIN
+from discreet_fire.runners.protocol import RunResult, Witness, run_program
+from discreet_fire.statistics import SafeLimits
+
+
+def run_do(
+    path,
+    *,
+    data=None,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    seconds: float | None = None,
+    witness: Witness | None = None,
+) -> RunResult:
+    """Run a do-file in the small Stata, on one data file or several."""
+    several = [data] if isinstance(data, str | Path) else data or []
+    return run_program(
+        BUILTIN,
+        Path(path),
+        data=[Path(one) for one in several],
+        limits=limits or SafeLimits(),
+        entity=entity,
+        seed=0,
+        seconds=seconds,
+        witness=witness,
+    )
 
 
 def panel(persons: int = 120, years: int = 4, seed: int = 7) -> pl.DataFrame:

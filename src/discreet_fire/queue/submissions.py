@@ -70,9 +70,7 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
         try:
             work = process(submission, folder, key=queue.units, stages=stages, permitted=permitted)
             known = _submissions(queue)
-            if (
-                tables := folder / TABLES
-            ).is_file():  # what all tell together
+            if (tables := folder / TABLES).is_file():  # what all tell together
                 others, seconds = tables_of_others(queue), submission.seconds
                 for one in findings_against(tables, others, limits=limits, seconds=seconds):
                     work.findings.append(StageFinding.of("ledger", work.copy.name, one))

@@ -21,10 +21,10 @@ from discreet_fire.linked_tables import (
     shown_counts,
     tables_of,
 )
-from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import safe_statistic
 from discreet_fire.statistics.tables import table, tabulate
+from tests.helpers.run_panel import run_do
 
 LIMITS = SafeLimits()
 

@@ -14,7 +14,7 @@ import pytest
 import discreet_fire as fire
 from discreet.errors import DisclosureWarning
 from discreet_fire.research_session import ResearchSession
-from discreet_fire.runners.builtin.runner import run_do
+from tests.helpers.run_panel import run_do
 
 
 def firms(seed: int) -> pl.DataFrame:

@@ -16,9 +16,9 @@ import discreet_fire as fire
 from discreet.errors import DisclosureWarning
 from discreet_fire.queue import Submission, submit, view
 from discreet_fire.queue.contents import SubmissionTables
-from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.runners.protocol import RunResult, StatisticShown
 from tests.helpers.queue_parts import new_queue
+from tests.helpers.run_panel import run_do
 
 SECRET = 19_000.0
 FINE, COARSE = (

@@ -16,9 +16,9 @@ from discreet.microdata.secret import Secret
 from discreet_fire.logs import MARK, CleaningRules, RunEvidence, clean_log, signing_key
 from discreet_fire.queue import Submission, process
 from discreet_fire.queue.folder import UnitKey
-from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.statistics.limits import SafeLimits
 from tests.helpers.places import FIRE_DATA
+from tests.helpers.run_panel import run_do
 
 PROGRAM = """\
 xtset pid year

@@ -3,7 +3,7 @@
 In: the text of an expression after macros are expanded, and a `Scope`. Out: its value. Operators
 bind as in Stata (`!`, `^`, sign, `* /`, `+ -`, comparisons, `&`, `|`). Missing values follow Stata:
 arithmetic with one gives `.`, comparisons take it as larger than every number, `&` and `|` as true.
-The scope notes what the expression used: `disclosure` judges it afterwards.
+The scope notes what the expression used: the session judges it afterwards.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Scope:
     data: DataSet
     others: Mapping[str, Any] = field(
         default_factory=dict
-    )  # variables with other values than in the data
+    )  # variables with other values than there
     columns: set[str] = field(default_factory=set)  # variables read, but those free of data
     comparisons: list[tuple[Any, Any]] = field(default_factory=list)  # who holds, and how closely
     single: bool = False  # whether a variable was read that rests on single values
@@ -206,10 +206,7 @@ def _named(name: str, scope: Scope) -> Value:
     if name == "_pi":
         return float(np.pi)
     UnsupportedError.when(name in ("_n", "_N"), f"{name}, as records have no numbers")
-    value: Value | None = scope.column(name)
-    if value is not None:
-        return value
-    raise DoError(f"{name} not found", 111)
+    return required(scope.column(name), f"{name} not found", 111)
 
 
 def _counted(sign: ast.operator, left: Value, right: Value) -> Value:

@@ -1,4 +1,4 @@
-"""Runs do-files without Stata: the runner `BUILTIN`, and `run_do`.
+"""Runs do-files without Stata: the runner `BUILTIN`.
 
 In: a do-file, data (CONFIDENTIAL), the rules. Out: `RunResult` and a log in which all output
 comes from safe commands. The run stops at the first line that the small Stata does not know, and
@@ -8,17 +8,15 @@ there are no macros and no loops.
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.runners.builtin.commands import (
     COMMANDS,
-    Command,
     critical_limits,
     find,
     refused,
@@ -38,14 +36,10 @@ from discreet_fire.runners.builtin.syntax import (
 )
 from discreet_fire.runners.protocol import (
     InternalError,
-    RedactedError,
     RunInput,
     RunResult,
-    Witness,
-    run_program,
 )
 from discreet_fire.stata import Kind, parse_do
-from discreet_fire.statistics import SafeLimits
 from discreet_fire.texts import place_of, read_source
 
 #: Commands that run a do-file, and how many may call each other.
@@ -56,14 +50,6 @@ _BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,\s*s(?:ort)?\s*
 
 class TimeLimitReached(DiscreetError):  # noqa: N818 - not an error of the program
     """The time allowed for a run is over."""
-
-    def __init__(self, file: str, line: int) -> None:
-        super().__init__(
-            "the time allowed for this program is over",
-            code="time-limit",
-            where=place_of(file, line),
-            hint="allow more time",
-        )
 
 
 class Interpreter:
@@ -80,7 +66,9 @@ class Interpreter:
         for step in steps:
             self.session.line = step.line
             if self.end is not None and time.monotonic() > self.end:
-                raise TimeLimitReached(file, step.line)
+                message, hint = "the time allowed for this program is over", "allow more time"
+                where = place_of(file, step.line)
+                raise TimeLimitReached(message, code="time-limit", where=where, hint=hint)
             if echo and step.source:
                 first, *more = step.source.splitlines()
                 self.session.write("\n".join([f". {first.strip()}", *(f"> {one}" for one in more)]))
@@ -171,11 +159,7 @@ class _BuiltinRunner:
     suffixes = frozenset((".do",))
     own_commands = True
     follows_values = True
-
-    @property
-    def commands(self) -> Mapping[str, Command]:
-        """The commands that it knows, by their full names."""
-        return COMMANDS
+    commands = COMMANDS
 
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
         """Run a do-file."""
@@ -206,41 +190,8 @@ class _BuiltinRunner:
             error = stop
         except Exception as stop:  # its text may quote data, and its place tell of it
             error = InternalError(type(stop).__name__)
-        if getattr(error, "redacted", False) and not isinstance(error, RedactedError):
-            error = RedactedError()
         outputs = session.outputs
         return RunResult.of(source, data, lines=lines, outputs=outputs, checked=True, error=error)
 
 
 BUILTIN = _BuiltinRunner()
-
-
-def run_do(
-    path: str | os.PathLike[str],
-    *,
-    data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
-    limits: SafeLimits | None = None,
-    entity: str | None = None,
-    seconds: float | None = None,
-    witness: Witness | None = None,
-) -> RunResult:
-    """Run a do-file with safe commands in place of Stata's.
-
-    >>> import tempfile, polars
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "a.do").write_text("count if age > 30")
-    >>> polars.DataFrame({"age": range(20, 60)}).write_csv(folder / "a.csv")
-    >>> run_do(folder / "a.do", data=folder / "a.csv").log.splitlines()[-3:-1]
-    ['. count if age > 30', '  29']
-    """
-    several = [data] if isinstance(data, str | os.PathLike) else data or []
-    return run_program(
-        BUILTIN,
-        Path(path),
-        data=[Path(one) for one in several],
-        limits=limits or SafeLimits(),
-        entity=entity,
-        seed=0,
-        seconds=seconds,
-        witness=witness,
-    )

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.runners.builtin.commands import COMMANDS
-from discreet_fire.runners.builtin.runner import run_do
 from tests.helpers.places import FIRE_DATA
+from tests.helpers.run_panel import run_do
 
 PROGRAMS = [one.strip() for one in (FIRE_DATA / "attacks.do").read_text().split("* ----\n")[1:]]
 

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from discreet_fire.runners.builtin.data import DataSet, dta_bytes, read_data
-from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.runners.builtin.syntax import DoError, UnsupportedError
 from tests.helpers.run_data import Run
+from tests.helpers.run_panel import run_do
 
 DATA = {"id": [2, 1, 3, 1], "x": [5.0, None, 7.0, 1.0], "s": ["b", "", "a", "c"]}
 PERSONS = {"id": [3, 1, 2, 5], "x": [30, 10, 20, 50]}

@@ -9,10 +9,9 @@ import pytest
 
 from discreet_fire import statistics
 from discreet_fire.runners.builtin.commands import COMMANDS
-from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.statistics import SafeLimits
 from tests.helpers.run_data import Run
-from tests.helpers.run_panel import line_of, numbers, panel, run, shown
+from tests.helpers.run_panel import line_of, numbers, panel, run, run_do, shown
 
 FRAME = panel()
 WOMEN = FRAME.filter(pl.col("sex") == 1)
