@@ -42,55 +42,43 @@ _WATCHING = 3
 _UNTIL_EMPTY = 5.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class ControlGroup:
-    """The group of one run."""
-
-    folder: Path  # its folder
-
-    @property
-    def entrance(self) -> str:
-        """The file into which a process writes its number to be in it."""
-        return str(self.folder / "cgroup.procs")
-
-    @property
-    def memory_was_over(self) -> bool:
-        """Whether the kernel ended a process for want of memory."""
-        with suppress(OSError):
-            events = (self.folder / "memory.events").read_text()
-            return re.search(r"^oom_kill [1-9]", events, re.MULTILINE) is not None
-        return False
+def _memory_was_over(group: Path) -> bool:
+    """Whether the kernel ended a process of a control group for want of memory."""
+    with suppress(OSError):
+        events = (group / "memory.events").read_text()
+        return re.search(r"^oom_kill [1-9]", events, re.MULTILINE) is not None
+    return False
 
 
 @contextmanager
 def control_group(
     parent: Path | None, *, memory: int, processes: int, processors: float | None
-) -> Iterator[ControlGroup | None]:
-    """A new group with limits; None if the folder holds none."""
+) -> Iterator[Path | None]:
+    """The folder of a new group with limits; None if there is none to hold it."""
     if parent is None:
         yield None
         return
-    group = ControlGroup(folder=parent / f"discreet-{token_hex(8)}")
+    group = parent / f"discreet-{token_hex(8)}"
     limits = {"memory.max": str(memory), "pids.max": str(processes + _WATCHING)}
     if processors is not None:
         limits["cpu.max"] = f"{int(processors * _PERIOD)} {_PERIOD}"
     try:
         offered = (parent / "cgroup.subtree_control").read_text().split()
-        group.folder.mkdir()
+        group.mkdir()
         for name, text in limits.items():
             if name.partition(".")[0] in offered:
-                (group.folder / name).write_text(text)
+                (group / name).write_text(text)
     except OSError as error:
-        _remove(group.folder)
+        _remove(group)
         message = f"the program was not run: its control group cannot be limited ({error.strerror})"
         raise OutputCheckError(message, code="not-closed", where=str(parent)) from None
     for name, text in (("memory.swap.max", "0"), ("memory.oom.group", "1")):
         with suppress(OSError):  # old kernels, and those without swap
-            (group.folder / name).write_text(text)
+            (group / name).write_text(text)
     try:
         yield group
     finally:
-        _remove(group.folder)
+        _remove(group)
 
 
 def control_folder(stated: Path | None = None) -> Path | None:
@@ -186,7 +174,7 @@ class ProcessPlan:
     limits: ProcessLimits  # what it may use
     back: Sequence[str] = ()  # how the names of files begin that it leaves in `folder`
 
-    def words(self, status: int, channel: Mapping[str, int], group: ControlGroup | None) -> str:
+    def words(self, status: int, channel: Mapping[str, int], group: Path | None) -> str:
         """Arguments of `confinement`."""
         mega, limits = 1 << 20, self.limits
         environment = {**self.environment, **{key: str(fd) for key, fd in channel.items()}}
@@ -204,7 +192,7 @@ class ProcessPlan:
                 "processes": limits.processes,
                 "pipes": list(channel.values()),
                 "status": status,
-                "group": None if group is None else group.entrance,
+                "group": None if group is None else str(group / "cgroup.procs"),
             }
         )
 
@@ -238,12 +226,12 @@ def run_closed(plan: ProcessPlan, serve: Serve | None = None) -> ProcessEnd:
         processors=limits.processors,
     ) as group:
         end = _run_in(plan, serve, group)
-        if group is not None and group.memory_was_over:
+        if group is not None and _memory_was_over(group):
             return replace(end, code=None, over="memory")
         return end
 
 
-def _run_in(plan: ProcessPlan, serve: Serve | None, group: ControlGroup | None) -> ProcessEnd:
+def _run_in(plan: ProcessPlan, serve: Serve | None, group: Path | None) -> ProcessEnd:
     status, tell = os.pipe()
     asked, asks = os.pipe()
     answers, answered = os.pipe()

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +50,10 @@ def configured() -> tuple[Runner, ...]:
         return ()
     path = Path(named)
     try:
-        return _read(path, path.stat().st_mtime_ns)
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         message = f"the settings of runners cannot be read ({error.strerror})"
         raise OutputCheckError(message, code="runners", where=str(path)) from None
-
-
-@lru_cache(maxsize=4)
-def _read(path: Path, _changed: int) -> tuple[Runner, ...]:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         message = f"this is not a TOML file: {error}"
         raise OutputCheckError(message, code="runners", where=str(path)) from None
@@ -72,7 +64,17 @@ def _read(path: Path, _changed: int) -> tuple[Runner, ...]:
             f"{len(problems)} settings of runners are wrong",
             code="runners",
         )
-    return tuple(_made(name, table) for name, table in document.items())
+    return tuple(
+        _RUNNERS[name](
+            **{one: Path(table[one]) for one in _PLACES[name]},
+            limits=ProcessLimits(
+                **{one: table[one] for one in _LIMITS if one in table},
+                control_groups=Path(table["control_groups"]) if "control_groups" in table else None,
+            ),
+            read=tuple(Path(one) for one in table.get("read", [])),
+        )
+        for name, table in document.items()
+    )
 
 
 def _problems(name: str, table: object) -> list[Problem]:
@@ -105,19 +107,6 @@ def _problems(name: str, table: object) -> list[Problem]:
         message, hint = "programs run closed off, or not at all", "leave this setting out"
         problems.append(Problem(message, f"{name}.closed", hint))
     return problems
-
-
-def _made(name: str, table: Mapping[str, Any]) -> Runner:
-    """A runner with what its programs may use and read."""
-    limits = {one: table[one] for one in _LIMITS if one in table}
-    if "control_groups" in table:
-        limits["control_groups"] = Path(table["control_groups"])
-    runner: Runner = _RUNNERS[name](
-        **{one: Path(table[one]) for one in _PLACES[name]},
-        limits=ProcessLimits(**limits),
-        read=tuple(Path(one) for one in table.get("read", [])),
-    )
-    return runner
 
 
 def runners() -> tuple[Runner, ...]:

@@ -27,7 +27,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Unpack
@@ -102,20 +101,36 @@ def script_log(
     >>> done.lines, done.checked
     (['. * text of the program', '| Table 1', '| 81250.5'], False)
     """
-    log = ScriptLog()
-    tokens = {token(at): one for at, one in enumerate(answered, start=1)}
-    left, shown = Counter(literals), set[tuple[int, str, str]]()
-    for one, same in groupby(lines, key=tokens.get):
-        if one is None:
-            _put_text(log, list(same), left)
+    log, shown = ScriptLog(), set[tuple[int, str, str]]()
+    judged = _judged(lines, answered, literals)
+    for is_text, part in groupby(judged, key=lambda one: one[1] is None):
+        if is_text:
+            _put_text(log, part)
             continue
-        for _ in same:
+        for one in (one for _, one, _ in part if one is not None):
             place_and_text = (one.line, one.result.command, one.result.shown)
             log.checked &= place_and_text not in shown
             shown.add(place_and_text)
             log.lines += [f". {one.result.command}", *one.result.shown.split("\n")]
             log.outputs.append(ShownOutput(one.line, one.result.command, one.result))
     return log
+
+
+#: A line, the statistic that it stands for, and whether it may pass: as one, or as a text that
+#: stands in the program.
+_JudgedLine = tuple[str, AskedStatistic | None, bool]
+
+
+def _judged(
+    lines: Sequence[str], answered: Sequence[AskedStatistic], literals: Mapping[str, int]
+) -> Iterator[_JudgedLine]:
+    tokens = {token(at): one for at, one in enumerate(answered, start=1)}
+    left = Counter(literals)
+    for line in lines:
+        one, text = tokens.get(line), _literal(line)
+        left[text] -= one is None
+        known = one is not None or left[text] >= 0
+        yield text if known else line, one, known
 
 
 def written_lines(output: bytes) -> list[str]:
@@ -135,28 +150,19 @@ class _Way:
         """The lines that may pass, by their numbers, in a form that other data change only if the
         program goes another way: statistics by their places and words, texts as they are.
         """
-        tokens = {token(at): one for at, one in enumerate(self.answered, start=1)}
-        left, steps = Counter(literals), dict[int, str | tuple[int, str]]()
-        for at, line in enumerate(self.lines):
-            if (one := tokens.get(line)) is not None:
-                steps[at] = (one.line, one.result.command)
-            elif left[text := _literal(line)] > 0:
-                left[text] -= 1
-                steps[at] = text
-        return steps
+        judged = enumerate(_judged(self.lines, self.answered, literals))
+        return {
+            at: text if one is None else (one.line, one.result.command)
+            for at, (text, one, known) in judged
+            if known
+        }
 
 
-def _put_text(log: ScriptLog, lines: Sequence[str], left: Counter[str]) -> None:
+def _put_text(log: ScriptLog, lines: Iterable[_JudgedLine]) -> None:
     """Text of the program between two outputs."""
     log.lines.append(". * text of the program")
-    judged = []
-    for line in lines:
-        text = _literal(line)
-        left[text] -= 1
-        known = left[text] >= 0 and text.isprintable()
-        judged.append((known, f"{_BAR}{text if known else _printable(line)}".rstrip()))
-    for known, part in groupby(judged, key=itemgetter(0)):
-        shown = [line for _, line in part]
+    for known, part in groupby(lines, key=lambda one: one[2] and one[0].isprintable()):
+        shown = [f"{_BAR}{_printable(text)}".rstrip() for text, *_ in part]
         log.lines += shown
         log.checked &= known
         if known:
@@ -281,8 +287,7 @@ class ScriptRun:
 
     def logged(self, log: ScriptLog) -> RunResult:
         """The result with a log."""
-        source, data = self.source, self.given["data"]
-        return RunResult.of(source, data, lines=log.lines, outputs=log.outputs, checked=log.checked)
+        return RunResult.of(self.source, self.given["data"], **vars(log))
 
     def _run(
         self, plan: ProcessPlan, files: Sequence[Path], witness: Witness | None
@@ -351,30 +356,45 @@ class ScriptRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonRunner:
+class ScriptRunner:
+    """Runs programs of a centre's engine in a closed process."""
+
+    executable: Path  # the engine
+    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a program may use
+    read: tuple[Path, ...] = ()  # what else it may read, such as folders of packages
+
+    own_commands = False
+    follows_values = False
+
+    def plan(
+        self, script: ScriptRun, words: list[str], read: Iterable[Path], **environment: str
+    ) -> ProcessPlan:
+        """The process of a program, with what it reads besides its data."""
+        return ProcessPlan(
+            command=[str(self.executable), *words],
+            folder=script.folder,
+            read=[*self.read, *read],
+            data=script.given["data"],
+            environment={**script.environment, **environment},
+            limits=script.within(self.limits),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonRunner(ScriptRunner):
     """Runs Python scripts."""
 
     executable: Path = Path(sys.executable)  # a Python that has this package
-    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a script may use
-    read: tuple[Path, ...] = ()  # what else it may read
 
     name = "python"
     suffixes = frozenset((".py",))
-    own_commands = False
-    follows_values = False
 
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
         """Run a script."""
         source = read_source(program)
         with ScriptRun.of(source, given) as script:
-            plan = ProcessPlan(
-                command=[str(self.executable), "-I", python_program.__file__, script.name],
-                folder=script.folder,
-                read=[*self.read, *_prefixes(self.executable), *_packages()],
-                data=given["data"],
-                environment=script.environment,
-                limits=script.within(self.limits),
-            )
+            words = ["-I", python_program.__file__, script.name]
+            plan = self.plan(script, words, [*_prefixes(self.executable), *_packages()])
             return script.result(plan, literals_of(source.text))
 
 
@@ -434,17 +454,13 @@ _SAID = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RRunner:
+class RRunner(ScriptRunner):
     """Runs R scripts."""
 
     executable: Path = Path("/usr/bin/Rscript")  # the program Rscript
-    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a script may use
-    read: tuple[Path, ...] = ()  # what else it may read, such as folders of packages
 
     name = "r"
     suffixes = frozenset((".r",))
-    own_commands = False
-    follows_values = False
 
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
         """Run a script."""
@@ -452,14 +468,8 @@ class RRunner:
         with ScriptRun.of(source, given) as script:
             seed = f"set.seed({given['seed'] % 2**31})"
             script.copy.write_text(f"{seed}\n{source.text}", encoding="utf-8")
-            plan = ProcessPlan(
-                command=[str(self.executable), "--vanilla", script.name],
-                folder=script.folder,
-                read=[*self.read, _FUNCTIONS],
-                data=given["data"],
-                environment={**script.environment, "DISCREET_R": str(_FUNCTIONS)},
-                limits=script.within(self.limits),
-            )
+            words = ["--vanilla", script.name]
+            plan = self.plan(script, words, [_FUNCTIONS], DISCREET_R=str(_FUNCTIONS))
             return script.result(plan, _r_literals(source.text))
 
 

@@ -17,7 +17,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -33,10 +33,10 @@ from discreet_fire.runners.asked_statistics import (
     StatisticRequest,
     columns_of,
 )
-from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
+from discreet_fire.runners.closed_process import run_closed
 from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
-from discreet_fire.runners.script_run import ScriptLog, ScriptRun
+from discreet_fire.runners.script_run import ScriptLog, ScriptRun, ScriptRunner
 from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 from discreet_fire.texts import read_source
 
@@ -62,18 +62,13 @@ _STATISTICS = "n mean sd variance sum cv p1 p5 p10 p25 p50 p75 p90 p95 p99"
 
 
 @dataclass(frozen=True, kw_only=True)
-class StataBatch:
-    """Runs do-files in Stata."""
+class StataBatch(ScriptRunner):
+    """Runs do-files in Stata; its executable is such as `/usr/local/stata18/stata-mp`."""
 
-    executable: Path  # stata, such as `/usr/local/stata18/stata-mp`
     ado: Path  # the folder of the safe commands and their rules
-    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a program may use
-    read: tuple[Path, ...] = ()  # what else it may read, such as the folder of Stata
 
     name = "stata"
     suffixes = frozenset((".do",))
-    own_commands = False
-    follows_values = False
 
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
         """Run a do-file."""
@@ -85,25 +80,20 @@ class StataBatch:
                 message = f"a file beside the program may not be called {_START}"
                 raise OutputCheckError(message, code="program-folder", where=program.name)
             start.write_text(self._start(script, mark), encoding="utf-8")
-            plan = ProcessPlan(
-                command=[str(self.executable), "-b", "do", _START],
-                folder=script.folder,
-                read=[*self.read, self.executable, self.ado],
-                data=given["data"],
-                environment={
-                    **script.environment,
-                    "DISCREET_EVIDENCE": f"{PROGRAM}/{_EVIDENCE}",
-                    "DISCREET_ENTITY": given["entity"] or "",
-                },
-                limits=script.within(self.limits),
-                back=(f"{Path(_START).stem}.log", _EVIDENCE),
+            log = f"{Path(_START).stem}.log"
+            plan = self.plan(
+                script,
+                ["-b", "do", _START],
+                [self.executable, self.ado],
+                DISCREET_EVIDENCE=f"{PROGRAM}/{_EVIDENCE}",
+                DISCREET_ENTITY=given["entity"] or "",
             )
-            end = run_closed(plan)
-            lines = _between(script.folder / f"{Path(_START).stem}.log", mark, script.name)
+            end = run_closed(replace(plan, back=(log, _EVIDENCE)))
+            lines = _between(script.folder / log, mark, script.name)
             if end.over or lines is None:
                 return script.stopped(end.over)
-            log = _StataLog(source.text, script.folder, self.ado, given).of(lines)
-            return script.logged(replace(log, checked=log.checked and bool(log.outputs)))
+            done = _StataLog(source.text, script.folder, self.ado, given).of(lines)
+            return script.logged(replace(done, checked=done.checked and bool(done.outputs)))
 
     def _start(self, script: ScriptRun, mark: str) -> str:
         """The do-file that Stata runs: data, safe commands, then the program between two marks."""

@@ -227,10 +227,10 @@ def test_a_control_group_of_the_kernel_ends_what_is_in_it(tmp_path: Path) -> Non
             words = {"memory": 1 << 30, "processes": 20, "processors": None}
             with closed_process.control_group(top, **words) as group:
                 assert group is not None
-                Path(group.entrance).write_text(str(sleeps.pid))
-                assert group.folder.name in Path(f"/proc/{sleeps.pid}/cgroup").read_text()
-                assert not group.memory_was_over
-            assert not group.folder.exists()
+                (group / "cgroup.procs").write_text(str(sleeps.pid))
+                assert group.name in Path(f"/proc/{sleeps.pid}/cgroup").read_text()
+                assert not closed_process._memory_was_over(group)
+            assert not group.exists()
             assert sleeps.wait(10) == -signal.SIGKILL
 
 

@@ -99,9 +99,7 @@ class Scope:
     """Scope of an expression, and the values it has used (confidential)."""
 
     data: DataSet
-    others: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # variables with other values than there
+    others: Mapping[str, Any] = field(default_factory=dict)  # variables with other values
     columns: set[str] = field(default_factory=set)  # variables read, but those free of data
     comparisons: list[tuple[Any, Any]] = field(default_factory=list)  # who holds, and how closely
     single: bool = False  # whether a variable was read that rests on single values
