@@ -1,6 +1,6 @@
 """Where values go: which names of a program hold figures that must not be shown.
 
-In: parsed do-files, Python and R scripts, and a policy. Out: names that hold stored results or
+In: parsed do-files and a policy. Out: names that hold stored results or
 data, and the places that show them; nothing is run.
 """
 
@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .python_marks import PythonMarks as PythonMarks
-    from .script_marks import RMarks as RMarks
-    from .script_marks import ScriptMarks as ScriptMarks
     from .stata_names import MADE_OF_VALUES as MADE_OF_VALUES
     from .stata_names import FigureFlow as FigureFlow
     from .stata_outputs import StatementJudge as StatementJudge

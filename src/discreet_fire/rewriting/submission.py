@@ -10,11 +10,9 @@ place of a command, are reported.
 
 from __future__ import annotations
 
-import ast
 import codecs
 import os
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,12 +33,12 @@ from discreet_fire.catalogue import (
     canonical,
 )
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.flow import FigureFlow, HeldNames, PythonMarks, RMarks, Taints, statements_of
+from discreet_fire.flow import FigureFlow, HeldNames, Taints, statements_of
 from discreet_fire.rewriting.called_files import SUFFIX, called_files, placed
 from discreet_fire.rewriting.changes import Language, ProgramNotes, Rewriting, newline_of
 from discreet_fire.rewriting.do_files import Decider, harmless, rewrite_parsed
-from discreet_fire.rewriting.python_walk import PythonWalk
-from discreet_fire.rewriting.r_walk import RWalk
+from discreet_fire.rewriting.python_programs import rewrite_python
+from discreet_fire.rewriting.r_programs import rewrite_r
 from discreet_fire.rewriting.results import (
     MARK,
     ResultPlace,
@@ -54,49 +52,15 @@ from discreet_fire.scripts import (
     NOTEBOOK,
     SUFFIXES,
     NotebookCode,
-    RSyntaxError,
     chunks_of,
-    code_of,
     in_json,
     is_script,
     read_notebook,
-    read_python,
-    read_r,
 )
 from discreet_fire.stata import DoFile, parse_do
 from discreet_fire.texts import Lines, SourceText, read_source, uncollected
 
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_CELL = re.compile(r"^[ \t]*#[ \t]*(?:%%|In\[|<(?:code)?cell>|COMMAND -)", re.MULTILINE)
-_MAGIC = re.compile(r"^[ \t]*[%!]", re.MULTILINE)
-
-
-def rewrite_python(
-    text: str,
-    policy: ScriptPolicy | None = None,
-    *,
-    language: Language = "en",
-    parts: Sequence[tuple[int, int]] | None = None,
-) -> Rewriting:
-    r"""Rewrite the text of one Python script.
-
-    >>> done = rewrite_python("import pandas as pd\ndf = pd.read_csv('a')\nprint(df.describe())\n")
-    >>> print(done.text.splitlines()[-1])
-    print(fdz_safe.describe(df))
-    >>> print(rewrite_python("df.to_csv('a')").text)
-    pass  # FDZ: not permitted in remote execution: df.to_csv('a')
-    """
-    notes = ProgramNotes(text=text)
-    tree = _parsed(code_of(text, parts), notes)
-    if tree is not None:
-        try:
-            shown = parts is not None or _CELL.search(text) is not None
-            code = read_python(code_of(text, parts), tree)
-            marks = PythonMarks(code, policy or ScriptPolicy.default("python"))
-            PythonWalk(marks, notes, language, autoshow=shown).run()
-        except RecursionError:
-            notes.give_up_deep()
-    return notes.rewriting()
 
 
 def cookie_of(text: str) -> str | None:
@@ -112,46 +76,6 @@ def cookie_of(text: str) -> str | None:
         if line.strip() and not line.lstrip().startswith("#"):
             break
     return None
-
-
-def _parsed(code: str, notes: ProgramNotes) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except SyntaxError as error:
-        line = min(max(error.lineno or 1, 1), len(notes.lines.starts))
-        start = min(notes.lines.starts[line - 1] + max((error.offset or 1) - 1, 0), len(code))
-        hint = "magics of notebooks (%, !) are not Python" if _MAGIC.search(code) else ""
-        notes.give_up_syntax("this is not Python: the code cannot be parsed here", start, hint)
-    except (RecursionError, MemoryError, ValueError, OverflowError):
-        notes.give_up_deep()
-    return None
-
-
-def rewrite_r(
-    text: str,
-    policy: ScriptPolicy | None = None,
-    *,
-    language: Language = "en",
-    parts: Sequence[tuple[int, int]] | None = None,
-) -> Rewriting:
-    r"""Rewrite the text of one R script.
-
-    >>> print(rewrite_r("d <- read.csv('a')\nsummary(d)\nd\n").text.split("\n", 1)[1], end="")
-    d <- read.csv('a')
-    fdz_summary(d)
-    invisible(d)
-    """
-    notes = ProgramNotes(text=text)
-    try:
-        marks = RMarks(read_r(code_of(text, parts)), policy or ScriptPolicy.default("r"))
-        RWalk(marks, notes, language).run()
-    except RSyntaxError as error:
-        notes.give_up_syntax(f"this R cannot be parsed: {error.what}", error.at)
-    except RecursionError:
-        notes.give_up_deep()
-    return notes.rewriting()
 
 
 def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -> Rewriting:
