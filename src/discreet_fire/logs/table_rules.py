@@ -40,71 +40,61 @@ SHORT_ROWS = ("diff", "combined", "Combined")
 # Counts -------------------------------------------------------------------------------------------
 
 
-def hidden_rows(
-    counts: Sequence[float | None],
-    closed: Sequence[bool],
-    total: float | None,
-    rules: CleaningRules,
-) -> dict[int, str]:
-    """Which of some counts with a known total are withheld, and why.
-
-    >>> hidden_rows([2, 30, 8], [False] * 3, 40, CleaningRules.default())
-    {0: 'few-cases', 2: 'secondary'}
-    >>> hidden_rows([20, 30, 8], [False] * 3, 58, CleaningRules.default())
-    {}
-    """
-    hidden = {at: "few-cases" for at, count in enumerate(counts) if rules.few(count) or closed[at]}
-    if not hidden:
-        return hidden
-    others = sorted(
-        (at for at, count in enumerate(counts) if at not in hidden and count),
-        key=lambda at: (counts[at] or 0, at),
-    )
-    shown = sum(counts[at] or 0 for at in others)
-    whole = total if total is not None else sum(count or 0 for count in counts)
-    while others and (len(hidden) < 2 or whole - shown < rules.minimum):
-        if total is None and any(closed):
-            break  # without a total nothing says how much is withheld already
-        taken = others.pop(0)
-        hidden[taken] = "secondary"
-        shown -= counts[taken] or 0
-    return hidden
-
-
 def hidden_counts(
     counts: Sequence[LogFigure], total: LogFigure | None, rules: CleaningRules
 ) -> dict[int, str]:
-    """Which of some counts are withheld, and why; their total may be shown."""
-    values = [figure.value for figure in counts]
-    closed = [figure.hidden for figure in counts]
-    return hidden_rows(values, closed, total.value if total else None, rules)
+    """Which of some counts are withheld, and why; their total may be shown.
 
-
-def part_cuts(
-    counts: Sequence[LogFigure], total: LogFigure | None, rules: CleaningRules
-) -> list[LogCut]:
-    """The counts among these to withhold."""
-    hidden = hidden_counts(counts, total, rules)
-    return [cut for at, why in hidden.items() for cut in withheld([counts[at]], why)]
+    >>> counts = [LogFigure(text, 0, 0, 0) for text in ("2", "30", "8")]
+    >>> hidden_counts(counts, LogFigure("40", 0, 0, 0), CleaningRules.default())
+    {0: 'few-cases', 2: 'secondary'}
+    """
+    values = [figure.value or 0 for figure in counts]
+    hidden = {
+        at: "few-cases" for at, one in enumerate(counts) if one.hidden or rules.few(values[at])
+    }
+    if not hidden or (total is None and any(one.hidden for one in counts)):
+        return hidden  # without a total nothing says how much is withheld already
+    others = [at for at, value in enumerate(values) if at not in hidden and value]
+    others.sort(key=lambda at: (values[at], at))
+    whole = sum(values) if total is None or total.value is None else total.value
+    left = whole - sum(values[at] for at in others)
+    while others and (len(hidden) < 2 or left < rules.minimum):
+        taken = others.pop(0)
+        hidden[taken] = "secondary"
+        left += values[taken]
+    return hidden
 
 
 def counts_cuts(
     rows: Sequence[FigureRow], cumulated: Sequence[LogFigure], rules: CleaningRules
 ) -> list[LogCut]:
     """Figures to withhold from counts with shares: small ones, and those that reveal them."""
-    if not any(rules.few(row.count.value) or row.count.hidden for row in rows):
+    few = [row.count.hidden or rules.few(row.count.value) for row in rows]
+    if not any(few):
         return []
-    totals = [row for row in rows if row.stub == TOTAL]
-    whole = bool(totals) and rows[-1] is totals[-1]
-    hidden_whole = whole and rows[-1].count.hidden
-    if hidden_whole or any(rules.few(row.count.value) for row in totals):
+    whole = rows[-1].count if rows[-1].stub == TOTAL else None
+    totals = [at for at, row in enumerate(rows) if row.stub == TOTAL]
+    if (whole and whole.hidden) or any(rules.few(rows[at].count.value) for at in totals):
         return withheld([one for row in rows for one in row.figures], "few-cases")
+    if whole:  # subtotals stand above it
+        totals = [at for at, row in enumerate(rows) if row.stub.split()[-1:] == [TOTAL]]
+    within = values = [at for at in range(len(rows)) if at not in totals]
+    total, inside = whole, False
     if whole:
-        cuts = list(subtotal_cuts(rows, rules))
-    else:
-        parts = [row for row in rows if row.stub != TOTAL]
-        hidden = hidden_counts([row.count for row in parts], None, rules)
-        cuts = [cut for at, why in hidden.items() for cut in withheld(parts[at].figures, why)]
+        valid = [at for at in values if at < totals[0]]
+        inside = {at for at in values if few[at]} <= {*valid} and not rows[totals[0]].count.hidden
+        within, total = (valid, rows[totals[0]].count) if inside else (values, whole)
+    hidden = hidden_counts([rows[at].count for at in within], total, rules)
+    reasons = {within[at]: why for at, why in hidden.items()}
+    cuts: list[LogCut] = []
+    for at, row in enumerate(rows):
+        if at in reasons:
+            cuts += withheld(row.figures, reasons[at])
+        elif whole and at in values:  # shares of valid cases tell their number; cumulated ones each
+            cuts += withheld(row.figures[3 if inside else 2 :], "secondary")
+        elif whole and at != len(rows) - 1 and not inside:
+            cuts += withheld(row.figures, "secondary")
     return list(dict.fromkeys([*cuts, *withheld(cumulated, "secondary")]))
 
 
@@ -117,48 +107,22 @@ def crosstab_cuts(
 ) -> list[LogCut]:
     """Figures to withhold from a two-way table: all inner counts and shares if one is small."""
 
-    def inside(row: FigureRow) -> list[LogFigure]:
-        return row.figures[:-1] if total_column else row.figures
-
+    last = -1 if total_column else None
     inner = [row for row in rows if row.stub not in TOTALS]
+    cells = [one for row in inner for one in row.figures[:last]]
     total = next((row for row in reversed(rows) if row.stub in TOTALS), None)
-    small = any(one.hidden or rules.few(one.value) for row in inner for one in inside(row))
-    # Small totals of rows and columns, and a second one beside each single one.
     whole = total.figures[-1] if total and total_column else None
-    cuts = part_cuts([row.figures[-1] for row in inner], whole, rules) if total_column else []
-    cuts += part_cuts(inside(total), whole, rules) if total else []
-    if whole and rules.few(whole.value):
-        cuts += withheld([whole], "few-cases")
-    if small or cuts:  # shares with totals give counts back
-        cuts += withheld([one for row in inner for one in inside(row)], "small-cells")
-        cuts += withheld(shares, "small-cells")
+    cuts = withheld([whole], "few-cases") if whole and rules.few(whole.value) else []
+    # Small totals of rows and columns, and a second one beside each single one.
+    for parts in (
+        [row.figures[-1] for row in inner if total_column],
+        total.figures[:last] if total else [],
+    ):
+        for at, why in hidden_counts(parts, whole, rules).items():
+            cuts += withheld([parts[at]], why)
+    if cuts or any(one.hidden or rules.few(one.value) for one in cells):
+        cuts += withheld([*cells, *shares], "small-cells")  # with totals they give counts back
     return cuts
-
-
-def subtotal_cuts(rows: Sequence[FigureRow], rules: CleaningRules) -> Iterator[LogCut]:
-    """Figures to withhold from counts with subtotals; the last row is the total."""
-    totals = [at for at, row in enumerate(rows) if row.stub.split()[-1:] == ["Total"]]
-    values = [at for at in range(len(rows)) if at not in totals]
-    whole = rows[-1].count
-    if rules.few(whole.value):
-        yield from withheld([one for row in rows for one in row.figures], "few-cases")
-        return
-    small = {at for at in values if rules.few(rows[at].count.value) or rows[at].count.hidden}
-    if not small and not any(rows[at].count.hidden for at in totals):
-        return
-    valid = [at for at in values if at < totals[0]]
-    inside = small <= set(valid) and not rows[totals[0]].count.hidden
-    within = valid if inside else values
-    total = rows[totals[0]].count if inside else whole
-    counts = [rows[at].count for at in within]
-    hidden = {within[at]: why for at, why in hidden_counts(counts, total, rules).items()}
-    for at, row in enumerate(rows):
-        if at in hidden:
-            yield from withheld(row.figures, hidden[at])
-        elif at in totals and at != len(rows) - 1 and not inside:
-            yield from withheld(row.figures, "secondary")
-        elif at in values:  # shares of valid cases tell their number; cumulated ones each count
-            yield from withheld(row.figures[3 if inside else 2 :], "secondary")
 
 
 # Statistics ---------------------------------------------------------------------------------------
