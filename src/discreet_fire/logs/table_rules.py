@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any
 
 from discreet_fire.logs.claims import (
     HIDDEN,
@@ -106,7 +106,6 @@ def crosstab_cuts(
     total_column: bool,
 ) -> list[LogCut]:
     """Figures to withhold from a two-way table: all inner counts and shares if one is small."""
-
     last = -1 if total_column else None
     inner = [row for row in rows if row.stub not in TOTALS]
     cells = [one for row in inner for one in row.figures[:last]]
@@ -260,33 +259,7 @@ _PUT = {"range": "[#,#]"}
 _SIDES: dict[str, Align] = {"left": "left", "none": "none", "": "right"}
 _ENDS = {"min": 0, "max": 100}
 #: Words before ``> `` name the field of a list below which alone a line has this form.
-_BELOW = re.compile(r"(\w+)> ")
-
-
-class _LineForm(NamedTuple):
-    """The form of a line, or of two: below which field of the list, and its pattern."""
-
-    below: str
-    pattern: re.Pattern[str]
-    two: bool
-
-
-class _ListForm(NamedTuple):
-    """The form of a list: its first lines, its lines, and whether some may be blank."""
-
-    first: re.Pattern[str]
-    heads: int
-    lines: tuple[_LineForm, ...]
-    gaps: bool
-
-    def match(self, text: str, after: str, field: str) -> re.Match[str] | None:
-        for form in self.lines:
-            match = form.pattern.fullmatch(text) if form.below in ("", field) else None
-            if match is None and form.two:
-                match = form.pattern.fullmatch(f"{text}\n{after}")
-            if match is not None:
-                return match
-        return None
+_BELOW = re.compile(r"(?:(\w+)> )?(.*)", re.DOTALL)
 
 
 def _role(name: str) -> tuple[str, Align]:
@@ -307,38 +280,42 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"(?<!P)<(\w+)>", piece, text.replace("<number>", NUMBER.pattern)))
 
 
-def _list_form(form: dict[str, object]) -> _ListForm:
-    first = str(form["first"])
-    lines: list[_LineForm] = []
-    for text in form["lines"] if isinstance(form["lines"], list) else ():
-        below = _BELOW.match(text)
-        start = below.end() if below else 0
-        lines.append(_LineForm(below[1] if below else "", _pattern(text[start:]), "\\n" in text))
-    return _ListForm(_pattern(first), first.count("\\n") + 1, tuple(lines), bool(form.get("gaps")))
+class _ListForm:
+    """The form of a list: its first lines, its lines, and whether some may be blank."""
+
+    def __init__(self, form: dict[str, Any]) -> None:
+        self.first, self.heads = _pattern(form["first"]), form["first"].count("\\n") + 1
+        self.gaps = form.get("gaps", False)
+        #: Below which field of the list alone a line has this form, the form, and if it takes two.
+        self.lines = [
+            (field, _pattern(text), "\\n" in text)
+            for field, text in (_BELOW.fullmatch(line).groups("") for line in form["lines"])
+        ]
+
+    def match(self, text: str, after: str, field: str) -> re.Match[str] | None:
+        for below, pattern, two in self.lines:
+            match = pattern.fullmatch(text) if below in ("", field) else None
+            if match is None and two:
+                match = pattern.fullmatch(f"{text}\n{after}")
+            if match is not None:
+                return match
+        return None
 
 
-_FORMS = {name: _list_form(form) for name, form in output_forms()["lists"].items()}
-
-
-class _Shown(NamedTuple):
-    """What a line of a list shows: roles and figures, in its order."""
-
-    line: int
-    figures: list[tuple[str, Align, LogFigure]]
+_FORMS = {name: _ListForm(form) for name, form in output_forms()["lists"].items()}
+#: The roles of the figures of a list in their order, with the sides of their columns.
+_Shown = list[tuple[str, Align, LogFigure]]
 
 
 def _shown(match: re.Match[str], at: int, width: int) -> _Shown:
-    shown: list[tuple[str, Align, LogFigure]] = []
+    shown: _Shown = []
     for name in sorted(match.groupdict(), key=match.start):
-        if match[name] is None:
-            continue
-        role, side = _role(name)
         start, end = match.span(name)
         below = start > width  # in the second line of a form
         move = width + 1 if below else 0
-        figure = LogFigure(match[name], at + below, start - move, end - move)
-        shown.append((role, side, figure))
-    return _Shown(at, shown)
+        figure = LogFigure(match[name] or "", at + below, start - move, end - move)
+        shown += [(*_role(name), figure)] if match[name] is not None else []
+    return shown
 
 
 def read_list(kind: str, lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
@@ -350,7 +327,7 @@ def read_list(kind: str, lines: Sequence[LogLine], rules: CleaningRules) -> Clai
             break
     else:
         return None
-    shown, field = [_shown(match, 0, len(lines[0].text))], ""
+    shown, field = _shown(match, 0, len(lines[0].text)), ""
     at = end = heads
     while at < len(lines):
         text, step = lines[at].text, 1
@@ -362,76 +339,72 @@ def read_list(kind: str, lines: Sequence[LogLine], rules: CleaningRules) -> Clai
             if match is None:
                 break
             step += "\n" in match[0]
-            shown.append(_shown(match, at, len(text)))
-            field = next((one.text for role, _, one in shown[-1].figures if role == "field"), field)
+            shown += _shown(match, at, len(text))
+            field = match.groupdict().get("field") or field
             end = at + step
         at += step
-    if end == heads and not any(one.figures for one in shown):
+    if end == heads and not shown:
         return None
     claim = statistics_claim(end, list(_records(shown)), rules)
     cuts = [*_always(shown), *_of_counts(shown, rules), *claim.cuts]
     return Claim(end, kind, list(dict.fromkeys(cuts)))
 
 
-def _always(shown: Sequence[_Shown]) -> Iterator[LogCut]:
+def _always(shown: _Shown) -> Iterator[LogCut]:
     """What goes whatever the figures are."""
-    for role, side, figure in (one for line in shown for one in line.figures):
+    for role, side, figure in shown:
         if role in _ALWAYS:
             put = _PUT.get(role, HIDDEN)
             cuts = withheld([figure], _ALWAYS[role], side)
             yield from (cut._replace(put=put) for cut in cuts if figure.text != put)
         elif role == "each":
-            yield from withheld(
-                figures(figure.text, figure.line, 0, figure.start) or (), "extremes"
-            )
+            several = figures(figure.text, figure.line, 0, figure.start) or ()
+            yield from withheld(several, "extremes")
 
 
-def _of_counts(shown: Sequence[_Shown], rules: CleaningRules) -> Iterator[LogCut]:
+def _of_counts(shown: _Shown, rules: CleaningRules) -> Iterator[LogCut]:
     """What goes of counts: small ones, what gives them back, and what stands beside them."""
     roles: dict[str, list[LogFigure]] = defaultdict(list)
-    for role, _, figure in (one for line in shown for one in line.figures):
+    for role, _, figure in shown:
         roles[role].append(figure)
     total = roles["total"][0] if roles["total"] else None
     small = (one for one in (*roles["n"], *roles["total"]) if rules.few(one.value))
     yield from withheld(small, "few-cases", "none" if roles["all"] else "right")
     for kind, whole in (("part", total), ("other", None)):
-        hidden = hidden_counts(roles[kind], whole, rules)
-        gone = {roles[kind][at].line: why for at, why in hidden.items()}
-        for place, why in hidden.items():
-            yield from withheld([roles[kind][place]], why)
-        for line in shown:
-            for role, side, figure in line.figures:
-                if role == "with" and line.line in gone:
-                    yield from withheld([figure], gone[line.line], side)
-                elif role == "run" and gone:
-                    yield from withheld([figure], "secondary")
+        gone: dict[int, str] = {}
+        for at, why in hidden_counts(roles[kind], whole, rules).items():
+            gone[roles[kind][at].line] = why
+            yield from withheld([roles[kind][at]], why)
+        for role, side, figure in shown:
+            if role == "with" and figure.line in gone:
+                yield from withheld([figure], gone[figure.line], side)
+            elif role == "run" and gone:
+                yield from withheld([figure], "secondary")
 
 
-def _records(shown: Sequence[_Shown]) -> Iterator[StatisticsRecord]:
+def _records(shown: _Shown) -> Iterator[StatisticsRecord]:
     """The statistics of each record; nothing of one whose number of cases is not known stays."""
-    record, shares = StatisticsRecord(""), list[str]()
-    records = [record]
-    for line in shown:
-        share = ""
-        for role, _, figure in line.figures:
-            if role == "new":
-                record = StatisticsRecord("")
-                records.append(record)
-            elif role == "share":
-                share = figure.text
-            elif role == "shares":
-                shares = [str(_ENDS.get(one, one.strip("%"))) for one in figure.text.split()]
-            elif role == "values":
-                cells = figures(figure.text, figure.line, 0, figure.start) or []
-                for name, cell in zip(shares, cells, strict=False):
-                    kind = "extreme" if name in ("0", "100") else "percentile"
-                    record.add(kind, f"p{name}", cell)
-            elif role == "all" and record.count is None and figure.value is not None:
-                missing = next((one.value for some, _, one in line.figures if some == "n"), 0)
-                record.count = figure.value - (missing or 0)
-            elif role not in _OTHER and figure.text != ".":
-                name = f"p{share}" if role == "percentile" else f"{role}{figure.start}"
-                record.add(role, name, figure)
+    record, names = StatisticsRecord(""), list[str]()
+    records, share = [record], ("", 0)
+    missing = {one.line: one.value or 0 for role, _, one in shown if role == "n"}
+    for role, _, figure in shown:
+        if role == "new":
+            record = StatisticsRecord("")
+            records.append(record)
+        elif role == "share":
+            share = figure.text, figure.line
+        elif role == "shares":
+            names = [str(_ENDS.get(one, one.strip("%"))) for one in figure.text.split()]
+        elif role == "values":
+            cells = figures(figure.text, figure.line, 0, figure.start) or []
+            for name, cell in zip(names, cells, strict=False):
+                record.add("extreme" if name in ("0", "100") else "percentile", f"p{name}", cell)
+        elif role == "all" and record.count is None and figure.value is not None:
+            record.count = figure.value - missing.get(figure.line, 0)
+        elif role not in _OTHER and figure.text != ".":
+            own = share[0] if share[1] == figure.line else ""
+            name = f"p{own}" if role == "percentile" else f"{role}{figure.start}"
+            record.add(role, name, figure)
     for record in records:
         if record.kinds:
             record.closed = record.closed or record.count is None
