@@ -62,7 +62,6 @@ LEGENDS = frozenset(
     texts_of("discreet_fire.statistics", "lines", language)["withheld"] for language in LANGUAGES
 )
 _SAFE_FORM = OutputForms("safe_outputs")
-_DOUBT = "safe_command"
 
 
 def read_safe(
@@ -70,44 +69,43 @@ def read_safe(
 ) -> Claim | None:
     """Lines that safe commands of these names printed."""
     forms = [form for name in sorted(names) for form in _SAFE_FORMS.get(name, ())]
+    tabled = "fdztabstat" in names
     cuts: list[LogCut] = []
     words: list[str] = []  # the statistics of tabstat
     cases = 0.0
     end = 0
     for at, line in enumerate(window):
         text = line.text
-        hit = next((match for form in forms if (match := form.fullmatch(text))), None)
-        parts = hit.groupdict() if hit is not None else {}
         broken: list[int] = []  # where figures start that break a rule
-        for name in ("n", "counts"):
-            if hit is not None and parts.get(name) is not None:
-                counts = [numeric(word) or 0.0 for word in parts[name].split() if word != "|"]
-                cases = counts[0]
-                broken += [hit.start(name)] if any(map(rules.few, counts)) else []
-        if hit is not None and parts.get("q") is not None:
-            broken += [hit.start("value")] if far_out(int(parts["q"]), cases, rules) else []
-        row = _SAFE_FORM.row.fullmatch(text) if hit is None and "fdztabstat" in names else None
-        head = _SAFE_FORM.tabstat.fullmatch(text) if hit is None and "fdztabstat" in names else None
-        if (at and (is_rule(text) or text in LEGENDS)) or hit is not None:
+        if hit := next((match for form in forms if (match := form.fullmatch(text))), None):
+            parts = hit.groupdict()
+            for name in ("n", "counts"):
+                if parts.get(name) is not None:
+                    counts = [numeric(word) or 0.0 for word in parts[name].split() if word != "|"]
+                    cases = counts[0]
+                    broken += [hit.start(name)] if any(map(rules.few, counts)) else []
+            if parts.get("q") is not None and far_out(int(parts["q"]), cases, rules):
+                broken.append(hit.start("value"))
+        elif at and (is_rule(text) or text in LEGENDS):
             pass
-        elif head is not None:
+        elif tabled and (head := _SAFE_FORM.tabstat.fullmatch(text)):
             words = head["words"].split()
-        elif row is not None and len(row["figures"].split()) == len(words):
+        elif (row := _SAFE_FORM.row.fullmatch(text)) and len(row["figures"].split()) == len(words):
             shown = dict(zip(words, map(numeric, row["figures"].split()), strict=True))
             count = shown.get("n", shown.get("count"))
-            if count is not None:
-                cases = count
-                shares = [name for name, one in shown.items() if name[0] == "p" and one is not None]
-                few = rules.few(count)
-                few = few or any(far_out(int(share[1:]), cases, rules) for share in shares)
-                broken += [row.start("figures")] if few else []
+            cases = cases if count is None else count
+            shares = (int(one[1:]) for one, value in shown.items() if one[0] == "p" and value is not None)
+            if count is not None and (
+                rules.few(count) or any(far_out(share, cases, rules) for share in shares)
+            ):
+                broken.append(row.start("figures"))
         elif not (words and _SAFE_FORM.withheld.fullmatch(text)):
             break
         for start in broken:  # all figures go
-            figures = NUMBER.finditer(text, start)
-            cuts += [LogCut(at, one.start(), one.end(), "safe-command") for one in figures]
+            spans = (one.span() for one in NUMBER.finditer(text, start))
+            cuts += [LogCut(at, *span, "safe-command") for span in spans]
         end = at + 1
-    return Claim(end, "safe", cuts, _DOUBT if cuts else "") if end else None
+    return Claim(end, "safe", cuts, "safe_command" if cuts else "") if end else None
 
 
 _FORM = OutputForms("tables")
@@ -160,11 +158,10 @@ def _counts(
     if not rows or not all(_is_whole(one.count) for one in rows if subtotals):
         return None
     last = lines[rows[-1].count.line].text.rpartition("|")[0].strip() in TOTALS
-    if last:
-        rows[-1].stub = TOTAL
+    rows[-1].stub = TOTAL if last else rows[-1].stub
     pairs = (pair for one in rows for pair in zip(kinds, one.figures, strict=False))
     cumulated = [figure for kind, figure in pairs if kind == "cumulative"]
-    cases = [rows[-1].count.value if last else None]
+    cases = [rows[-1].count.value] * last
     return Claim(end, "frequencies", counts_cuts(rows, cumulated, rules), cases=cases)
 
 
@@ -199,16 +196,13 @@ def _statistics(
     claim = statistics_claim(count, records, rules)
     # Below two means stands their test, which goes if anything of them goes.
     gone = bool(claim.cuts)
-    for at in range(
-        count, min(len(lines), count + _FOOT_LINES) if records[-1].stub == "diff" else 0
-    ):
-        text = lines[at].text
+    foot = lines[count : count + _FOOT_LINES] if records[-1].stub == "diff" else []
+    for at, text in enumerate((line.text for line in foot), count):
         if not (_FORM.test_foot.fullmatch(text) or is_rule(text) or not text.strip()):
             break
         claim.count = at + 1 if text.strip() else claim.count
-        shown = (one for one in _FORM.test_value.finditer(text) if one["value"] != HIDDEN)
-        cuts = [LogCut(at, *one.span("value"), "secondary", align="none") for one in shown]
-        claim.cuts += cuts if gone else []
+        shown = (one for one in _FORM.test_value.finditer(text) if gone and one["value"] != HIDDEN)
+        claim.cuts += [LogCut(at, *one.span("value"), "secondary", align="none") for one in shown]
     return claim
 
 
@@ -303,23 +297,21 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
     totals = [one for one in counted if one.stub in TOTALS]
     if not (words or totals or total_column):
         return None
-    feet: list[int] = []
+    values: list[LogCut] = []
     for at in range(end, min(len(lines), end + _FOOT_LINES)):
-        if _FORM.statistic.fullmatch(lines[at].text):
-            feet.append(at)
-        elif lines[at].text.strip():
+        text = lines[at].text
+        if _FORM.statistic.fullmatch(text):
+            spans = (one.span("value") for one in _FORM.value.finditer(text))
+            values += [LogCut(at, *span, "small-cells", align="none") for span in spans]
+            end = at + 1
+        elif text.strip():
             break
-    end = feet[-1] + 1 if feet else end
     if words and words[0] != "frequency":
         return Claim(end, "crosstab", [], "shares")
-    for total in totals:
-        total.stub = TOTAL
     shares = [one for at, some in enumerate(rows) if at % per_row for one in some.figures]
     cuts = crosstab_cuts(counted, shares, rules, total_column=total_column)
-    if cuts or any(one.hidden for one in cells):
-        # Statistics with the totals give back a table of two by two.
-        found = ((at, one) for at in feet for one in _FORM.value.finditer(lines[at].text))
-        cuts += [LogCut(at, *one.span("value"), "small-cells", align="none") for at, one in found]
+    # Statistics with the totals give back a table of two by two.
+    cuts += values if cuts or any(one.hidden for one in cells) else []
     whole = totals[-1].figures[-1].value if totals and total_column else None
     review = "" if total_column and totals else "wide"
     return Claim(end, "crosstab", cuts, review, cases=[whole])
