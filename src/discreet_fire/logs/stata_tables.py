@@ -94,10 +94,9 @@ def read_safe(
             shown = dict(zip(words, map(numeric, row["figures"].split()), strict=True))
             count = shown.get("n", shown.get("count"))
             cases = cases if count is None else count
-            shares = (int(one[1:]) for one, value in shown.items() if one[0] == "p" and value is not None)
-            if count is not None and (
-                rules.few(count) or any(far_out(share, cases, rules) for share in shares)
-            ):
+            shares = [name for name, one in shown.items() if name[0] == "p" and one is not None]
+            few = any(far_out(int(share[1:]), cases, rules) for share in shares)
+            if count is not None and (few or rules.few(count)):
                 broken.append(row.start("figures"))
         elif not (words and _SAFE_FORM.withheld.fullmatch(text)):
             break

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from discreet.files import texts_of
@@ -41,7 +41,6 @@ from discreet_fire.flow import (
     without_macros,
 )
 from discreet_fire.rewriting.called_files import (
-    CALLERS,
     SUFFIX,
     CalledFile,
     called_files,
@@ -209,20 +208,123 @@ class Decision:
         place = word or self.statement
         self.notes.append((rule, severity, what, (place.start, place.end), hint))
 
+    def judge(self, rule: str, name: str, action: Action, reason: str, word: Word | None) -> None:
+        """Refuse it, or have it looked at, as an action says."""
+        if action is Action.REFUSED:
+            self.refuse(rule, name, reason)
+        elif action is Action.REVIEW:
+            self.note(rule, Severity.REVIEW, f"{name}: {reason}", word)
 
-class Decider:
-    """Applies a policy to statements; it knows the programs that the submission defines."""
 
-    def __init__(self, policy: Policy, programs: frozenset[str]) -> None:
-        self.named = policy.commands
-        self.safe_names = policy.safe_names
-        self.policy = policy.with_programs(programs)
-        self.programs = programs
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_BETWEEN_SIGNS = re.compile(r"(?<=[/*])(?=[/*])")
+_NO_SIGNS = str.maketrans(
+    {"`": "'", '"': "'", ";": ",", "{": "(", "}": ")", "\f": " ", "\x1a": " "}
+)
+_BLANKS = " \t\f\u00a0\ufeff\u200b"
+_SEMICOLON = re.compile(r"\s*(;?)")
 
-    def decide(self, statement: DoStatement) -> Iterator[Decision]:
+
+@lru_cache(maxsize=4096)
+def harmless(line: str) -> str:
+    r"""A line of a program as words of a comment: no macro, comment, brace or end of command.
+
+    >>> harmless('list x /* all */ if y == "`z\'"; ')
+    "list x / * all * / if y == ''z'',"
+    """
+    plain = line.translate(_NO_SIGNS).replace("$", "$ ")
+    return _BETWEEN_SIGNS.sub(" ", plain).strip()
+
+
+#: Findings that a command gets whatever it says.
+_OF_COMMAND = ("command", "option")
+
+#: Findings that say how a text can be read.
+_OF_READING = frozenset((
+    "unknown-command", "no-command", "stray-end", "stray-brace", "open-quote", "open-comment",
+    "open-brace", "open-block", "open-program", "open-macro", "continued-string", "command-in-text",
+))  # fmt: skip
+
+
+_CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
+_CONDITIONS = commands_with("prefix", "condition")
+
+
+@uncollected()
+def rewrite(text: str, policy: Policy | None = None, *, language: Language = "en") -> Rewriting:
+    r"""Rewrite the text of one do-file.
+
+    >>> print(rewrite("su wage\nby id: list wage\n").text, end="")
+    fdzsummarize wage
+    *FDZ: command not permitted in remote execution: by id: list wage
+    """
+    rules, dofile = policy or Policy.default(), parse_do(text)
+    following = FigureFlow(dofile, Taints(rules))
+    following.learn()
+    own = rules.with_programs(dofile.programs)
+    return DoFileProgram(dofile, following, own, dofile.programs, language).rewriting()
+
+
+class DoFileProgram(ProgramNotes):
+    """A do-file, perhaps one of several; `following` knows what names hold, from all files of the
+    run, the policy all programs that these define, `place_call` whether a do-file may be run.
+    """
+
+    def __init__(
+        self, dofile: DoFile, following: FigureFlow, policy: Policy, programs: frozenset[str],
+        language: Language, place_call: Callable[[CalledFile], CalledFile] = lambda call: call,
+    ) -> None:  # fmt: skip
+        super().__init__(text=dofile.text)
+        self.dofile, self.following, self.place_call = dofile, following, place_call
+        self.policy, self.programs = policy, programs
+        self.wording = texts_of("discreet_fire.rewriting", "wording", language)["command"]
+        self.newline = newline_of(dofile.text)
+
+    def rewriting(self) -> Rewriting:
+        """The new text, with the do-files that it runs."""
+        dofile = self.dofile
+        decisions = [one for statement in dofile.statements for one in self._decide(statement)]
+        by_start: dict[tuple[int, int], Decision] = {}
+        for one in decisions:
+            by_start.setdefault((one.statement.start, one.statement.end), one)
+        self._stop_shown(by_start)
+        self._pass_constants(by_start)
+        calls = tuple(self._calls(by_start))
+        decisions.sort(key=lambda one: one.statement.start)
+        self._note_edits(decisions)
+        for decision in decisions:
+            # What is commented out needs no look, in whatever way it is read.
+            for note in decision.notes if decision.refused is None else ():
+                self.find(*note)
+            if decision.refused is not None:
+                rule, command, reason = decision.refused
+                span = (decision.statement.start, decision.statement.end)
+                self.find(rule, Severity.REFUSED, f"{command}: {reason}", span)
+        done = super().rewriting()
+        exits = (
+            one.end for one in dofile.statements
+            if one.canonical == "exit"
+            and not (one.prefixes or one.depth or one.in_program or one.joined or one.block)
+        )  # fmt: skip
+        end = next(exits, len(self.text))  # findings of reading matter less in notes behind it
+        findings = [
+            replace(one, severity=Severity.INFO)
+            if one.start > end and one.rule in _OF_READING
+            else one
+            for one in (*dofile.findings, *done.findings)
+        ]
+        if not self.following.settled:
+            message = "names hold each other in so many steps that values cannot be followed"
+            findings.append(self.lines.finding("entangled", Severity.ERROR, message, 0, 0))
+        findings.sort(key=lambda one: (one.start, -one.severity.rank, one.rule))
+        return replace(done, findings=tuple(findings), calls=calls)
+
+    # ------------------------------------------------------------ what becomes of statements
+
+    def _decide(self, statement: DoStatement) -> Iterator[Decision]:
         """Decide on a statement, and on the commands in its other readings."""
         if statement.kind is Kind.COMMAND and statement.command is not None:
-            yield self._command(statement)
+            yield self._command(statement, statement.command)
         elif statement.kind is Kind.OTHER or names_no_command(statement):
             decision = Decision(statement=statement)
             decision.note("no-command", Severity.REVIEW, "not recognised as a command")
@@ -230,18 +332,13 @@ class Decider:
         if statement.command is not None and statement.command.text in _RUNNERS:
             return  # what they run was looked at
         for reading in statement.readings:
-            yield from self._reading(reading, statement)
-
-    def _reading(self, reading: Reading, outer: DoStatement) -> Iterator[Decision]:
-        for decision in self.decide(reading.statement):
-            if reading.why in UNTOUCHED:
-                yield self._untouched(decision, reading, outer)
-            elif decision.refused and reading.why is Why.PREFIX:
-                whole = Decision(statement=outer)
-                whole.refuse(*decision.refused)
-                yield whole
-            else:
-                yield decision
+            for decision in self._decide(reading.statement):
+                if reading.why in UNTOUCHED:
+                    yield self._untouched(decision, reading, statement)
+                elif decision.refused and reading.why is Why.PREFIX:
+                    yield Decision(statement=statement, refused=decision.refused)
+                else:
+                    yield decision
 
     def _untouched(self, decision: Decision, reading: Reading, outer: DoStatement) -> Decision:
         """A text that may be run as a command: it is told, and stays."""
@@ -255,10 +352,8 @@ class Decider:
             untouched.note("command-in-text", Severity.REVIEW, message, None, hint)
         return untouched
 
-    def _command(self, statement: DoStatement) -> Decision:
+    def _command(self, statement: DoStatement, command: Word) -> Decision:
         decision = Decision(statement=statement)
-        command = statement.command
-        assert command is not None
         if command.has_macro:
             self._at_run_time(decision, command)
             return decision
@@ -267,12 +362,11 @@ class Decider:
         if name == "program":
             self._program(decision, command)
         if name in _RUNNERS:
-            self._inner(decision, name)
+            self._inner(decision, name, command.end)
         reserved = _RESERVED.get(name)
         if reserved is not None and reserved.match(statement.source, command.end, statement.end):
-            decision.refuse(
-                "reserved-name", name, "the name is the centre's, or says which programs run"
-            )
+            reason = "the name is the centre's, or says which programs run"
+            decision.refuse("reserved-name", name, reason)
         elif _OWN_MACRO.search(statement.source, statement.start, statement.end):
             decision.refuse("reserved-name", name, "it reads a macro of the centre")
         if name in TABLES and shows_extremes(statement, command.end):
@@ -280,26 +374,19 @@ class Decider:
         around = any(prefix.canonical == "for" for prefix in statement.prefixes)
         if around and command.canonical is None:  # a word that `for` puts in
             decision.refuse("command", "for", "the command is put in when the program runs")
-        if verdict.action is Action.REFUSED:
-            decision.refuse("command", verdict.name, verdict.reason)
-        elif verdict.action is Action.WRAPPED:
+        if verdict.action is Action.WRAPPED:
             self._wrap(decision, command, verdict)
-        elif verdict.action is Action.REVIEW and not only_in_log(statement):
+        elif not (verdict.action is Action.REVIEW and only_in_log(statement)):
             rule = "command" if verdict.known else "unknown-command"
-            decision.note(rule, Severity.REVIEW, f"{verdict.name}: {verdict.reason}", command)
+            decision.judge(rule, verdict.name, verdict.action, verdict.reason, command)
         for prefix in statement.prefixes:
-            self._prefix(decision, prefix)
+            found = self.policy.verdict(prefix.canonical or prefix.text)
+            if found.action is Action.REFUSED or prefix.canonical not in _AROUND:
+                decision.judge("command", found.name, found.action, found.reason, prefix)
+            if prefix.arguments is not None:
+                self._options(decision, found.name, prefix.arguments, prefix)
         self._options(decision, name, (statement.body, statement.end), command)
         return decision
-
-    def _prefix(self, decision: Decision, prefix: Word) -> None:
-        verdict = self.policy.verdict(prefix.canonical or prefix.text)
-        if verdict.action is Action.REFUSED:
-            decision.refuse("command", verdict.name, verdict.reason)
-        elif verdict.action is Action.REVIEW and prefix.canonical not in _AROUND:
-            decision.note("command", Severity.REVIEW, f"{verdict.name}: {verdict.reason}", prefix)
-        if prefix.arguments is not None:
-            self._options(decision, verdict.name, prefix.arguments, prefix)
 
     def _verdict(self, statement: DoStatement, name: str) -> CommandRule:
         if name.startswith("."):
@@ -323,8 +410,7 @@ class Decider:
             if self._runs_model(prefix, decision.statement):
                 message = f"{prefix.canonical} with fdzrun may not run in Stata"
                 decision.note("prefix", Severity.REVIEW, message, prefix)
-        reason = "the command is known at run time only"
-        at = command.start
+        at, reason = command.start, "the command is known at run time only"
         change = WordChange(at, at, "fdzrun ", "macro-command", command.text, reason)
         decision.changes.append(change)
 
@@ -363,22 +449,19 @@ class Decider:
         arguments = statement.source[slice(*prefix.arguments)] if prefix.arguments else ""
         return not (prefix.canonical == "mi" and arguments.split()[:1] == ["xeq"])
 
-    def _inner(self, decision: Decision, name: str) -> None:
-        command = decision.statement.command
-        assert command is not None
-        rest = decision.statement.source[command.end : decision.statement.end]
-        if decision.statement.semicolons:
-            rest = f"#delimit ;\n{rest}"
-        inner = [one for one in parse_do(rest).statements if one.command is not None]
-        if len(inner) != 1 or inner[0].command is None:
+    def _inner(self, decision: Decision, name: str, start: int) -> None:
+        """What a safe command runs: a model."""
+        statement = decision.statement
+        rest = statement.source[start : statement.end]
+        rest = f"#delimit ;\n{rest}" if statement.semicolons else rest
+        words = [one.command for one in parse_do(rest).statements if one.command is not None]
+        if len(words) != 1:
             decision.refuse("inner-command", name, "it runs no command that can be recognised")
-            return
-        word = inner[0].command
-        if name == "fdzrun":
-            return
-        verdict = self.policy.verdict(word.canonical or word.text)
-        if verdict.inserted != "fdzestimate " and verdict.name != "regress":
-            decision.refuse("inner-command", verdict.name, "it is not a model that can be checked")
+        elif name != "fdzrun":
+            verdict = self.policy.verdict(words[0].canonical or words[0].text)
+            if verdict.inserted != "fdzestimate " and verdict.name != "regress":
+                reason = "it is not a model that can be checked"
+                decision.refuse("inner-command", verdict.name, reason)
 
     def _program(self, decision: Decision, command: Word) -> None:
         """A program with the name of a command would run in its place."""
@@ -387,10 +470,10 @@ class Decider:
         name = match.group(1) if match else ""
         if name in _PROGRAM_WORDS or name not in self.programs:
             return
-        if name in self.safe_names or name.startswith(SAFE):
+        if name in self.policy.safe_names or name.startswith(SAFE):
             message = f"the program {name} would replace a safe command"
             decision.note("program-name", Severity.ERROR, message, None, "choose another name")
-        elif (rule := self.named.get(name)) is not None and rule.action is not Action.ALLOWED:
+        elif self.policy.verdict(name).action is not Action.ALLOWED:
             message = f"the program {name} has the name of a command that may not run as it is"
             decision.note("program-name", Severity.REVIEW, message, None, "choose another name")
 
@@ -404,288 +487,160 @@ class Decider:
             if not count:
                 break
         for option in _WORDS.findall(outside.partition(",")[2]):
-            verdict = self.policy.option(name, option)
-            if verdict is None:
+            if (verdict := self.policy.option(name, option)) is not None:
+                decision.judge("option", verdict.name, verdict.action, verdict.reason, word)
+
+    # ------------------------------------------------------------ what is known of all statements
+
+    def _stop_shown(self, decisions: dict[tuple[int, int], Decision]) -> None:
+        following = self.following
+        originals, copying = described_originals(following), copies_of_chosen(following)
+        for (start, _), joining in decisions.items():
+            if start in copying:
+                message = (
+                    f"{joining.statement.canonical}: it may copy values of few records to many"
+                )
+                joining.note("copies", Severity.REVIEW, message)
+        for shown in StatementJudge(following).shown():
+            statement = shown.statement
+            decision = decisions.get((statement.start, statement.end))
+            original = statement.start in originals and shown.what == MADE_OF_VALUES.what
+            if decision is None or original:
                 continue
-            if verdict.action is Action.REFUSED:
-                decision.refuse("option", verdict.name, verdict.reason)
-            elif verdict.action is Action.REVIEW:
-                message = f"{verdict.name}: {verdict.reason}"
-                decision.note("option", Severity.REVIEW, message, word)
+            command = statement.command
+            name = statement.canonical or (command.text if command else "command")
+            if shown.action is Action.REFUSED:
+                decision.refuse("shown", name, f"it shows {shown.what}")
+            elif shown.action is Action.REVIEW:
+                decision.note("shown", Severity.REVIEW, f"{name}: it may show {shown.what}")
+            for start, end in shown.scalars:
+                after = f"scalar({self.text[start:end]})"
+                reason = "a variable of the same name would show its first value"
+                decision.changes.append(WordChange(start, end, after, "scalar", name, reason))
 
+    def _pass_constants(self, decisions: dict[tuple[int, int], Decision]) -> None:
+        earlier, following, dofile = False, self.following, self.dofile
+        kept, folders = not following.taints.replaced, set[str]()
+        for part in following.parts:
+            decision = decisions.get((part.statement.start, part.statement.end))
+            earlier = judged_graph(part, earlier)
+            if decision is None or not decision.notes or decision.refused is not None:
+                continue
+            clean = part.name == "post" and following.tells_nothing(part)
+            clean = clean or draws_judged(part, dofile, earlier)
+            clean = clean or (kept and keeps_records(part, dofile, folders))
+            if clean or holds_no_data(part, dofile, following.known, following.temporary_files):
+                decision.notes = [note for note in decision.notes if note[0] not in _OF_COMMAND]
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_BETWEEN_SIGNS = re.compile(r"(?<=[/*])(?=[/*])")
-_NO_SIGNS = str.maketrans(
-    {"`": "'", '"': "'", ";": ",", "{": "(", "}": ")", "\f": " ", "\x1a": " "}
-)
-_BLANKS = " \t\f\u00a0\ufeff\u200b"
+    def _calls(self, decisions: dict[tuple[int, int], Decision]) -> Iterator[CalledFile]:
+        """The do-files that it runs; a call is made to run the rewritten file."""
+        for statement in statements_of(self.dofile):
+            decision = decisions.get((statement.start, statement.end))
+            if decision is None:
+                continue
+            if statement.canonical == "log":
+                decision.judge("path", "log", *written_place(statement, self.dofile), None)
+            if (call := called_files(statement, self.dofile)) is None:
+                continue
+            call = call if call.action is Action.REFUSED else self.place_call(call)
+            yield call
+            if call.action is Action.REFUSED:
+                decision.refuse("path", call.command, call.reason)
+                continue
+            if call.action is Action.REVIEW:
+                hint = "submit the folder that holds it, with --main NAME.do"
+                message = f"{call.command}: {call.reason}"
+                decision.note("path", Severity.REVIEW, message, hint=hint)
+            stem = call.name[:-3] if call.name.lower().endswith(".do") else call.name
+            if call.path and not stem.endswith(SUFFIX):
+                at, reason = call.end - (len(call.name) - len(stem)), "the rewritten file runs"
+                decision.changes.append(WordChange(at, at, SUFFIX, "path", call.command, reason))
 
+    # ------------------------------------------------------------ the new text
 
-@lru_cache(maxsize=4096)
-def harmless(line: str) -> str:
-    r"""A line of a program as words of a comment: no macro, comment, brace or end of command.
-
-    >>> harmless('list x /* all */ if y == "`z\'"; ')
-    "list x / * all * / if y == ''z'',"
-    """
-    plain = line.translate(_NO_SIGNS).replace("$", "$ ")
-    return _BETWEEN_SIGNS.sub(" ", plain).strip()
-
-
-def commented(
-    text: str,
-    start: int,
-    end: int,
-    *,
-    wording: str,
-    newline: str,
-    semicolons: bool = False,
-    body: bool = False,
-    opens: bool = False,
-    joins: int | None = None,
-) -> str:
-    r"""Comment in place of a statement that may not run.
-
-    >>> commented("if x list y", 5, 11, wording="*FDZ: no", newline="\n", body=True)
-    '{\n*FDZ: no: list y\n}'
-    """
-    lines = _LINE_END.split(text[start : end - 1 if opens else joins or end])
-    words = [harmless(line) for line in lines]
-    first = f"{wording}: {words[0]}" if words[0] else wording
-    # In Stata a line of a comment may be read as a command of its own; the star prevents it.
-    comment = newline.join([first, *(f"*FDZ: {word}" for word in words[1:])])
-    if joins:
-        comment += " ///"
-    if semicolons:
-        return _between_semicolons(text, start, end, comment, body=body, opens=opens)
-    if body:
-        comment = f"{{{newline}{comment}{newline}}}"
-        return f"{comment} else if 0 {{" if opens else comment
-    if opens:
-        comment = f"{comment}{newline}if 0 {{"
-    # Where lines end with one sign, the other is nowhere: it is not looked for far back.
-    line = text.rfind("\n", 0, start) + 1
-    before = text[max(line, text.rfind("\r", line, start) + 1) : start].strip(_BLANKS)
-    rest = _LINE_END.search(text, end)
-    after = text[end : rest.start() if rest else len(text)].strip(_BLANKS)
-    return (newline if before else "") + comment + (newline if after else "")
-
-
-def _between_semicolons(
-    text: str, start: int, end: int, comment: str, *, body: bool, opens: bool
-) -> str:
-    """The same where ``;`` ends commands, and line ends do not."""
-    if body:
-        return f"{{ ; {comment} ; }}"
-    before = text[:start].rstrip()[-1:] if start < 200 else text[start - 200 : start].rstrip()[-1:]
-    lead = "" if before in ("", ";") else "; "
-    if opens:
-        return f"{lead}{comment} ; if 0 {{"
-    after = re.compile(r"\s*(;?)").match(text, end)
-    closed = after is not None and after.group(1)
-    return lead + comment + ("" if closed else " ;")
-
-
-#: Findings that a command gets whatever it says.
-_OF_COMMAND = ("command", "option")
-
-#: Findings that say how a text can be read.
-_OF_READING = frozenset((
-    "unknown-command", "no-command", "stray-end", "stray-brace", "open-quote", "open-comment",
-    "open-brace", "open-block", "open-program", "open-macro", "continued-string", "command-in-text",
-))  # fmt: skip
-
-
-_CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
-_CONDITIONS = commands_with("prefix", "condition")
-
-
-@uncollected()
-def rewrite(text: str, policy: Policy | None = None, *, language: Language = "en") -> Rewriting:
-    r"""Rewrite the text of one do-file.
-
-    >>> print(rewrite("su wage\nby id: list wage\n").text, end="")
-    fdzsummarize wage
-    *FDZ: command not permitted in remote execution: by id: list wage
-    """
-    rules = policy or Policy.default()
-    dofile = parse_do(text)
-    following = FigureFlow(dofile, Taints(rules))
-    following.learn()
-    return rewrite_parsed(dofile, rules, following=following, language=language)
-
-
-def rewrite_parsed(
-    dofile: DoFile,
-    policy: Policy,
-    *,
-    following: FigureFlow,
-    language: Language = "en",
-    programs: frozenset[str] = frozenset(),
-    place_call: Callable[[CalledFile], CalledFile] | None = None,
-    decider: Decider | None = None,
-) -> Rewriting:
-    """Rewrite a do-file that is one of several.
-
-    `following` knows what names hold, from all files of the run, `programs` which programs others
-    define, `place_call` whether a do-file may be run. A decider may know the programs of all files.
-    """
-    decider = decider or Decider(policy, dofile.programs | programs)
-    decisions = [one for statement in dofile.statements for one in decider.decide(statement)]
-    by_start: dict[tuple[int, int], Decision] = {}
-    for one in decisions:
-        by_start.setdefault((one.statement.start, one.statement.end), one)
-    _stop_shown(dofile, following, by_start)
-    _pass_constants(dofile, following, by_start)
-    calls = _point_calls(dofile, by_start, place_call)
-    notes = ProgramNotes(text=dofile.text)
-    wording = texts_of("discreet_fire.rewriting", "wording", language)["command"]
-    _note_edits(dofile, decisions, wording, notes)
-    for decision in decisions:
-        # What is commented out needs no look, in whatever way it is read.
-        for note in decision.notes if decision.refused is None else ():
-            notes.find(*note)
-        if decision.refused is not None:
+    def _note_edits(self, decisions: Iterable[Decision]) -> None:
+        spans = [(*self._refused_span(one.statement), one) for one in decisions if one.refused]
+        gone: list[tuple[int, int, Decision]] = []
+        for start, end, decision in sorted(spans, key=lambda span: (span[0], -span[1])):
+            if gone and start < gone[-1][1]:
+                first, last, kept = gone[-1]
+                gone[-1] = (first, max(last, end), kept)
+            else:
+                gone.append((start, end, decision))
+        for start, end, decision in gone:
+            after = self._comment(start, end, decision.statement)
+            assert decision.refused is not None
             rule, command, reason = decision.refused
-            span = (decision.statement.start, decision.statement.end)
-            notes.find(rule, Severity.REFUSED, f"{command}: {reason}", span)
-    done = notes.rewriting()
-    exits = (
-        one.end for one in dofile.statements
-        if one.canonical == "exit"
-        and not (one.prefixes or one.depth or one.in_program or one.joined or one.block)
-    )  # fmt: skip
-    end = next(exits, len(dofile.text))  # findings of reading matter less in notes behind it
-    findings = [
-        replace(one, severity=Severity.INFO) if one.start > end and one.rule in _OF_READING else one
-        for one in (*dofile.findings, *done.findings)
-    ]
-    if not following.settled:
-        message = "names hold each other in so many steps that values cannot be followed"
-        findings.append(notes.lines.finding("entangled", Severity.ERROR, message, 0, 0))
-    findings.sort(key=lambda one: (one.start, -one.severity.rank, one.rule))
-    return replace(done, findings=tuple(findings), calls=tuple(calls))
+            self.replace((start, end), after, rule, command, Action.REFUSED, reason)
+        starts = [start for start, _, _ in gone]
+        for start, end, after, rule, command, reason in chain.from_iterable(
+            one.changes for one in decisions
+        ):
+            at = bisect_left(starts, start + 1) - 1
+            if (at < 0 or gone[at][1] <= start) and (start, end) not in self.spans:
+                self.replace((start, end), after, rule, command, Action.WRAPPED, reason)
 
+    def _refused_span(self, statement: DoStatement) -> tuple[int, int]:
+        """What is commented out: all but a condition in front and a comment at the end; with the
+        block that it opens, and with what follows behind ``;`` after ``mi xeq:``.
+        """
+        text, statements = self.text, self.dofile.statements
+        start = statement.start
+        for at, prefix in enumerate(statement.prefixes):
+            if prefix.canonical in _CONDITIONS:
+                words = [*statement.prefixes[at + 1 :], statement.command]
+                start = next((word.start for word in words if word is not None), start)
+        end = _without_comment(text, statement, start)
+        joined = statement.joined and not statement.semicolons
+        if joined and text[max(start - 50, 0) : start].rstrip().endswith(";"):
+            start = text.rindex(";", 0, start)
+        following = None if statement.semicolons else _CHAINED.match(text, end)
+        while following is not None:
+            at = bisect_left(statements, following.end(), key=lambda one: one.start)
+            if at >= len(statements) or statements[at].start != following.end():
+                break
+            end = _without_comment(text, statements[at], end)
+            following = _CHAINED.match(text, end)
+        if BODIES.get(statement.canonical or "") in ("block", "text"):
+            at = bisect_left(statements, statement.start, key=lambda one: one.start) + 1
+            for one in takewhile(lambda one: one.block, statements[at:]):
+                end = one.end
+        return start, end
 
-def _stop_shown(
-    dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
-) -> None:
-    originals, copying = described_originals(following), copies_of_chosen(following)
-    for (start, _), joining in decisions.items():
-        if start in copying:
-            message = f"{joining.statement.canonical}: it may copy values of few records to many"
-            joining.note("copies", Severity.REVIEW, message)
-    for shown in StatementJudge(following).shown():
-        statement = shown.statement
-        decision = decisions.get((statement.start, statement.end))
-        if decision is None or (statement.start in originals and shown.what == MADE_OF_VALUES.what):
-            continue
-        name = statement.canonical or (statement.command.text if statement.command else "command")
-        if shown.action is Action.REFUSED:
-            decision.refuse("shown", name, f"it shows {shown.what}")
-        elif shown.action is Action.REVIEW:
-            message = f"{name}: it may show {shown.what}"
-            decision.note("shown", Severity.REVIEW, message)
-        for start, end in shown.scalars:
-            after = f"scalar({dofile.text[start:end]})"
-            reason = "a variable of the same name would show its first value"
-            decision.changes.append(WordChange(start, end, after, "scalar", name, reason))
-
-
-def _pass_constants(
-    dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
-) -> None:
-    earlier = False
-    folders: set[str] = set()
-    for part in following.parts:
-        decision = decisions.get((part.statement.start, part.statement.end))
-        earlier = judged_graph(part, earlier)
-        if decision is None or not decision.notes or decision.refused is not None:
-            continue
-        clean = part.name == "post" and following.tells_nothing(part)
-        clean = clean or draws_judged(part, dofile, earlier)
-        clean = clean or (not following.taints.replaced and keeps_records(part, dofile, folders))
-        if clean or holds_no_data(part, dofile, following.known, following.temporary_files):
-            decision.notes = [note for note in decision.notes if note[0] not in _OF_COMMAND]
-
-
-def _point_calls(
-    dofile: DoFile,
-    decisions: dict[tuple[int, int], Decision],
-    place_call: Callable[[CalledFile], CalledFile] | None,
-) -> list[CalledFile]:
-    calls = []
-    for statement in statements_of(dofile):
-        if statement.canonical not in CALLERS and statement.canonical != "log":
-            continue
-        decision = decisions.get((statement.start, statement.end))
-        if statement.canonical == "log" and decision is not None:
-            action, reason = written_place(statement, dofile)
-            if action is Action.REFUSED:
-                decision.refuse("path", "log", reason)
-            elif action is Action.REVIEW:
-                decision.note("path", Severity.REVIEW, f"log: {reason}")
-        call = called_files(statement, dofile)
-        if call is None or decision is None:
-            continue
-        if place_call is not None and call.action is not Action.REFUSED:
-            call = place_call(call)
-        calls.append(call)
-        if call.action is Action.REFUSED:
-            decision.refuse("path", call.command, call.reason)
-            continue
-        if call.action is Action.REVIEW:
-            hint = "submit the folder that holds it, with --main NAME.do"
-            decision.note("path", Severity.REVIEW, f"{call.command}: {call.reason}", hint=hint)
-        if (change := _pointed_call(call)) is not None:
-            decision.changes.append(change)
-    return calls
-
-
-def _pointed_call(call: CalledFile) -> WordChange | None:
-    """The change that makes a call run the rewritten file; None if it does already."""
-    if not call.path:
-        return None
-    stem = call.name[:-3] if call.name.lower().endswith(".do") else call.name
-    if stem.endswith(SUFFIX):
-        return None
-    at = call.end - (len(call.name) - len(stem))
-    return WordChange(at, at, SUFFIX, "path", call.command, "the rewritten file runs")
-
-
-def _note_edits(
-    dofile: DoFile, decisions: Iterable[Decision], wording: str, notes: ProgramNotes
-) -> None:
-    newline = newline_of(dofile.text)
-    ordered = sorted(decisions, key=lambda one: one.statement.start)
-    gone = (one for one in ordered if one.refused is not None)
-    merged = _merged([(*_refused_span(dofile, one.statement), one) for one in gone])
-    for start, end, decision in merged:
-        after = _comment(dofile, start, end, decision.statement, wording, newline)
-        assert decision.refused is not None
-        rule, command, reason = decision.refused
-        notes.replace((start, end), after, rule, command, Action.REFUSED, reason)
-    starts = [start for start, _, _ in merged]
-    for start, end, after, rule, command, reason in chain.from_iterable(
-        one.changes for one in ordered
-    ):
-        at = bisect_left(starts, start + 1) - 1
-        if (at < 0 or merged[at][1] <= start) and (start, end) not in notes.spans:
-            notes.replace((start, end), after, rule, command, Action.WRAPPED, reason)
-
-
-def _refused_span(dofile: DoFile, statement: DoStatement) -> tuple[int, int]:
-    """What is commented out: all but a condition in front and a comment at the end."""
-    start = statement.start
-    for at, prefix in enumerate(statement.prefixes):
-        if prefix.canonical in _CONDITIONS:
-            words = [*statement.prefixes[at + 1 :], statement.command]
-            start = next((word.start for word in words if word is not None), start)
-    end = _without_comment(dofile.text, statement, start)
-    if not statement.semicolons:
-        start, end = _with_chain(dofile, statement, start, end)
-    return _with_block(dofile, statement, start, end)
+    def _comment(self, start: int, end: int, statement: DoStatement) -> str:
+        """Comment in place of a statement that may not run; the rest keeps its meaning."""
+        text, newline = self.text, self.newline
+        body, opens = start > statement.start, statement.opens and end == statement.end
+        joins = None  # where the ``///`` is with which it ends
+        if statement.spans and not (body or statement.semicolons):
+            kind, place, last = statement.spans[-1]
+            joins = place if kind == "continuation" and last >= end and place > start else None
+        lines = _LINE_END.split(text[start : end - 1 if opens else joins or end])
+        first, *others = map(harmless, lines)
+        first = f"{self.wording}: {first}" if first else self.wording
+        # In Stata a line of a comment may be read as a command of its own; the star prevents it.
+        comment = newline.join([first, *(f"*FDZ: {words}" for words in others)])
+        comment += " ///" if joins else ""
+        if statement.semicolons:  # line ends end no command
+            before = text[max(start - 200, 0) : start].rstrip()[-1:]
+            lead = "" if before in ("", ";") else "; "
+            closed = _SEMICOLON.match(text, end)
+            if body:
+                return f"{{ ; {comment} ; }}"
+            if opens:
+                return f"{lead}{comment} ; if 0 {{"
+            return lead + comment + ("" if closed and closed[1] else " ;")
+        if body:
+            comment = f"{{{newline}{comment}{newline}}}"
+            return f"{comment} else if 0 {{" if opens else comment
+        if opens:
+            comment = f"{comment}{newline}if 0 {{"
+        # Where lines end with one sign, the other is nowhere: it is not looked for far back.
+        line = text.rfind("\n", 0, start) + 1
+        before = text[max(line, text.rfind("\r", line, start) + 1) : start].strip(_BLANKS)
+        rest = _LINE_END.search(text, end)
+        after = text[end : rest.start() if rest else len(text)].strip(_BLANKS)
+        return (newline if before else "") + comment + (newline if after else "")
 
 
 def _without_comment(text: str, statement: DoStatement, start: int) -> int:
@@ -694,60 +649,3 @@ def _without_comment(text: str, statement: DoStatement, start: int) -> int:
         if span.kind == "comment" and span.end == end and span.start > start:
             end = start + len(text[start : span.start].rstrip())
     return end
-
-
-def _with_chain(dofile: DoFile, statement: DoStatement, start: int, end: int) -> tuple[int, int]:
-    """With what follows behind ``;`` after ``mi xeq:``, and the ``;`` in front."""
-    text = dofile.text
-    if statement.joined and text[max(start - 50, 0) : start].rstrip().endswith(";"):
-        start = text.rindex(";", 0, start)
-    following = _CHAINED.match(text, end)
-    while following is not None:
-        at = bisect_left(dofile.statements, following.end(), key=lambda one: one.start)
-        if at >= len(dofile.statements) or dofile.statements[at].start != following.end():
-            break
-        end = _without_comment(dofile.text, dofile.statements[at], end)
-        following = _CHAINED.match(text, end)
-    return start, end
-
-
-def _with_block(dofile: DoFile, statement: DoStatement, start: int, end: int) -> tuple[int, int]:
-    if BODIES.get(statement.canonical or "") not in ("block", "text"):
-        return start, end
-    at = bisect_left(dofile.statements, statement.start, key=lambda one: one.start) + 1
-    while at < len(dofile.statements) and dofile.statements[at].block:
-        end = dofile.statements[at].end
-        at += 1
-    return start, end
-
-
-def _merged(spans: Sequence[tuple[int, int, Decision]]) -> list[tuple[int, int, Decision]]:
-    merged: list[tuple[int, int, Decision]] = []
-    for start, end, decision in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if merged and start < merged[-1][1]:
-            first, last, kept = merged[-1]
-            merged[-1] = (first, max(last, end), kept)
-        else:
-            merged.append((start, end, decision))
-    return merged
-
-
-def _comment(
-    dofile: DoFile, start: int, end: int, statement: DoStatement, wording: str, newline: str
-) -> str:
-    body = start > statement.start
-    joins = None  # where the ``///`` is with which it ends
-    if statement.spans and not (body or statement.semicolons):
-        kind, first, last = statement.spans[-1]
-        joins = first if kind == "continuation" and last >= end and first > start else None
-    return commented(
-        dofile.text,
-        start,
-        end,
-        wording=wording,
-        newline=newline,
-        semicolons=statement.semicolons,
-        body=body,
-        opens=statement.opens and end == statement.end,
-        joins=joins,
-    )

@@ -36,7 +36,7 @@ from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow import FigureFlow, HeldNames, Taints, statements_of
 from discreet_fire.rewriting.called_files import SUFFIX, called_files, placed
 from discreet_fire.rewriting.changes import Language, ProgramNotes, Rewriting, newline_of
-from discreet_fire.rewriting.do_files import Decider, harmless, rewrite_parsed
+from discreet_fire.rewriting.do_files import DoFileProgram, harmless
 from discreet_fire.rewriting.python_programs import rewrite_python
 from discreet_fire.rewriting.r_programs import rewrite_r
 from discreet_fire.rewriting.results import (
@@ -412,17 +412,11 @@ def _follow(files: list[_SubmittedProgram], root: Path, policy: Policy, language
             following.learn()
         if len(followings) == 1:
             break
-    decider = Decider(policy, programs)
+    own = policy.with_programs(programs)
     for file, following in zip(files, followings, strict=True):
-        file.rewriting = rewrite_parsed(
-            file.dofile,
-            policy,
-            following=following,
-            language=language,
-            programs=programs,
-            place_call=partial(placed, root=root, file=file.path),
-            decider=decider,
-        )
+        place = partial(placed, root=root, file=file.path)
+        program = DoFileProgram(file.dofile, following, own, programs, language, place)
+        file.rewriting = program.rewriting()
 
 
 def _locals(files: list[_SubmittedProgram], root: Path) -> list[HeldNames]:
