@@ -372,17 +372,48 @@ _SUFFIXES = (".log", ".smcl", ".lst")
 _CONFIDENTIAL = "CONFIDENTIAL: what was removed from a log; not to leave the research data centre"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedFile:
-    """A written file, and findings for an officer."""
+    """A log and what it is cleaned to, which is written beside it; findings for an officer."""
 
-    source: Path  # the log, which is as it was
-    out: Path | None  # the cleaned log; None if `source` is one already
-    report: Path | None  # the report; None if `source` is a cleaned log
-    #: The text and the changes; None if there was nothing to do
-    cleaned: CleanedLog | None = field(repr=False)
-    described: dict[str, Any] = field(repr=False)  # the report as plain values
-    language: str  # language of its summary
+    def __init__(
+        self, path: str | os.PathLike[str], rules: CleaningRules | None, key: Secret | None, *,
+        overwrite: bool, out: str | os.PathLike[str] | None = None,
+        confidential: str | os.PathLike[str] | None = None, evidence: RunEvidence | None = None,
+    ) -> None:  # fmt: skip
+        self._original = original = read_source(path)
+        self.source = source = original.path  # the log, which is as it was
+        if is_page(original.text):
+            hint = "export the output as text, or make a listing (ods listing)"
+            raise OutputCheckError(
+                "this is a page for browsers", code="listing-page", where=source.name, hint=hint
+            )
+        if evidence is None and key is not None:
+            evidence = RunEvidence.beside(source, key)
+        self._key, self._evidence = key, evidence
+        self._rules = rules or CleaningRules.default()
+        self.language = self._rules.language  # of its summary
+        self.target = target = Path(out) if out is not None else source.with_name(_name(source))
+        report = target.with_name(f"{target.name}.json")
+        self._secret = None if confidential is None else Path(confidential)
+        made_here = out is None and _made_here(source, original.sha256)
+        if not made_here:
+            self._check_places(report, overwrite=overwrite)
+        self._done = done = clean_log(
+            original.text,
+            self._rules,
+            smcl=is_smcl(original.text, source.suffix),
+            listing=listing_kind(original.text, source.suffix),
+            evidence=evidence,
+        )
+        # The report may be made up: nothing is to do only if nothing is to be cleaned.
+        ready = made_here and not done.corrections
+        if made_here and not ready:
+            self._check_places(report, overwrite=overwrite)
+        self._data = b"" if ready else original.encoded(done.text)
+        self.out = None if ready else target  # the cleaned log; None if `source` is one already
+        self.report = None if ready else report
+        self.cleaned = None if ready else done  # the text and the changes
+        self.described = self._described()  # the report as plain values
 
     @property
     def needs_review(self) -> bool:
@@ -400,15 +431,90 @@ class CleanedFile:
             count_text = f"{count} {words['change' if count == 1 else 'changes']}"
             count_text += f" ({rules})" if rules else ""
             lines = [f"{name} → {self.out.name}: {count_text}"]
-        findings = self.described["findings"]
         if self.described.get("checked"):
             lines.append(f"  {words['checked']}")
-        for entry in findings:
+        for entry in self.described["findings"]:
             sentence = f"{entry['severity']} [{entry['rule']}] {entry['what']}"
             lines.append(f"  {words['line']} {entry['line']}: {sentence}")
         if self.needs_review:
             lines.append(f"  {words['look']}")
         return "\n".join(lines)
+
+    def _check_places(self, report: Path, *, overwrite: bool) -> None:
+        """Refuse to lose anything: the original, or files made by others."""
+        target, secret = self.target, self._secret
+        places = [target, report, *([] if secret is None else [secret])]
+        if len({path.resolve() for path in (self.source, *places)}) <= len(places):
+            raise _error("two files would have the same place", target.name)
+        for path in places:
+            check_writable(path.parent)
+            if path.is_dir():
+                raise _error("a folder has this name", path.name)
+        ours = target.exists() and _made_here(target, file_digest(target))
+        others = [path for path in (target, report) if path.exists() and not ours]
+        if secret is not None and secret.exists():
+            with secret.open("rb") as opened:
+                listed = _CONFIDENTIAL in opened.read(200).decode("utf-8", "replace")
+            others += [] if listed else [secret]
+        if others and not overwrite:
+            raise _error(
+                "a file of this name exists and was not made here, or was changed since",
+                others[0].name,
+                "move it away, name another place, or replace it with --overwrite",
+            )
+
+    def write(self) -> CleanedFile:
+        """Write the log, its report, and the list of what was removed."""
+        if self.report is None:
+            return self
+        with atomic_path(self.target) as temporary:
+            temporary.write_bytes(self._data)
+        write_text(self.report, json.dumps(self.described, ensure_ascii=False, indent=1) + "\n")
+        if self._secret is not None:
+            pairs = zip(self._done.corrections, self._done.removed, strict=True)
+            changes = [
+                one.to_dict()
+                | {"start": one.start, "end": one.end, "put": one.put, "removed": gone}
+                for one, gone in pairs
+            ]
+            whole: dict[str, Any] = {"warning": _CONFIDENTIAL, "source": self.source.name}
+            whole |= {"source_sha256": self._original.sha256, "changes": changes}
+            text = json.dumps(whole, ensure_ascii=False, indent=1)
+            write_text(self._secret, f"{text}\n", private=True)
+        return self
+
+    def _described(self) -> dict[str, Any]:
+        """The report: what was changed and where, never what stood there."""
+        original, done, name = self._original, self._done, self.source.name
+        doubts = list(original.findings)
+        if self.out is None:  # what a person must look at is said again
+            findings = [_shareable(finding) for finding in (*doubts, *done.findings)]
+            return {"source": name, "changes": [], "findings": findings, "rules": {}}
+        words = texts_of(__package__, "findings", self.language)
+        if program := _copying_program(self.source):
+            message = words["copies"].format(program)
+            doubts.append(original.finding("copies", Severity.REVIEW, message, 0, 0))
+        if not is_smcl(original.text) == done.smcl == (self.source.suffix.lower() == ".smcl"):
+            doubts.append(original.finding("log-format", Severity.REVIEW, words["format"], 0, 0))
+        fields = {
+            "made_by": _MADE_BY,
+            "version": __version__,
+            "source": name,
+            "output": self.target.name,
+            "output_sha256": hashlib.sha256(self._data).hexdigest(),
+            "encoding": original.encoding,
+            "format": done.listing or ("smcl" if done.smcl else "text"),
+            "minimum": self._rules.minimum,
+            "own_replacements": len(self._rules.replacements),
+            "blocks": done.blocks,
+            "checked": done.checked,
+            "rules": dict(sorted(Counter(one.rule for one in done.corrections).items())),
+            "changes": [correction.to_dict() for correction in done.corrections],
+            "findings": [_shareable(finding) for finding in (*doubts, *done.findings)],
+        }
+        if done.checked and self._evidence is not None and self._key is not None:
+            fields[MARK] = self._evidence.for_copy(done.text).mark(self._key)
+        return fields
 
 
 def clean_log_file(
@@ -432,8 +538,10 @@ def clean_log_file(
     >>> print(done.out.read_text().splitlines()[1])
     (# observations deleted)
     """
-    log = _Log(Path(path), rules, out, confidential, evidence, key, overwrite=overwrite)
-    return log.written()
+    prepared = CleanedFile(
+        path, rules, key, overwrite=overwrite, out=out, confidential=confidential, evidence=evidence
+    )
+    return prepared.write()
 
 
 def clean_log_files(
@@ -461,145 +569,12 @@ def clean_log_files(
                 raise _error("no log in this folder", path.name, hint)
         for one in remaining:
             logs.setdefault(one.resolve(), one)
-    prepared = [
-        _Log(path, rules, None, None, None, key, overwrite=overwrite) for path in logs.values()
-    ]
-    places = Counter(one.target for one in prepared if not one.ready)
+    prepared = [CleanedFile(path, rules, key, overwrite=overwrite) for path in logs.values()]
+    places = Counter(one.out for one in prepared if one.out is not None)
     for place, count in places.items():
         if count > 1:
             raise _error("two logs would be cleaned to the same place", place.name)
-    return [one.written() for one in prepared]
-
-
-class _Log:
-    """A log that is cleaned, and not written yet."""
-
-    def __init__(
-        self,
-        path: Path,
-        rules: CleaningRules | None,
-        out: str | os.PathLike[str] | None,
-        confidential: str | os.PathLike[str] | None,
-        evidence: RunEvidence | None,
-        key: Secret | None,
-        *,
-        overwrite: bool,
-    ) -> None:
-        self.source = source = read_source(path)
-        self.path = place = source.path
-        if is_page(source.text):
-            hint = "export the output as text, or make a listing (ods listing)"
-            raise OutputCheckError(
-                "this is a page for browsers", code="listing-page", where=place.name, hint=hint
-            )
-        if evidence is None and key is not None:
-            evidence = RunEvidence.beside(place, key)
-        self.rules = rules or CleaningRules.default()
-        self.key, self.evidence = key, evidence
-        self.target = Path(out) if out is not None else place.with_name(_name(place))
-        self.report = self.target.with_name(f"{self.target.name}.json")
-        self.secret = None if confidential is None else Path(confidential)
-        smcl = is_smcl(source.text, place.suffix)
-        listing = listing_kind(source.text, place.suffix)
-        made_here = out is None and _made_here(place, source.sha256)
-        if not made_here:
-            self.check_targets(overwrite=overwrite)
-        self.cleaned = clean_log(
-            source.text, self.rules, smcl=smcl, listing=listing, evidence=evidence
-        )
-        # The report may be made up: nothing is to do only if nothing is to be cleaned.
-        self.ready = made_here and not self.cleaned.corrections
-        if made_here and not self.ready:
-            self.check_targets(overwrite=overwrite)
-        self.data = b"" if self.ready else source.encoded(self.cleaned.text)
-
-    def check_targets(self, *, overwrite: bool) -> None:
-        """Refuse to lose anything: the original, or files made by others."""
-        target, report, secret = self.target, self.report, self.secret
-        places = [target, report, *([] if secret is None else [secret])]
-        if len({path.resolve() for path in (self.path, *places)}) <= len(places):
-            raise _error("two files would have the same place", target.name)
-        for path in places:
-            check_writable(path.parent)
-            if path.is_dir():
-                raise _error("a folder has this name", path.name)
-        if overwrite:
-            return
-        ours = target.exists() and _made_here(target, file_digest(target))
-        others = [target] if target.exists() and not ours else []
-        others += [report] if report.exists() and not ours else []
-        if secret is not None and secret.exists():
-            with secret.open("rb") as opened:
-                listed = _CONFIDENTIAL in opened.read(200).decode("utf-8", "replace")
-            others += [] if listed else [secret]
-        if others:
-            raise _error(
-                "a file of this name exists and was not made here, or was changed since",
-                others[0].name,
-                "move it away, name another place, or replace it with --overwrite",
-            )
-
-    def written(self) -> CleanedFile:
-        """Write the log, its report, and the list of what was removed."""
-        described = self.described()
-        if not self.ready:
-            with atomic_path(self.target) as temporary:
-                temporary.write_bytes(self.data)
-            write_text(self.report, json.dumps(described, ensure_ascii=False, indent=1) + "\n")
-        if not self.ready and self.secret is not None:
-            pairs = zip(self.cleaned.corrections, self.cleaned.removed, strict=True)
-            changes = [
-                one.to_dict()
-                | {"start": one.start, "end": one.end, "put": one.put, "removed": gone}
-                for one, gone in pairs
-            ]
-            whole: dict[str, Any] = {"warning": _CONFIDENTIAL, "source": self.path.name}
-            whole |= {"source_sha256": self.source.sha256, "changes": changes}
-            text = json.dumps(whole, ensure_ascii=False, indent=1)
-            write_text(self.secret, f"{text}\n", private=True)
-        made = None if self.ready else (self.target, self.report, self.cleaned)
-        out, report, cleaned = made or (None, None, None)
-        return CleanedFile(
-            source=self.path,
-            out=out,
-            report=report,
-            cleaned=cleaned,
-            described=described,
-            language=self.rules.language,
-        )
-
-    def described(self) -> dict[str, Any]:
-        """The report: what was changed and where, never what stood there."""
-        source, cleaned = self.source, self.cleaned
-        doubts = list(source.findings)
-        if self.ready:  # what a person must look at is said again
-            findings = [_shareable(finding) for finding in (*doubts, *cleaned.findings)]
-            return {"source": self.path.name, "changes": [], "findings": findings, "rules": {}}
-        words = texts_of(__package__, "findings", self.rules.language)
-        if program := _copying_program(self.path):
-            message = words["copies"].format(program)
-            doubts.append(source.finding("copies", Severity.REVIEW, message, 0, 0))
-        if not is_smcl(source.text) == cleaned.smcl == (self.path.suffix.lower() == ".smcl"):
-            doubts.append(source.finding("log-format", Severity.REVIEW, words["format"], 0, 0))
-        fields = {
-            "made_by": _MADE_BY,
-            "version": __version__,
-            "source": self.path.name,
-            "output": self.target.name,
-            "output_sha256": hashlib.sha256(self.data).hexdigest(),
-            "encoding": source.encoding,
-            "format": cleaned.listing or ("smcl" if cleaned.smcl else "text"),
-            "minimum": self.rules.minimum,
-            "own_replacements": len(self.rules.replacements),
-            "blocks": cleaned.blocks,
-            "checked": cleaned.checked,
-            "rules": dict(sorted(Counter(one.rule for one in cleaned.corrections).items())),
-            "changes": [correction.to_dict() for correction in cleaned.corrections],
-            "findings": [_shareable(finding) for finding in (*doubts, *cleaned.findings)],
-        }
-        if cleaned.checked and self.evidence is not None and self.key is not None:
-            fields[MARK] = self.evidence.for_copy(cleaned.text).mark(self.key)
-        return fields
+    return [one.write() for one in prepared]
 
 
 def _name(place: Path) -> str:
