@@ -70,7 +70,7 @@ class _Source(NamedTuple):
     text: str
     span: tuple[int, int]
     where: str
-    by: tuple[str, ...]
+    by: Sequence[str]
 
     def call(self, kind: str, lists: Mapping[str, Sequence[str]], more: str = "") -> str:
         """The safe macro for some lists of variables."""
@@ -82,72 +82,17 @@ class _Source(NamedTuple):
         return f"%fire_gate({', '.join(parts)}{more});"
 
 
-_Notes = PackageProgram[SasStatement]
+_Tokens = Sequence[PackageToken]
 _Step = Sequence[Clause]
 _Spans = Sequence[tuple[int, int]]
 
 
-def _gated(notes: _Notes, rule: CommandRule, step: _Step, refused: _Spans) -> str:
-    """Put the safe macro before a procedure; the kind of finding if that cannot be done."""
-    opening = step[0]
-    options = {token.upper for token in opening.tokens}
-    # Behind %then the macro alone would depend on the condition, and the procedure would not.
-    if opening.statement.start != opening.tokens[0].start:
-        return "runtime"
-    prints = rule.name != "PROC SUMMARY" or options & {"PRINT", "PRINTALL"}
-    if "NOPRINT" in options or not prints:
-        return ""  # it makes data sets only
-    source = _source(notes, step)
-    if source is None:
-        return "dataset"
-    if rule.name == "PROC TABULATE" and not _all_listed(notes, step):
-        return "statistic"
-    if rule.gate == "frequencies":
-        return _frequencies(notes, rule, step, source, refused)
-    lists = _requested(rule, step)
-    if lists is None:
-        return "list"
-    _put(notes, rule, opening, source, lists, refused)
-    return ""
-
-
-def _all_listed(notes: _Notes, step: _Step) -> bool:
-    known = set(notes.policy.words["statistics"] | notes.policy.words["tables"])
-    means = notes.policy.rules["PROC MEANS"].parts or {}
-    for one in step[1:]:
-        if one.name in ("CLASS", "VAR"):
-            known |= {token.upper for token in one.listed} - means["PROC"].refused
-    return all(
-        token.kind in ("text", "number", "sign") or before.text == "=" or token.upper in known
-        for one in step if one.name in _TABLES
-        for before, token in pairwise(one.tokens[: len(one.listed) + 1])
-    )  # fmt: skip
-
-
-def _source(notes: _Notes, step: _Step) -> _Source | None:
-    """What a procedure reads; None if it does not name one data set, or chooses twice."""
-    first = step[0].tokens
-    at = next((n for n, token in enumerate(first) if token.upper == "DATA" and n > 1), None)
-    if at is None or len(first) < at + 3 or first[at + 1].text != "=":
-        return None
-    end = at + 2
-    while end + 1 < len(first) and (
-        first[end + 1].text == "." or first[end].text == "."
-        or first[end + 1].start == first[end].end
-    ):  # fmt: skip
-        end += 1
-    behind = parenthesis(first, end if first[end].text == "(" else end + 1)
-    last = behind[-1] if behind else first[end]
-    choices = [one.tokens for one in step[1:] if one.name == "WHERE"]
-    if len(choices) > 1 or (choices and choices[0][1].upper in ("SAME", "ALSO", "CLEAR", "UNDO")):
-        return None
-    where = one_line(notes.text[choices[0][1].start : choices[0][-1].end]) if choices else ""
-    by = [
-        token.text for one in step[1:] if one.name == "BY" for token in one.tokens[1:]
-        if token.kind in ("word", "reference") and token.upper not in _ORDERS
+def _names_in(step: _Step, name: str, left_out: Sequence[str] = ()) -> list[str]:
+    """The names in statements of one kind."""
+    return [
+        token.text for one in step if one.name == name for token in one.tokens[1:]
+        if token.kind in ("word", "reference") and token.upper not in left_out
     ]  # fmt: skip
-    span = (first[at + 2].start, last.end)
-    return _Source(notes.text[slice(*span)], span, where, tuple(by))
 
 
 def _listed_names(tokens: Sequence[PackageToken]) -> list[str] | None:
@@ -208,86 +153,6 @@ def _without_parentheses(tokens: Sequence[PackageToken]) -> list[PackageToken]:
     return kept
 
 
-def _put(
-    notes: _Notes, rule: CommandRule, opening: Clause, source: _Source,
-    lists: dict[str, list[str]], refused: _Spans,
-) -> None:  # fmt: skip
-    """Edits: the macro before the procedure, another data set, and options that go."""
-    start, end = opening.span
-    kind = rule.gate
-    if kind != "model":
-        cells = [*dict.fromkeys([*source.by, *lists["cells"]])]
-        kind = "table" if kind == "groups" and not cells else kind
-        lists = {**lists, "cells": cells}
-    lines = [source.call(kind, lists)]
-    if rule.name == "PROC TTEST":
-        lines.append("ods exclude Statistics;")
-    notes.change("procedure", (start, start), notes.newline.join([*lines, ""]), rule)
-    if rule.name == "PROC UNIVARIATE":
-        shown = f"proc means data={_DATA} n mean std var skewness kurtosis;"
-        notes.change("procedure", (start, end), shown, rule)
-        return
-    notes.change("procedure", source.span, _DATA, rule)
-    for first, last in refused:  # with one blank before it
-        blank = first > 0 and notes.text[first - 1] in " \t"
-        notes.change("procedure", (first - blank, last), "", rule)
-    left = {token.upper for token in opening.tokens if (token.start, token.end) not in refused}
-    more = ""
-    if rule.name in ("PROC MEANS", "PROC SUMMARY") and not left & notes.policy.words["statistics"]:
-        more = " n mean std"
-    elif rule.name == "PROC CORR" and "NOSIMPLE" not in left:
-        more = " nosimple"
-    elif rule.name == "PROC REG":
-        more = " plots=none"
-    if more:
-        notes.change("procedure", (source.span[1], source.span[1]), more, rule)
-
-
-def _frequencies(
-    notes: _Notes, rule: CommandRule, step: _Step, source: _Source, refused: _Spans
-) -> str:
-    """Each table of PROC FREQ as a procedure of its own."""
-    tables = [one for one in step if one.name in _TABLES]
-    others = [one for one in step[1:] if one.name not in _TABLES]
-    gone = [(span, "") for span in refused]
-    head = _cut(notes.text, step[0].span, [(source.span, _DATA), *gone])
-    lines: list[str] = []
-    texts = [f"{notes.text[one.span[0] : one.tokens[-1].end]};" for one in others]
-    weights = [
-        token.text for one in others if one.name == "WEIGHT" for token in one.tokens[1:]
-        if token.kind in ("word", "reference")
-    ]  # fmt: skip
-    for one in tables:
-        requests = crossings(one.listed, "*", "")
-        if (
-            not requests
-            or _listed_names([t for t in one.listed if t.text not in (".", "|")]) is None
-        ):
-            return "list"
-        slash = one.tokens[len(one.listed) + 1].start if one.options else 0
-        options = f" {_cut(notes.text, (slash, one.span[1]), gone)}" if slash else ";"
-        missing = any(t.upper in ("MISSING", "MISSPRINT") for t in one.tokens)
-        for request in requests:
-            cells = [*dict.fromkeys([*source.by, *request])]
-            kind = "groups" if len(cells) == 1 else "table"
-            more = ", missing=1" if missing else ""
-            lines.append(source.call(kind, {"cells": cells, "values": weights}, more))
-            lines += [head, *texts, f"tables {'*'.join(request)}{options}", "run;"]
-    after = notes.newline.join(map(one_line, lines))
-    notes.change("procedure", (step[0].span[0], step[-1].span[1]), after, rule)
-    return "" if tables else "list"
-
-
-def _cut(text: str, span: tuple[int, int], changes: Iterable[tuple[tuple[int, int], str]]) -> str:
-    start, end = span
-    parts, at = [], start
-    for (first, last), after in sorted(changes):
-        if start <= first and last <= end and first >= at:
-            parts += [text[at:first], after]
-            at = last
-    return "".join([*parts, text[at:end]])
-
-
 def copies_values(tokens: Sequence[PackageToken], summaries: frozenset[str]) -> bool:
     """Whether a query joins tables or subqueries, or gives records figures of their groups."""
     named = [token.upper for token in tokens]
@@ -308,7 +173,6 @@ def copies_values(tokens: Sequence[PackageToken], summaries: frozenset[str]) -> 
     return len(plain) < len(items) and any(item[-1].upper not in groups for item in plain if item)
 
 
-_Tokens = Sequence[PackageToken]
 _CALL = re.compile(r"%([A-Za-z_]\w*)")
 _GLOBAL_WORD = re.compile(r"^(TITLE|FOOTNOTE|SYMBOL|AXIS|LEGEND|PATTERN)\d*$")
 _EXPRESSION = {"IF", "WHERE", "SELECT", "WHEN", "DO"}
@@ -600,7 +464,7 @@ class _SasProgram(PackageProgram[SasStatement]):
                 named = any(t.text == "=" for t in one.tokens[4:])
                 if single or (rule.name in ("PROC MEANS", "PROC SUMMARY") and not named):
                     self.review("picks", one.statement, rule.name)
-        kind = "" if rule.gate == "free" else _gated(self, rule, kept, refused)
+        kind = "" if rule.gate == "free" else self._gated(rule, kept, refused)
         if kind:
             self.say(kind, Action.REFUSED, inside[0].statement, rule.name)
             self._take_out([one.span for one in inside], rule.name, rule.reason)
@@ -632,6 +496,133 @@ class _SasProgram(PackageProgram[SasStatement]):
             ):
                 self.review("picks", one.statement, "PROC SQL")
             self._functions(one.statement, one.tokens, "PROC SQL")
+
+    # ------------------------------------------------------------------ gates
+
+    def _gated(self, rule: CommandRule, step: _Step, refused: _Spans) -> str:
+        """Put the safe macro before a procedure; the kind of finding if that cannot be done."""
+        opening = step[0]
+        options = {token.upper for token in opening.tokens}
+        # Behind %then the macro alone would depend on the condition, and the procedure would not.
+        if opening.statement.start != opening.tokens[0].start:
+            return "runtime"
+        prints = rule.name != "PROC SUMMARY" or options & {"PRINT", "PRINTALL"}
+        if "NOPRINT" in options or not prints:
+            return ""  # it makes data sets only
+        source = self._source(step)
+        if source is None:
+            return "dataset"
+        if rule.name == "PROC TABULATE" and not self._all_listed(step):
+            return "statistic"
+        if rule.gate == "frequencies":
+            return self._frequencies(rule, step, source, refused)
+        lists = _requested(rule, step)
+        if lists is None:
+            return "list"
+        self._put(rule, opening, source, lists, refused)
+        return ""
+
+    def _all_listed(self, step: _Step) -> bool:
+        known = set(self.words["statistics"] | self.words["tables"])
+        means = self.rules["PROC MEANS"].parts or {}
+        for one in step[1:]:
+            if one.name in ("CLASS", "VAR"):
+                known |= {token.upper for token in one.listed} - means["PROC"].refused
+        return all(
+            token.kind in ("text", "number", "sign") or before.text == "=" or token.upper in known
+            for one in step if one.name in _TABLES
+            for before, token in pairwise(one.tokens[: len(one.listed) + 1])
+        )  # fmt: skip
+
+    def _source(self, step: _Step) -> _Source | None:
+        """What a procedure reads; None if it does not name one data set, or chooses twice."""
+        first = step[0].tokens
+        at = next((n for n, token in enumerate(first) if token.upper == "DATA" and n > 1), None)
+        if at is None or len(first) < at + 3 or first[at + 1].text != "=":
+            return None
+        end = at + 2
+        while end + 1 < len(first) and (
+            first[end + 1].text == "." or first[end].text == "."
+            or first[end + 1].start == first[end].end
+        ):  # fmt: skip
+            end += 1
+        behind = parenthesis(first, end if first[end].text == "(" else end + 1)
+        span = (first[at + 2].start, (behind[-1] if behind else first[end]).end)
+        choices = [one.tokens for one in step[1:] if one.name == "WHERE"]
+        again = choices and choices[0][1].upper in ("SAME", "ALSO", "CLEAR", "UNDO")
+        if len(choices) > 1 or again:
+            return None
+        chosen = self.text[choices[0][1].start : choices[0][-1].end] if choices else ""
+        by = _names_in(step[1:], "BY", _ORDERS)
+        return _Source(self.text[slice(*span)], span, one_line(chosen), by)
+
+    def _put(
+        self, rule: CommandRule, opening: Clause, source: _Source,
+        lists: dict[str, list[str]], refused: _Spans,
+    ) -> None:  # fmt: skip
+        """Edits: the macro before the procedure, another data set, and options that go."""
+        start, end = opening.span
+        kind = rule.gate
+        if kind != "model":
+            cells = [*dict.fromkeys([*source.by, *lists["cells"]])]
+            kind = "table" if kind == "groups" and not cells else kind
+            lists = {**lists, "cells": cells}
+        lines = [source.call(kind, lists)]
+        if rule.name == "PROC TTEST":
+            lines.append("ods exclude Statistics;")
+        self.change("procedure", (start, start), self.newline.join([*lines, ""]), rule)
+        if rule.name == "PROC UNIVARIATE":
+            shown = f"proc means data={_DATA} n mean std var skewness kurtosis;"
+            self.change("procedure", (start, end), shown, rule)
+            return
+        self.change("procedure", source.span, _DATA, rule)
+        for first, last in refused:  # with one blank before it
+            blank = first > 0 and self.text[first - 1] in " \t"
+            self.change("procedure", (first - blank, last), "", rule)
+        left = {token.upper for token in opening.tokens if (token.start, token.end) not in refused}
+        means = rule.name in ("PROC MEANS", "PROC SUMMARY")
+        more = " n mean std" if means and not left & self.words["statistics"] else ""
+        if rule.name == "PROC CORR" and "NOSIMPLE" not in left:
+            more = " nosimple"
+        elif rule.name == "PROC REG":
+            more = " plots=none"
+        if more:
+            self.change("procedure", (source.span[1], source.span[1]), more, rule)
+
+    def _frequencies(self, rule: CommandRule, step: _Step, source: _Source, refused: _Spans) -> str:
+        """Each table of PROC FREQ as a procedure of its own."""
+        tables = [one for one in step if one.name in _TABLES]
+        others = [one for one in step[1:] if one.name not in _TABLES]
+        gone = [(span, "") for span in refused]
+        head = self._cut(step[0].span, [(source.span, _DATA), *gone])
+        lines: list[str] = []
+        texts = [f"{self.text[one.span[0] : one.tokens[-1].end]};" for one in others]
+        weights = _names_in(others, "WEIGHT")
+        for one in tables:
+            requests = crossings(one.listed, "*", "")
+            plain = _listed_names([t for t in one.listed if t.text not in (".", "|")])
+            if not requests or plain is None:
+                return "list"
+            slash = one.tokens[len(one.listed) + 1].start if one.options else 0
+            options = f" {self._cut((slash, one.span[1]), gone)}" if slash else ";"
+            missing = any(t.upper in ("MISSING", "MISSPRINT") for t in one.tokens)
+            for request in requests:
+                cells = [*dict.fromkeys([*source.by, *request])]
+                kind = "groups" if len(cells) == 1 else "table"
+                more = ", missing=1" if missing else ""
+                lines.append(source.call(kind, {"cells": cells, "values": weights}, more))
+                lines += [head, *texts, f"tables {'*'.join(request)}{options}", "run;"]
+        after = self.newline.join(map(one_line, lines))
+        self.change("procedure", (step[0].span[0], step[-1].span[1]), after, rule)
+        return "" if tables else "list"
+
+    def _cut(self, span: tuple[int, int], changes: Iterable[tuple[tuple[int, int], str]]) -> str:
+        (at, end), parts = span, list[str]()
+        for (first, last), after in sorted(changes):
+            if at <= first and last <= end:
+                parts += [self.text[at:first], after]
+                at = last
+        return "".join([*parts, self.text[at:end]])
 
     # ------------------------------------------------------------------ data step
 
