@@ -26,8 +26,7 @@ from discreet.errors import OutputCheckError
 from discreet.files import atomic_path, check_writable, file_digest, texts_of, write_text
 from discreet.microdata import Secret
 from discreet_fire.findings import COPYING, Finding, Severity
-from discreet_fire.logs.claims import HIDDEN, WITHHELD, LogCut, Passages
-from discreet_fire.logs.lines import LogLine, log_lines
+from discreet_fire.logs.lines import HIDDEN, WITHHELD, LogCut, LogLine, Passages, log_lines
 from discreet_fire.logs.listings import ListingKind, is_page, listing_blocks, listing_kind
 from discreet_fire.logs.outputs import add_related_counts, blocks_of, checked_block, judged
 from discreet_fire.logs.rules import MARK, CleaningRules, RunEvidence

@@ -1,17 +1,28 @@
-"""Lines of a log as a reader sees them, each tied to the characters it is made of.
+"""Lines of a log as a reader sees them, and what readers of output say about them.
 
 In: the text of a log (CONFIDENTIAL). Out: `LogLine`s: lines that Stata wrapped are whole again,
 SMCL, the markup of Stata's logs, is shown as text, every stretch of a line knows its place in
-the source, and directives with text that is not shown are named.
+the source, and directives with text that is not shown are named. A `Claim` on some of them, with
+`LogCut`s: stretches of shown text that are withheld. A figure in a column is replaced together with
+the blanks before it, so that nothing tells how many digits it had. `Passages` finds messages, paths
+and texts of a centre's list, wherever they stand.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import tomllib
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from discreet.files import texts_of
+from discreet_fire.logs.rules import CleaningRules, Message
+from discreet_fire.statistics import LANGUAGES
 
 _HEAD = re.compile(
     r"""\{(?P<name>\.\.\.|\.-|\*|[A-Za-z_][\w]*)?
@@ -231,3 +242,328 @@ def _whole(group: list[tuple[LogLine, int]], width: int) -> LogLine:
         before = line.text
     whole.text = "".join(parts)
     return whole
+
+
+# Claims -------------------------------------------------------------------------------------------
+
+Align = Literal["right", "left", "none"]
+_Row = TypeVar("_Row")
+
+#: What stands in place of a figure.
+HIDDEN = "#"
+
+_NUMBER = r"[-+]?(?:\d[\d,]{0,25}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,3})?"
+NUMBER = re.compile(_NUMBER)
+#: A figure of a table: a number, a missing value, or one that is withheld already.
+_FIGURE = re.compile(rf"(?<!\S)(?:{_NUMBER}%?\*?|\.[a-z]?|#)(?!\S)")
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+_RULE = re.compile(r"\s*[-+|]{3,}\s*")
+#: A piece of a form: an earlier one, or a figure; not the name of a group.
+_PIECE = re.compile(r"(?<!\?P)<([a-z_]+)>")
+
+
+@cache
+def output_forms() -> dict[str, Any]:
+    """The forms of output by the parts of ``forms.toml``."""
+    return tomllib.loads((files(__package__) / "forms.toml").read_text(encoding="utf-8"))
+
+
+class OutputForms:
+    """The forms of output of one part of ``forms.toml``, as attributes; lists are choices."""
+
+    def __init__(self, part: str) -> None:
+        texts = {"number": _NUMBER}
+        for name, form in output_forms()[part].items():
+            text = form if isinstance(form, str) else "|".join(form)
+            texts[name] = _PIECE.sub(lambda piece: texts[piece[1]], text)
+            vars(self)[name] = re.compile(texts[name])
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        raise AttributeError(name)
+
+
+class LogCut(NamedTuple):
+    """A stretch of the shown text of one line that is replaced."""
+
+    line: int  # which of the lines of the passage, counted from 0
+    start: int  # where it starts in the shown text
+    end: int  # where it ends
+    rule: str  # why it is replaced
+    put: str = HIDDEN  # what is put there
+    #: On which side a column holds it: blanks on the other side are replaced too
+    align: Align = "right"
+
+
+class LogFigure(NamedTuple):
+    """A figure of a table, and where it stands in the shown text of its line."""
+
+    text: str
+    line: int
+    start: int
+    end: int
+
+    def __repr__(self) -> str:
+        return "<Figure: confidential>"
+
+    @property
+    def value(self) -> float | None:
+        """The number; None if it is missing or withheld."""
+        return numeric(self.text)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it is withheld already."""
+        return self.text == HIDDEN
+
+
+@dataclass(slots=True)
+class FigureRow:
+    """A row of a table: what stands before its figures, these, and where they start and end."""
+
+    stub: str
+    figures: list[LogFigure]
+    start: int = 0
+    end: int = 0
+
+    @property
+    def count(self) -> LogFigure:
+        """The count, which is the first figure."""
+        return self.figures[0]
+
+
+@dataclass(slots=True)
+class Claim:
+    """Lines that are known, with what must go."""
+
+    count: int  # how many lines, from the first
+    kind: str  # name of the kind of output
+    cuts: list[LogCut] = field(default_factory=list)  # what is withheld
+    review: str = ""  # what a person must look at; nothing if empty
+    #: What goes as well if a result that follows in the same block is withheld
+    held: list[LogCut] = field(default_factory=list)
+    gone: bool = False  # whether this result is withheld as a whole
+    #: The numbers of cases of its variables or groups, or of all
+    cases: Sequence[float | None] = ()
+
+
+#: Looks at the beginning of some lines; None if it does not know them.
+Reader = Callable[[Sequence[LogLine], CleaningRules], Claim | None]
+
+
+def numeric(text: str) -> float | None:
+    """The number that a text shows; None for what is none, or too large for one.
+
+    A comma that parts no thousands is the sign of decimals.
+
+    >>> numeric("1,234"), numeric("."), numeric("2.5%"), numeric("0,125")
+    (1234.0, None, 2.5, 0.125)
+    """
+    text = text.strip("%*")
+    if "," in text:
+        text = text.replace(",", "" if _THOUSANDS.fullmatch(text) else ".")
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def figures(text: str, line: int, start: int = 0, move: int = 0) -> list[LogFigure] | None:
+    """All figures of a line from a place on; None if there is anything else. If the text is only a
+    part of the line, `move` is where it starts.
+
+    >>> [figure.text for figure in figures("  74   6165.2  .", 0)]
+    ['74', '6165.2', '.']
+    >>> figures("74 cases", 0) is None
+    True
+    """
+    shown = [
+        LogFigure(one[0], line, one.start() + move, one.end() + move)
+        for one in _FIGURE.finditer(text, start)
+    ]
+    length = sum(figure.end - figure.start for figure in shown)
+    return shown if length == len("".join(text[start:].split())) else None
+
+
+def bar_row(text: str, at: int) -> FigureRow | None:
+    """A row with nothing but figures behind its first bar."""
+    stub, bar, _ = text.partition("|")
+    shown = figures(text, at, len(stub) + 1) if bar else None
+    return FigureRow(stub.strip(), shown) if shown else None
+
+
+def withheld(shown: Iterable[LogFigure], rule: str, align: Align = "right") -> list[LogCut]:
+    """The order to withhold some figures, but those that are withheld already."""
+    return [
+        LogCut(figure.line, figure.start, figure.end, rule, align=align)
+        for figure in shown
+        if not figure.hidden
+    ]
+
+
+def is_rule(text: str) -> bool:
+    """Whether a line is drawn: dashes, with crossings."""
+    return bool(_RULE.fullmatch(text))
+
+
+def read_rows(
+    lines: Sequence[LogLine], start: int, read: Callable[[str, int], _Row | None]
+) -> tuple[list[_Row], int]:
+    """The rows of a table from a line on, and where they end; lines that are drawn are no rows."""
+    rows: list[_Row] = []
+    end = start
+    for at, line in enumerate(lines[start:], start):
+        if not is_rule(line.text):
+            row = read(line.text, at)
+            if row is None:
+                break
+            rows.append(row)
+        end = at + 1
+    return rows, end
+
+
+def behind_blanks(lines: Sequence[LogLine], start: int) -> int:
+    """The first line from one on that holds something."""
+    filled = (at for at in range(start, len(lines)) if lines[at].text.strip())
+    return next(filled, max(start, len(lines)))
+
+
+_FORM = OutputForms("passages")
+_DRIVE = r"[A-Za-z]:[\\/]|\\\\[\w.$-]{1,64}\\"
+_PATH_END = r"""[^\\/"'`:*?<>|\r\n]{1,80}"""
+#: No reader looks at longer lines, for which patterns could take long.
+LONGEST = 2_000
+_FEW_WORDS = 12
+#: What stands in place of output that is withheld as a whole, by language.
+WITHHELD = {
+    language: texts_of("discreet_fire.logs", "lines", language)["withheld"]
+    for language in LANGUAGES
+}
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Looks for known passages in lines."""
+
+    rules: CleaningRules  # what to look for
+
+    @cached_property
+    def own(self) -> Passages:
+        """The passages of the centre's own rules, with paths and secret parameters."""
+        package = CleaningRules.default()
+        own = tuple(
+            message
+            for message in self.rules.messages
+            if message.everywhere or message not in package.messages
+        )
+        withheld = self.rules.withheld - package.withheld
+        return Passages(replace(self.rules, messages=own, withheld=withheld))
+
+    def in_output(self, text: str, line: int) -> Iterator[LogCut]:
+        """Passages in a line of output."""
+        yield from self._messages(text, line, self.rules.messages)
+        yield from self.everywhere(text, line)
+
+    def in_command(self, text: str, line: int) -> Iterator[LogCut]:
+        """Passages in an echoed command, with numbers of observations."""
+        yield from self._messages(
+            text, line, (one for one in self.rules.messages if one.everywhere)
+        )
+        yield from self.everywhere(text, line)
+        yield from observation_numbers(text, line)
+
+    def reviews(self, text: str) -> Iterator[tuple[str, str]]:
+        """Names of rules by which a person must look at a line, with the reason."""
+        for message in self.rules.messages if self._near.search(text) else ():
+            if message.review and message.may_be_in(text) and message.find.search(text):
+                yield message.name, message.review
+
+    def without_messages(self, text: str) -> str:
+        """Rest of a line without the messages whose numbers have rules."""
+        for message in self.rules.messages if self._near.search(text) else ():
+            if message.may_be_in(text):
+                text = message.find.sub("", text)
+        return text
+
+    def counts_only(self, text: str) -> bool:
+        """Whether the figures of a line are those of messages, which have rules."""
+        return not has_digits(self.without_messages(text))
+
+    def knows(self, text: str) -> bool:
+        """Whether a line consists of known messages and harmless words only."""
+        if len(text) > LONGEST:
+            return False
+        if self._safe.fullmatch(text) is not None:
+            return True
+        left = self.without_messages(text)
+        return left != text and not has_digits(left) and len(left.split()) <= _FEW_WORDS
+
+    @cached_property
+    def _near(self) -> re.Pattern[str]:
+        """One pattern for the words near any message; it finds the place to start looking."""
+        if any(not message.near for message in self.rules.messages):
+            return re.compile("")
+        words = {word for message in self.rules.messages for word in message.near}
+        return re.compile("|".join(map(re.escape, sorted(words))))
+
+    @cached_property
+    def _safe(self) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in self.rules.safe))
+
+    @cached_property
+    def _paths(self) -> re.Pattern[str]:
+        roots = "|".join(re.escape(root) for root in self.rules.roots)
+        return re.compile(
+            rf"(?<![\w.])(?P<folder>(?:{_DRIVE}|(?:{roots}))(?:{_PATH_END}[\\/]){{0,30}})"
+        )
+
+    def everywhere(self, text: str, line: int) -> Iterator[LogCut]:
+        """Texts of the centre's own list, and paths."""
+        yield from self.own_texts(text, line)
+        if "/" in text or "\\" in text:
+            for match in self._paths.finditer(text):
+                yield LogCut(line, *match.span("folder"), "path", put="<path>/", align="none")
+
+    def own_texts(self, text: str, line: int) -> Iterator[LogCut]:
+        """Texts of the centre's own list; not where what is put contains it and stands already."""
+        for replacement in self.rules.replacements:
+            find, put = replacement.find, replacement.put
+            inside, at = put.find(find), text.find(find)
+            while at >= 0:
+                if not 0 <= inside <= at or not text.startswith(put, at - inside):
+                    rule = f"own-list-{replacement.line}"
+                    yield LogCut(line, at, at + len(find), rule, put=put, align="none")
+                at = text.find(find, at + len(find))
+
+    def _messages(self, text: str, line: int, some: Iterable[Message]) -> Iterator[LogCut]:
+        for message in some if self._near.search(text) else ():
+            if not (message.put and message.may_be_in(text)):
+                continue
+            for match in message.find.finditer(text):
+                words = {name: value or "" for name, value in match.groupdict().items()}
+                counts = [name for name in words if re.fullmatch(r"n\d*", name)]
+                few = [name for name in counts if self.rules.few(numeric(words[name]))]
+                put = message.put.format(**(words | dict.fromkeys(few, HIDDEN)))
+                if (few or message.always) and put != match[0]:
+                    yield LogCut(line, *match.span(), message.name, put=put, align="none")
+
+
+def has_digits(text: str) -> bool:
+    """Whether a text holds a digit, of any script."""
+    return any(map(str.isdigit, text))
+
+
+def observation_numbers(text: str, line: int) -> Iterator[LogCut]:
+    """Numbers of observations in a command: ``in 17``, ``in 5/9``.
+
+    >>> [cut.rule for cut in observation_numbers("replace x = 5 in 17", 0)]
+    ['observation-number']
+    >>> list(observation_numbers('foreach n in 1 2 { // "in 2010"', 0))
+    []
+    """
+    if " in " not in text or _FORM.loops.search(text):
+        return
+    strings = [item.span() for item in _FORM.quoted.finditer(text)]
+    for match in _FORM.qualifier.finditer(text):
+        if not any(start < match.start() < end for start, end in strings):
+            yield LogCut(line, *match.span("range"), "observation-number", align="none")

@@ -10,77 +10,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import product
+from itertools import product, takewhile
+from typing import NamedTuple
 
-from discreet_fire.logs.claims import (
+from discreet_fire.logs.lines import (
     HIDDEN,
     LONGEST,
     WITHHELD,
     FigureRow,
     LogCut,
     LogFigure,
+    LogLine,
     Passages,
+    is_rule,
     withheld,
 )
-from discreet_fire.logs.lines import LogLine
-from discreet_fire.logs.outputs import BlockJudgement, EchoBlock
-from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.table_judgement import (
+from discreet_fire.logs.listing_tables import (
     CLOSING,
     FORM,
     MODELS,
     UNKNOWN,
     ProcedureScope,
     TableJudgement,
-    counts_by_two,
-    judged_table,
-    opens,
-    role_of,
-    stub_of,
-)
-from discreet_fire.logs.table_rules import StatisticsRecord, statistics_claim
-from discreet_fire.logs.text_tables import (
-    BoxedCounts,
     TextTable,
-    boxed_counts,
+    between,
     columned_table,
+    counts_by_two,
     drawn,
     figure_text,
     framed_end,
     framed_table,
     is_figure,
     is_framed,
+    judged_table,
+    opens,
+    role_of,
     stretches,
+    stub_of,
     writes_commas,
 )
+from discreet_fire.logs.outputs import BlockJudgement, EchoBlock
+from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.logs.table_rules import StatisticsRecord, statistics_claim
 
 _MOST_HEADS = 12
 _TEXT = "unknown_text"
-_PROMPT = re.compile(r"^\. \S", re.MULTILINE)
-_SAS_NOTE = re.compile(
-    r"^(?:NOTE|HINWEIS): (?:There were|The data set|(?:The )?PROCEDURE|DATA statement|Copyright"
-    r"|SAS |Libref|Table|No observations|Invalid|Es wurden|Die Datei|(?:Die )?PROZEDUR|DATEN)",
-    re.MULTILINE,
-)
-_SAS_SOURCE = re.compile(
-    r"^\s{0,4}\d{1,6}\s{1,12}\S|^(?:NOTE|HINWEIS): .*\bSAS\b|SAS System", re.MULTILINE
-)
-_SAS_LISTING = re.compile(r"^\f?[ \t]*(?:The|Das) SAS System\b", re.MULTILINE)
-_FRAME = re.compile(
-    r"^[ \t]*(?:\+[-=+]{3,}\+|\|[-_|+]{3,}\||[┌╭╔┏].{3,}[┐╮╗┓])[ \t]*$"
-    r"|^[^\t\r\n]*\t[^\r\n]*(?:Frequency|Häufigkeit|Mean|Mittelwert|Count|Anzahl|Sig\.|\bN\b)"
-    r"|^ .*\b(?:Percent|Std\. (?:Deviation|Error)|Sig\.|Mean|N|Prozent|Standardabweichung"
-    r"|Signifikanz|Mittelwert|H)(?: .*)? $"
-    r"|^(?:Frequencies|Descriptives|Crosstabs|Explore|Means|T-Test|Regression|Correlations|Oneway"
-    r"|NPar Tests|Logistic Regression|Univariate Analysis of Variance|Häufigkeiten|Kreuztabellen"
-    r"|Deskriptive Statistiken|Mittelwerte|Korrelationen|Explorative Datenanalyse)[ \t]*\r?\n"
-    r"(?:.*\r?\n){0,12}? .* $",
-    re.MULTILINE,
-)
-_PAGE = re.compile(r"(?i)<(?:!doctype html|html|table)\b")
 _DIGIT = re.compile(r"\d")
-_RULED = re.compile(r"\s*[-_=]{3,}[-_= +]*")
-_PAGE_NUMBER = re.compile(r"\s{3,}\d{1,5}\s*$")
 
 
 class ListingKind(StrEnum):
@@ -97,22 +72,22 @@ def listing_kind(text: str, suffix: str = "") -> ListingKind | None:
     >>> listing_kind("  The FREQ Procedure\n"), listing_kind(". count\n  74\n")
     (<ListingKind.SAS: 'sas'>, None)
     """
-    if _PROMPT.search(text) or text.lstrip().startswith("{smcl}"):
+    if FORM.prompt.search(text) or text.lstrip().startswith("{smcl}"):
         return None
     if any(map(FORM.procedure.fullmatch, text.splitlines())):
         return ListingKind.SAS
-    if _SAS_NOTE.search(text) and _SAS_SOURCE.search(text):
+    if FORM.sas_note.search(text) and FORM.sas_source.search(text):
         return ListingKind.SAS_LOG
-    if _SAS_LISTING.search(text):
+    if FORM.sas_listing.search(text):
         return ListingKind.SAS
-    if _FRAME.search(text):
+    if FORM.spss_frame.search(text):
         return ListingKind.SPSS
     return ListingKind.SAS if suffix.lower() == ".lst" else None
 
 
 def is_page(text: str) -> bool:
     """Whether a text is a page for browsers, such as ODS HTML makes."""
-    return bool(_PAGE.search(text[:LONGEST]))
+    return bool(FORM.html_page.search(text[:LONGEST]))
 
 
 def listing_blocks(
@@ -288,7 +263,7 @@ class _ListingReader:
         if self._is_page(at):
             self.named = False
             match = FORM.page.fullmatch(text)
-            title = match["title"] or "" if match else _PAGE_NUMBER.sub("", text)
+            title = match["title"] or "" if match else FORM.page_number.sub("", text)
             odd = _DIGIT.search(title) and not FORM.system.fullmatch(text)
             return self.put(at, at + 1, review=_TEXT if odd else "")
         if not self.named:
@@ -370,7 +345,7 @@ class _ListingReader:
         last = at
         for line in range(at, len(self.texts)):
             text = self.texts[line]
-            ruled = _RULED.fullmatch(text)
+            ruled = FORM.ruled.fullmatch(text)
             if not text.strip() or ruled:
                 last = line if ruled and (rows or heads) else last
                 continue
@@ -458,14 +433,42 @@ def _judged_pairs(
     return cuts + claim.cuts
 
 
+class BoxedCounts(NamedTuple):
+    """A two-way table of PROC FREQ: what its lines are, headings, and the lines themselves."""
+
+    end: int
+    kinds: list[str]
+    heads: list[str]
+    rows: list[tuple[str, list[LogFigure]]]
+
+
+def boxed_counts(texts: Sequence[str], start: int, *, commas: bool) -> BoxedCounts | None:
+    """The table that starts here: the box that names its lines, rows between rules, totals."""
+    head = start
+    while head < len(texts) and "|" in texts[head] and not is_rule(texts[head]):
+        head += 1
+    kinds = [kind for text in texts[start:head] if (kind := text.partition("|")[0].strip())]
+    if not kinds or head >= len(texts) or not (is_rule(texts[head]) and "+" in texts[head]):
+        return None
+    heads = [name for part in texts[head - 1].split("|")[1:] if (name := part.strip())]
+    edges = [at for at, letter in enumerate(texts[head]) if letter == "+"]
+    rows, end = list[tuple[str, list[LogFigure]]](), head + 1
+    for end, text in enumerate(takewhile(str.strip, texts[head + 1 :]), head + 2):
+        if not is_rule(text):
+            ends = [*edges, max(len(text), edges[-1] + 2)]
+            cells = between(text.replace("|", " "), end - 1, ends, commas=commas)
+            rows.append((text[: edges[0]].strip(), [one for one in cells if one.text]))
+    return BoxedCounts(end, kinds, heads, rows)
+
+
 def judged_box(box: BoxedCounts, scope: ProcedureScope, rules: CleaningRules) -> TableJudgement:
     """Look at a two-way table of PROC FREQ: rows with a label hold counts, others shares."""
     cells = [one for _, shown in box.rows for one in shown]
     rows = [FigureRow(stub_of(label), shown) for label, shown in box.rows if label]
     shares = [one for label, shown in box.rows if not label for one in shown]
     known = all(map(role_of, box.kinds)) and FORM.count_word.fullmatch(box.kinds[0])
-    width = {len(row.figures) for row in rows}
-    if box.odd or not known or not cells or width != {len(box.heads)}:
+    fits = {len(row.figures) for row in rows} == {len(box.heads)} and all(map(is_figure, cells))
+    if not known or not cells or not fits:
         return TableJudgement(withheld(cells, "unknown-table"), UNKNOWN)
     return counts_by_two(rows, shares, box.heads[-1] if box.heads else "", scope, rules)
 

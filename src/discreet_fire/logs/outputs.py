@@ -18,12 +18,13 @@ from functools import partial
 from itertools import accumulate, chain, pairwise, product
 
 from discreet_fire.catalogue import SAFE, commands_with
-from discreet_fire.logs.claims import (
+from discreet_fire.logs.lines import (
     HIDDEN,
     LONGEST,
     WITHHELD,
     Claim,
     LogCut,
+    LogLine,
     OutputForms,
     Passages,
     Reader,
@@ -32,7 +33,6 @@ from discreet_fire.logs.claims import (
     is_rule,
     numeric,
 )
-from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.stata_tables import (
     COMMAND_READERS,

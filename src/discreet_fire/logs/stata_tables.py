@@ -16,13 +16,14 @@ from itertools import chain, pairwise
 
 from discreet.files import texts_of
 from discreet_fire.catalogue import stata_catalogue
-from discreet_fire.logs.claims import (
+from discreet_fire.logs.lines import (
     HIDDEN,
     NUMBER,
     Claim,
     FigureRow,
     LogCut,
     LogFigure,
+    LogLine,
     OutputForms,
     Reader,
     bar_row,
@@ -33,7 +34,6 @@ from discreet_fire.logs.claims import (
     read_rows,
     withheld,
 )
-from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.table_rules import (
     SHORT_ROWS,

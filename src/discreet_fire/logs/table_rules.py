@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet_fire.logs.claims import (
+from discreet_fire.logs.lines import (
     HIDDEN,
     NUMBER,
     Align,
@@ -23,12 +23,12 @@ from discreet_fire.logs.claims import (
     FigureRow,
     LogCut,
     LogFigure,
+    LogLine,
     figures,
     is_rule,
     output_forms,
     withheld,
 )
-from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
 TOTAL = "Total"

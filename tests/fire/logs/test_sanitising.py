@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet_fire.logs import CleanedLog, CleaningRules, claims, clean_log
+from discreet_fire.logs import CleanedLog, CleaningRules, clean_log, lines
 from tests.helpers.places import FIRE_DATA
 from tests.helpers.rows import for_all_rows
 
@@ -337,7 +337,7 @@ def test_a_centre_changes_limits_and_adds_messages(tmp_path: Path) -> None:
 
 
 def test_each_form_of_output_is_read_somewhere() -> None:
-    folder = Path(claims.__file__).parent
+    folder = Path(lines.__file__).parent
     source = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
     text = (folder / "forms.toml").read_text(encoding="utf-8")
     for part, forms in tomllib.loads(text).items():

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from discreet_fire.logs import clean_log
-from discreet_fire.logs.claims import figures
-from discreet_fire.logs.lines import log_lines
+from discreet_fire.logs.lines import figures, log_lines
 from tests.helpers.rows import for_all_rows
 
 PANEL = """\
