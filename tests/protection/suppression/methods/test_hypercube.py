@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import discreet as dc
 from discreet.protection.suppression import Cost, Suppression
-from discreet.protection.suppression.methods.subtables import protect_hypercube
+from discreet.protection.suppression.methods.subtables import protect_hypercube, protect_modular
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet_argus import read_jj
 
@@ -77,8 +79,9 @@ def test_a_cube_in_three_variables_has_eight_corners() -> None:
     assert done.pattern.notes == ()
 
 
-def test_a_time_limit_leaves_a_safe_pattern(reference: Path) -> None:
+@pytest.mark.parametrize("protect", [protect_hypercube, protect_modular])
+def test_a_time_limit_leaves_a_safe_pattern(reference: Path, protect: Any) -> None:
     problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
-    pattern = protect_hypercube(problem, WorkTime(1e-9))
+    pattern = protect(problem, WorkTime(1e-9))
     assert pattern.safe
     assert not pattern.complete

@@ -55,11 +55,6 @@ def test_classic_instances_reach_the_known_optimum(reference: Path, name: str, c
     assert (pattern.cost, pattern.bound, pattern.safe) == (cost, cost, True)
 
 
-def test_the_result_is_the_same_each_time(reference: Path) -> None:
-    problem = problem_of(reference, "tau_SizeReg_P10")
-    assert protect_optimal(problem).digest() == protect_optimal(problem).digest()
-
-
 def test_a_time_limit_gives_a_safe_pattern_and_a_bound(reference: Path) -> None:
     problem = capped(problem_of(reference, "table7"))
     pattern = protect_optimal(problem, WorkTime(0.5))

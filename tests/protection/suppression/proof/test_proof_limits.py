@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.disclosure import UNBOUNDED, Relations
+from discreet.disclosure import UNBOUNDED, DeviationCheck, Proof, Relations
 from discreet.disclosure.deviations import sure_moves
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
@@ -18,7 +18,8 @@ from discreet.protection.suppression.problem.system import (
     SuppressionProblem,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.certificate import certify
+from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square
 
@@ -103,3 +104,51 @@ def test_half_units_are_put_right_and_others_cut() -> None:
     assert not sure.any()
     assert not sure_moves(known, np.full(4, np.nan))[1]
     assert not sure_moves(known, 3 * moves)[1], "beyond the bounds"
+
+
+def test_a_pattern_without_proofs_is_not_certified() -> None:
+    """What is not shown to be protected counts as unprotected; a wrong proof shows nothing."""
+    draft = DraftPattern(square())
+    cells = draft.at(np.array([4, 5, 7, 8]))
+    assert certificate_from_proofs(draft).unprotected.tolist() == [4]
+    draft.take(cells, np.array([5.0, -5.0, -5.0, 5.0]))
+    assert certificate_from_proofs(draft).unprotected.tolist() == [4], "upwards only"
+    draft.take(cells, np.array([-5.0, 5.0, 5.0, -5.0]))
+    assert not len(certificate_from_proofs(draft).unprotected)
+    wrong = DraftPattern(square())
+    wrong.take(cells, np.array([5.0, -5.0, -5.0, 5.0]))
+    wrong.take(cells, np.array([-5.0, 5.0, 5.0, -4.0]))
+    assert certificate_from_proofs(wrong).unprotected.tolist() == [4]
+
+
+def test_nothing_confidential_is_shown() -> None:
+    hidden = np.zeros(9, dtype=np.bool_)
+    hidden[[4, 5, 7, 8]] = True
+    assert repr(certify(square(), hidden)) == "<Certificate (confidential): 1 cells, 0 open>"
+
+
+MOVES = {
+    "fits": ([4, 5, 7, 8], [1.0, -1.0, -1.0, 1.0], True),
+    "turned": ([4, 5, 7, 8], [-1.0, 1.0, 1.0, -1.0], True),
+    "above a bound": ([4, 5, 7, 8], [5.0, -5.0, -5.0, 5.0], False),
+    "below a bound": ([4, 5, 7, 8], [-9.5, 2.5, 2.5, -2.5], False),
+    "breaks a total": ([4, 5, 7, 8], [1.0, -1.0, -1.0, 2.0], False),
+    "no number": ([4, 5, 7, 8], [np.nan, -1.0, -1.0, 1.0], False),
+    "endless": ([4, 5, 7, 8], [np.inf, -np.inf, -np.inf, np.inf], False),
+    "nothing": ([], [], False),
+}
+
+
+@for_all_rows("case", MOVES)
+def test_only_moves_within_all_bounds_and_totals_prove_something(case: str) -> None:
+    """What an attacker knows to be impossible protects nobody."""
+    cells, moved, fits = MOVES[case]
+    high = np.array([100, 100, 100, 100, 12, 12, 100, 12, 12])
+    hidden = np.zeros(9, dtype=np.bool_)
+    hidden[[4, 5, 7, 8]] = True
+    known = unknowns_of(square(high=high), hidden)
+    at = np.searchsorted(known.cells, np.array(cells, dtype=np.int64)).astype(np.int64)
+    proof = Proof(cells=at, moved=np.array(moved, dtype=np.float64))
+    check = DeviationCheck(known)
+    assert list(check.see_all([proof])) == [fits]
+    assert (check.reach.low.any() or check.reach.high.any()) == fits

@@ -10,12 +10,8 @@ import discreet as dc
 from discreet.disclosure import DeviationCheck
 from discreet.protection.suppression.methods.cut_program import always_hidden, quick_lower_bound
 from discreet.protection.suppression.methods.fast import (
-    checked_draft,
-    covered,
-    draft_at_time_limit,
     exchanged_draft,
     protect_fast,
-    pruned,
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.linked_tables import build_problem
@@ -85,21 +81,6 @@ def test_what_stays_as_it_is_where_leaves_have_room():
     assert not released_by_exchange(draft, lambda: False, always=True)
     assert np.array_equal(draft.hidden, draft.must)
     assert not draft.proofs
-
-
-def test_the_cheaper_one_of_two_patterns_is_kept():
-    problem, watch = counts(90, (10, 4, 3)), WorkTime()
-
-    def beside(known):
-        return covered(checked_draft(problem, watch), None, watch, 0, known)
-
-    alone, cheap = beside(None), pruned(beside(None), watch)
-    dear = draft_at_time_limit(problem, watch, 0)
-    assert cheap.spent < alone.spent < dear.spent
-    assert beside(cheap) is cheap
-    kept = beside(dear)
-    assert kept.spent == alone.spent
-    assert not len(certificate_from_proofs(kept).unprotected)
 
 
 @pytest.mark.parametrize("seed", range(4))
