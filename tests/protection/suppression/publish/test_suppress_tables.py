@@ -19,7 +19,7 @@ from discreet.protection.suppression import (
     audit_published,
     find_pattern,
 )
-from discreet.protection.suppression.methods import fast
+from discreet.protection.suppression.methods import registry
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certified
 from discreet_argus import read_jj
@@ -198,7 +198,7 @@ def test_a_pattern_that_is_not_proven_is_never_handed_on(
     def careless(problem: Any, *_: Any) -> Any:
         return certified(problem, problem.hidden, "fast")
 
-    monkeypatch.setattr(fast, "protect_fast", careless)
+    monkeypatch.setitem(registry.METHODS, "fast", careless)
     with pytest.raises(SuppressionError) as caught:
         find_pattern(problem, "fast")
     assert caught.value.code == "unprotected"

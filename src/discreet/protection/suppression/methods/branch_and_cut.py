@@ -95,14 +95,8 @@ def _too_large(near: CutProgram, work: float) -> bool:
 class _Closing:
     """Cuts and branchings of one program until its best pattern is proven, or work ends."""
 
-    def __init__(
-        self,
-        program: CutProgram,
-        cost: int,
-        complete: Callable[[BoolArray, list[CuttingPlane]], BoolArray | None],
-        tell: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.program, self.cost, self._complete, self._tell = program, cost, complete, tell
+    def __init__(self, program: CutProgram, cost: int) -> None:
+        self.program, self.cost = program, cost
         self.best: BoolArray | None = None
 
     @property
@@ -110,6 +104,13 @@ class _Closing:
         """Whether no pattern is cheaper than the best one, or work has come to its end."""
         proven = self.program.movable.whole(self.program.least) >= self.cost
         return proven or self.program.late
+
+    def tell(self) -> None:
+        """Tell about progress."""
+
+    def completed(self, chosen: BoolArray, cuts: list[CuttingPlane]) -> BoolArray | None:
+        """A whole pattern from one that misses some cuts; None if that leads nowhere."""
+        return self.program.completed(chosen, cuts, self.cost)
 
     def keep(self, chosen: BoolArray | None) -> bool:
         """Keep a pattern that is cheaper than the best one."""
@@ -125,26 +126,26 @@ class _Closing:
             program.round()
             rounds -= 1
             if program.rounds % pause == 0 or program.complete:
-                self.keep(self._complete(program.x > _SURE, []))
-                self._tell()
+                self.keep(self.completed(program.x > _SURE, []))
+                self.tell()
 
     def branch(self, number: float, nodes: int | None = None) -> BoolArray | None:
         """Branch so often at most; gives a pattern that no more cuts rule out."""
         program = self.program
         while number > 0 and not self.done:
             chosen = program.branch(self.cost, nodes)
-            self._tell()
+            self.tell()
             if chosen is None:
                 return None
             cuts = program.cuts_at(chosen)
             if not program.add(cuts):
                 return chosen
-            self.keep(self._complete(chosen, cuts))
+            self.keep(self.completed(chosen, cuts))
             number -= 1
         return None
 
 
-class _TableSearch:
+class _TableSearch(_Closing):
     """The search over a whole table, from a first pattern on."""
 
     def __init__(
@@ -155,7 +156,7 @@ class _TableSearch:
         seed: int,
         insiders: Insiders | None,
     ) -> None:
-        self._near, self._watch, self._seed = near, watch, seed
+        self._watch, self._seed = watch, seed
         #: The best pattern with flows as proofs, and the cells that the best one of all hides.
         self.draft, self._hidden = draft, draft.hidden
         self._cells = draft.at(near.movable.unknowns.cells)
@@ -169,22 +170,23 @@ class _TableSearch:
             if 0 < len(aims) <= _INSIDER_AIMS and not watch.over():
                 self._insiders, self._hidden = insiders, proofs.draft.hidden
                 near.watch(aims)
-        paid = near.movable.paid(self._hidden[self._cells])
-        self._closing = _Closing(near, paid, self._completed, self._tell)
+        super().__init__(near, near.movable.paid(self._hidden[self._cells]))
 
     def pattern(self, method: str, work: float) -> Pattern:
         """The best pattern, after so much work."""
-        near, closing, effort, watch = self._near, self._closing, self._effort, self._watch
+        near, effort, watch = self.program, self._effort, self._watch
         end, limited = effort.steps + work, math.isfinite(work)
         effort.end = effort.steps + _CHEAP_SHARE * work
-        self._branch(1)
+        self._branch_out(1)
         effort.end = effort.steps + _CUT_SHARE * (end - effort.steps)
-        closing.cut(_ROUNDS if limited else math.inf, _PAUSE)
+        self.cut(_ROUNDS if limited else math.inf, _PAUSE)
         if limited and not near.complete and not watch.over():
-            self._blocks(_BLOCK_SHARE * (end - effort.steps))
+            own = _BLOCK_SHARE * (end - effort.steps)
+            other = improved(self.draft, near.bound, watch, self._seed, own)
+            self._adopt(other, other.must)
         effort.end = end
-        while not (closing.done or self._stuck):
-            self._branch(math.inf)
+        while not (self.done or self._stuck):
+            self._branch_out(math.inf)
         if np.array_equal(self._hidden, self.draft.hidden):
             pattern = finished_pattern(self.draft, method, watch)
         else:
@@ -193,17 +195,16 @@ class _TableSearch:
             pattern = certified(self.draft.problem, hidden, method, **watch.result())
         return replace(pattern, bound=min(near.bound, pattern.cost))
 
-    def _tell(self) -> None:
-        near = self._near
+    def tell(self) -> None:
+        near = self.program
         self._watch.tell(
-            f"best {near.already + self._closing.cost:,}, bound {near.bound:,}, "
+            f"best {near.already + self.cost:,}, bound {near.bound:,}, "
             f"{near.number:,} cuts, {near.branchings:,} branchings"
         )
 
-    def _branch(self, number: float) -> None:
+    def _branch_out(self, number: float) -> None:
         """Branch, and take what no more cuts rule out, or cut it off."""
-        near, closing = self._near, self._closing
-        chosen = closing.branch(number)
+        chosen = self.branch(number)
         if chosen is None:
             return
         inside = self.draft.must.copy()
@@ -212,33 +213,33 @@ class _TableSearch:
         if not len(other.open):
             self._stuck = self._adopt(other, inside) is None
         elif not len(certify(self.draft.problem, self.draft.mask(inside)).unprotected):
-            self._stuck = not self._keep(inside)
+            self._stuck = not self._keep_hidden(inside)
         else:  # hiding less is no safer: at least one more cell must be hidden
             cells = np.flatnonzero(~chosen).astype(np.int64)
-            near.add([CuttingPlane(cells=cells, coef=np.ones(cells.size))])
+            self.program.add([CuttingPlane(cells=cells, coef=np.ones(cells.size))])
 
-    def _completed(self, chosen: BoolArray, cuts: list[CuttingPlane]) -> BoolArray | None:
+    def completed(self, chosen: BoolArray, cuts: list[CuttingPlane]) -> BoolArray | None:
         """A pattern by flows from some cells on, where the program points to; pruned if good.
 
         Cells of cuts come first, which leads to more cuts.
         """
-        safe = self._near.completed(chosen, cuts, self._closing.cost) if cuts else None
+        safe = super().completed(chosen, cuts) if cuts else None
         chosen = chosen if safe is None else safe
         inside = self.draft.must.copy()
         inside[self._cells[chosen]] = True
         factor = np.ones(len(self.draft))
-        factor[self._cells] = np.maximum(1.0 - self._near.x, _CHEAPEST)
-        other = covered_anew(self.draft, inside, lambda: self._near.late, factor=factor)
+        factor[self._cells] = np.maximum(1.0 - self.program.x, _CHEAPEST)
+        other = covered_anew(self.draft, inside, lambda: self.program.late, factor=factor)
         if len(other.open):
             return None
         if other.spent < _NEAR * self.draft.spent:
             end = other.effort + _PRUNE
-            prune(other, lambda: self._near.late or other.effort > end)
+            prune(other, lambda: self.program.late or other.effort > end)
         return self._adopt(other, inside)
 
     def _adopt(self, other: DraftPattern, inside: BoolArray) -> BoolArray | None:
         """Keep a pattern with flows as proofs if it is the best, with what insiders ask for."""
-        if self._near.movable.paid(other.hidden[self._cells]) >= self._closing.cost:
+        if self.program.movable.paid(other.hidden[self._cells]) >= self.cost:
             return None
         if self._insiders is None:
             hidden = other.hidden
@@ -250,19 +251,15 @@ class _TableSearch:
             if watch.over():
                 return None
             hidden = proofs.draft.hidden
-        if not self._keep(hidden):
+        if not self._keep_hidden(hidden):
             return None
         self.draft = other
         return hidden[self._cells]
 
-    def _keep(self, hidden: BoolArray) -> bool:
-        cheaper = self._closing.keep(hidden[self._cells])
+    def _keep_hidden(self, hidden: BoolArray) -> bool:
+        cheaper = self.keep(hidden[self._cells])
         self._hidden = hidden if cheaper else self._hidden
         return cheaper
-
-    def _blocks(self, work: float) -> None:
-        other = improved(self.draft, self._near.bound, self._watch, self._seed, work)
-        self._adopt(other, other.must)
 
 
 def covered_anew(
@@ -354,7 +351,7 @@ def _with_block(
     program.separator.effort.end = min(_BLOCK_WORK, end - draft.effort)
     free = ~program.movable.forced
     now = program.movable.paid(draft.hidden[cells] & free)
-    closing = _Closing(program, now, lambda x, cuts: program.completed(x, cuts, closing.cost))
+    closing = _Closing(program, now)
     closing.cut(_BLOCK_ROUNDS, _BLOCK_ROUNDS + 1)
     closing.keep(closing.branch(_BLOCK_BRANCHINGS, _NODES))
     effort.steps += program.separator.effort.steps

@@ -369,10 +369,8 @@ def quick_lower_bound(problem: SuppressionProblem) -> int:
 
     Each demand of a single relation is charged what its cheapest way costs, and uses up prices.
     """
-    known = unknowns_of(problem, problem.state != CellState.fixed)
     always = problem.hidden | always_hidden(problem)
-    cost = problem.cost[known.cells].astype(np.float64)
-    movable, _ = MovableCells.of(known, known.cells, always[known.cells], cost)
+    movable = movable_cells(problem, always)
     price, total = movable.cost.copy(), 0.0
     for cut in relation_cuts(movable, aims_of(movable.unknowns)):
         charged = float((price[cut.cells] / cut.coef).min())

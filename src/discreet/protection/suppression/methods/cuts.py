@@ -89,11 +89,12 @@ class MovableCells(Confidential):
         return cost - 1 + self.tiny + _WHOLE
 
 
-def movable_cells(problem: SuppressionProblem) -> MovableCells:
-    """The movable cells of a problem, which some pattern protects."""
+def movable_cells(problem: SuppressionProblem, forced: BoolArray | None = None) -> MovableCells:
+    """The movable cells of a problem, which some pattern protects; those hidden are `forced`."""
     known = unknowns_of(problem, problem.state != CellState.fixed)
+    hidden = (problem.hidden if forced is None else forced)[known.cells]
     cost = problem.cost[known.cells].astype(np.float64)
-    return MovableCells.of(known, known.cells, problem.hidden[known.cells], cost)[0]
+    return MovableCells.of(known, known.cells, hidden, cost)[0]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

@@ -28,7 +28,6 @@ from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import (
     WIDE_GAP,
-    Certificate,
     Pattern,
     certificate_from_proofs,
     certified,
@@ -205,7 +204,12 @@ def covered(
         watch.tell("cover")
         order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
         tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
-        cover_or_refuse(draft, order, enough, tell, price_factor(draft, near))
+        factor = None
+        if near is not None:  # each cell gets cheaper: the more, the more of it the program hides
+            part = draft.problem.hidden.astype(np.float64)
+            part[near.movable.unknowns.cells] = near.x
+            factor = np.maximum(1.0 - part[draft.unknowns.cells], _SURE)
+        cover_or_refuse(draft, order, enough, tell, factor)
     if len(draft.open):
         return known or _finished_by_hiding(draft, watch, seed)
     drop_unused(draft)
@@ -222,15 +226,6 @@ def pruned(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
     prune(draft, lambda: watch.over() or draft.effort > end)
     watch.tell(f"prune: {int(draft.hidden.sum()):,} cells hidden")
     return draft
-
-
-def price_factor(draft: DraftPattern, near: CutProgram | None) -> FloatArray | None:
-    """By how much each cell gets cheaper: the more, the more of it the program hides."""
-    if near is None:
-        return None
-    part = draft.problem.hidden.astype(np.float64)
-    part[near.movable.unknowns.cells] = near.x
-    return np.maximum(1.0 - part[draft.unknowns.cells], _SURE)
 
 
 def exchanged_draft(
@@ -273,25 +268,13 @@ def finished_pattern(
 ) -> Pattern:
     """The audited pattern; cells that the audit finds open are repaired first."""
     watch.tell("audit")
-    proof = _audited(draft, watch)
+    for left in range(_REPAIRS, -1, -1):
+        few = int(draft.hidden.sum()) <= _ATTACK_LIMIT and not watch.limited
+        proof = certify(draft.problem, draft.mask()) if few else certificate_from_proofs(draft)
+        if not len(proof.unprotected) or not left:
+            break
+        at = draft.at(proof.unprotected)
+        draft.raise_targets(at)
+        cover_tasks(draft, np.intersect1d(draft.open, np.r_[at, at + len(draft)]), never)
     known = {"certificate": proof, "bound": bound, **watch.result()}
     return certified(draft.problem, draft.mask(), method, **known)
-
-
-def _audited(draft: DraftPattern, watch: WorkTime) -> Certificate:
-    """A certificate for the hidden cells, after repair if need be."""
-    for _ in range(_REPAIRS):
-        certificate = _certificate(draft, watch)
-        if not len(certificate.unprotected):
-            return certificate
-        at = draft.at(certificate.unprotected)
-        draft.raise_targets(at)
-        failed = cover_tasks(draft, np.intersect1d(draft.open, np.r_[at, at + len(draft)]), never)
-        if failed:
-            break
-    return _certificate(draft, watch)
-
-
-def _certificate(draft: DraftPattern, watch: WorkTime) -> Certificate:
-    few = int(draft.hidden.sum()) <= _ATTACK_LIMIT and not watch.limited
-    return certify(draft.problem, draft.mask()) if few else certificate_from_proofs(draft)

@@ -20,8 +20,13 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.disclosure import DisclosureVerdict, Gap, Patches, refuse_cells
 from discreet.errors import Problem, SuppressionError, raise_all
+from discreet.protection.suppression.methods.branch_and_cut import protect_optimal
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified, certify
+from discreet.protection.suppression.proof.joint_cubes import (
+    held_in_joint_cubes,
+    opened_to_insiders,
+)
 from discreet.protection.suppression.proof.whole_numbers import held_in_whole_numbers, untested_gaps
 
 if TYPE_CHECKING:
@@ -105,11 +110,6 @@ def pattern_for_cubes(
         pattern = find(problem)
         if not tables:
             break
-        from discreet.protection.suppression.proof.joint_cubes import (
-            held_in_joint_cubes,
-            opened_to_insiders,
-        )
-
         certificate, gaps = held_in_joint_cubes(
             problem, pattern.hidden, pattern.certificate, tables
         )
@@ -211,8 +211,6 @@ def _conflict(problem: SuppressionProblem, frozen: BoolArray, cell: int, fewer: 
 
 def _fewest(problem: SuppressionProblem, frozen: BoolArray, cell: int, size: int) -> IntArray:
     """The fewest published cells that would have to be hidden, among the nearest to a cell."""
-    from discreet.protection.suppression.methods.branch_and_cut import protect_optimal
-
     patches = Patches(problem.relations, np.ones(len(problem), dtype=np.bool_))
     near = np.zeros(len(problem), dtype=np.bool_)
     near[patches.nearest(np.array([cell]), size, np.ones(len(problem)))] = True

@@ -60,7 +60,14 @@ def guarded_pattern(
         return pattern
     watch.tell("insiders")
     proofs, before = kept_out(problem, pattern.hidden, insiders, watch)
-    bound = _bound(pattern, proofs, watch)
+    bound = pattern.bound
+    if bound is not None and len(proofs.draft) <= MOST_BOUNDED:
+        # Single relations tell, for each insider without what his own cells let others move.
+        near = single_relation_bounds(problem, watch.over)
+        if near is not None:
+            near.watch(insider_aims(near.movable, proofs))
+            near.near(_ROUNDS, watch.over)
+            bound = max(bound, near.bound)
     met = bound is not None and proofs.draft.spent <= bound
     if len(proofs.aims) <= _FEW_AIMS and not met and not watch.over():
         anew, _ = kept_out(problem, problem.hidden, insiders, watch)
@@ -70,7 +77,27 @@ def guarded_pattern(
     message = "it is not proven to be protected from insiders"
     hint = "report this: a proof found on the way did not hold"
     refuse_cells(unmet, problem.name, message, "insiders", hint)
-    return _finished(pattern, proofs, before, bound, watch)
+    draft, share = proofs.draft, proofs.share
+    hidden = draft.mask()
+    # To hide more never makes a cell less safe.
+    kept = int(hidden.sum()) > _ATTACK_LIMIT and not (before & ~draft.hidden).any()
+    more = int(draft.hidden.sum() - before.sum())
+    note = "contributors who alone make up suppressed cells compute no cell of others"
+    if 0 < share < 1:
+        note += f" nearer than {share:.3g} of its protection levels"
+    if more or pattern.method not in SEARCHED:  # else they were part of the search
+        note += f": {more:,} more cells are suppressed for this"
+    done = certified(
+        problem,
+        hidden,
+        pattern.method,
+        certificate=pattern.certificate if kept else None,
+        bound=bound,
+        complete=pattern.complete,
+        seconds=watch.seconds,
+        notes=(*pattern.notes, note),
+    )
+    return done if done.safe else replace(done, notes=pattern.notes)
 
 
 def kept_out(
@@ -96,52 +123,6 @@ def kept_out(
     if few or (draft.hidden & ~before).any():
         _take_back(proofs, before, watch, everything=few)
     return proofs, before
-
-
-def _finished(
-    pattern: Pattern,
-    proofs: InsiderProofs,
-    before: BoolArray,
-    bound: int | None,
-    watch: WorkTime,
-) -> Pattern:
-    draft = proofs.draft
-    hidden = draft.mask()
-    # To hide more never makes a cell less safe.
-    kept = int(hidden.sum()) > _ATTACK_LIMIT and not (before & ~draft.hidden).any()
-    more = int(draft.hidden.sum() - before.sum())
-    share = proofs.share
-    note = "contributors who alone make up suppressed cells compute no cell of others"
-    if 0 < share < 1:
-        note += f" nearer than {share:.3g} of its protection levels"
-    if more or pattern.method not in SEARCHED:  # else they were part of the search
-        note += f": {more:,} more cells are suppressed for this"
-    done = certified(
-        draft.problem,
-        hidden,
-        pattern.method,
-        certificate=pattern.certificate if kept else None,
-        bound=bound,
-        complete=pattern.complete,
-        seconds=watch.seconds,
-        notes=(*pattern.notes, note),
-    )
-    return done if done.safe else replace(done, notes=pattern.notes)
-
-
-def _bound(pattern: Pattern, proofs: InsiderProofs, watch: WorkTime) -> int | None:
-    """No pattern costs less that protects all cells from the public and from insiders.
-
-    Single relations tell, for each insider without what his own cells let others move.
-    """
-    if pattern.bound is None or len(proofs.draft) > MOST_BOUNDED:
-        return pattern.bound
-    near = single_relation_bounds(proofs.draft.problem, watch.over)
-    if near is None:
-        return pattern.bound
-    near.watch(insider_aims(near.movable, proofs))
-    near.near(_ROUNDS, watch.over)
-    return max(pattern.bound, near.bound)
 
 
 def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> Aims:
@@ -170,13 +151,13 @@ def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> Aims:
     )
 
 
-def _cost_of_moves(proofs: InsiderProofs) -> FloatArray:
-    """What moving each cell costs: little where it is hidden, as much as hiding it elsewhere."""
+def _cost_of_moves(proofs: InsiderProofs) -> tuple[FloatArray, FloatArray]:
+    """How far it is to each cell, and what moving it costs: little where it is hidden."""
     draft = proofs.draft
-    price: FloatArray = np.where(
+    price = np.where(
         draft.hidden, proofs.hidden_price, np.maximum(draft.cost, 1e-6) / draft.median_cost
     )
-    return price
+    return relation_distances(draft), price
 
 
 # -- hiding more ---------------------------------------------------------------
@@ -184,7 +165,7 @@ def _cost_of_moves(proofs: InsiderProofs) -> FloatArray:
 
 def _hide_more(proofs: InsiderProofs, left: list[OpenAim]) -> None:
     """Prove what is missing with further cells, farthest first."""
-    step, price = relation_distances(proofs.draft), _cost_of_moves(proofs)
+    step, price = _cost_of_moves(proofs)
     aims = dict.fromkeys(item.aim for item in left)
     order = sorted(aims, key=lambda which: (-abs(proofs.aims[which].distance), which))
     failed = proofs.prove(order, step, price)
@@ -227,19 +208,14 @@ def _impossible(proofs: InsiderProofs, lost: list[OpenAim]) -> SuppressionError:
 # -- publishing again ----------------------------------------------------------
 
 
-def _enter(usage: ProofUsers, proofs: InsiderProofs, which: int) -> None:
-    for proof in proofs.aims[which].proofs:
-        usage.enter(which, proof)
-
-
 def _take_back(
     proofs: InsiderProofs, before: BoolArray, watch: WorkTime, *, everything: bool
 ) -> None:
     """Publish again what can be done without, or for less; dearest per use first."""
     draft = proofs.draft
     usage = ProofUsers(proofs.proofs)
-    for which in range(len(proofs.aims)):
-        _enter(usage, proofs, which)
+    for which, aim in enumerate(proofs.aims):
+        usage.enter(which, *aim.proofs)
     secondary = ~draft.must if everything else ~draft.must & ~before
     usage.left.update(range(len(draft)))
     usage.publish_unused(draft, secondary)
@@ -258,31 +234,22 @@ def _done_without(proofs: InsiderProofs, usage: ProofUsers, cell: int) -> bool:
     gone = usage.proofs_at.get(cell, set()).copy()
     for which in aims:
         aim = proofs.aims[which]
-        for proof in aim.proofs:
-            usage.leave(which, proof)
+        usage.leave(which, *aim.proofs)
         aim.proofs = [proof for proof in aim.proofs if proof not in gone]
         proofs.settle(aim)
     draft.hidden[cell] = False
-    aims_in_turn = sorted(aims, key=lambda a: (-abs(proofs.aims[a].distance), a))
-    worked = _proven_anew(proofs, aims_in_turn, cell, hidden)
+    step, price = _cost_of_moves(proofs)
+    step[cell] = np.inf
+    worked = all(
+        not proofs.prove([which], step, price, largest=_LARGEST)
+        and float(draft.cost[draft.hidden & ~hidden].sum()) < draft.cost[cell]
+        for which in sorted(aims, key=lambda a: (-abs(proofs.aims[a].distance), a))
+    )
     if not worked:
         draft.hidden = hidden
         del proofs.proofs[number:], proofs.owners_of[number:]
         for which, (own, needing) in zip(aims, saved, strict=True):
             proofs.aims[which].proofs, proofs.aims[which].needing = own, needing
     for which in aims:
-        _enter(usage, proofs, which)
+        usage.enter(which, *proofs.aims[which].proofs)
     return worked
-
-
-def _proven_anew(proofs: InsiderProofs, aims: list[int], cell: int, hidden: BoolArray) -> bool:
-    """Prove aims without a cell, with none or cheaper ones besides; whether that worked."""
-    draft = proofs.draft
-    step, price = relation_distances(draft), _cost_of_moves(proofs)
-    step[cell] = np.inf
-    for which in aims:
-        if proofs.prove([which], step, price, largest=_LARGEST):
-            return False
-        if float(draft.cost[draft.hidden & ~hidden].sum()) >= draft.cost[cell]:
-            return False
-    return True

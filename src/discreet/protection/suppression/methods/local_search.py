@@ -38,21 +38,23 @@ class ProofUsers:
         #: Cells of which proofs have been given up.
         self.left: set[int] = set()
 
-    def enter(self, user: int, proof: int) -> None:
-        """Count in a use of a proof."""
-        if not self._users.setdefault(proof, set()):
-            for cell in self._proofs[proof].cells.tolist():
-                self.proofs_at.setdefault(cell, set()).add(proof)
-        self._users[proof].add(user)
+    def enter(self, user: int, *proofs: int) -> None:
+        """Count in a use of proofs."""
+        for proof in proofs:
+            if not self._users.setdefault(proof, set()):
+                for cell in self._proofs[proof].cells.tolist():
+                    self.proofs_at.setdefault(cell, set()).add(proof)
+            self._users[proof].add(user)
 
-    def leave(self, user: int, proof: int) -> None:
+    def leave(self, user: int, *proofs: int) -> None:
         """Count it out."""
-        self._users[proof].discard(user)
-        if not self._users[proof]:
-            cells = self._proofs[proof].cells.tolist()
-            self.left.update(cells)
-            for cell in cells:
-                self.proofs_at[cell].discard(proof)
+        for proof in proofs:
+            self._users[proof].discard(user)
+            if not self._users[proof]:
+                cells = self._proofs[proof].cells.tolist()
+                self.left.update(cells)
+                for cell in cells:
+                    self.proofs_at[cell].discard(proof)
 
     def of(self, cell: int) -> list[int]:
         """The tasks or aims whose proofs need a cell."""

@@ -1,32 +1,37 @@
 """The methods of cell suppression by name.
 
 In: a `SuppressionProblem` and the name of a method. Out: the `Pattern` that it finds,
-audited. CONFIDENTIAL. A method is loaded when it is used.
+audited. CONFIDENTIAL.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import get_args
 
 from discreet.disclosure import Insiders, refuse_cells
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.branch_and_cut import protect_auto, protect_optimal
 from discreet.protection.suppression.methods.cut_program import lower_bound_of, quick_lower_bound
+from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.guards import (
     protected_in_whole_numbers,
     with_conflicts,
 )
 from discreet.protection.suppression.methods.insider_guard import SEARCHED, guarded_pattern
+from discreet.protection.suppression.methods.subtables import protect_hypercube, protect_modular
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.settings import Method
 
-METHODS: tuple[str, ...] = get_args(Method)
-#: The modules of methods that do not search among all patterns.
-_MODULES = {"fast": "fast", "modular": "subtables", "hypercube": "subtables"}
+METHODS: dict[str, Callable[..., Pattern]] = {
+    "auto": protect_auto,
+    "fast": protect_fast,
+    "optimal": protect_optimal,
+    "modular": protect_modular,
+    "hypercube": protect_hypercube,
+}
 
 #: Takes a line of text now and then.
 Progress = Callable[[str], None]
@@ -73,12 +78,9 @@ def find_pattern(
         raise SuppressionError("a time limit is more than 0 seconds", code="time-limit")
     watch = WorkTime(time_limit, progress, begin)
     problem.check()
-    searched = method in SEARCHED
-    name = "branch_and_cut" if searched else _MODULES[method]
-    module = importlib.import_module(f"discreet.protection.suppression.methods.{name}")
-    protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
     try:
-        pattern = protect(problem, watch, seed, *((insiders,) if searched else ()))
+        guarded = (insiders,) if method in SEARCHED else ()
+        pattern = METHODS[method](problem, watch, seed, *guarded)
     except SuppressionError as error:
         raise with_conflicts(problem, error) from None
     pattern = _held_against_all(problem, pattern, insiders, watch)

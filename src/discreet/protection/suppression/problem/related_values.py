@@ -7,7 +7,7 @@ is blind to that. What a relation leaves open is a cell of nobody, with bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
@@ -166,11 +166,18 @@ class RelatedValues(ValueRows):
                         f"{relation.text}: {self._linked.names(at)}" for at in rows.tolist()
                     ]
                 links = links.renumbered(np.arange(links.cells), more.cells).joined(more)
+
+        def named(at: int) -> str:  # with its value: ``turnover: region=01``
+            number = int(np.searchsorted(first, at, side="right")) - 1
+            if number == len(own):
+                return between[at - int(first[-1])]
+            return f"{own[number].name}: {own[number].problem.name(at - int(first[number]))}"
+
         problem = SuppressionProblem(
             **columns,
             relations=tidied_relations(links),
             decimals=decimals,
-            name=_value_names(own, first, between),
+            name=named,
             title=own[0].problem.title,
         )
         notes = dict.fromkeys(note for item in own for note in item.members.notes)
@@ -227,10 +234,16 @@ def _column_of(
     own = np.zeros(linked.number, dtype=np.bool_)
     for table in part.tables[: len(part.members.cells)] if part.current else ():
         own[numbers[id(table)]] = True
+    links = part.problem.relations
+    finest = np.ones(len(part.problem), dtype=np.int64)
+    with suppress(SuppressionError):  # totals in a circle: no rounding adds up
+        plain = replace(links, rhs=np.zeros(len(links), dtype=np.int64))
+        finest = recomputed_totals(plain, finest)
+    parts = np.ones(len(cell))  # of how many finest cells each is the sum; 1 where it is not there
+    parts[cell >= 0] = np.maximum(finest[cell[cell >= 0]], 1)
     return ValueColumn(
-        unit=part.unit, cell=cell, true=true, before=before, told=told, own=own,
-        parts=_number_of_parts(part, cell),
-    )  # fmt: skip
+        unit=part.unit, cell=cell, true=true, before=before, told=told, own=own, parts=parts
+    )
 
 
 def _cells_of(
@@ -253,18 +266,6 @@ def _cells_of(
             column = table.weight if part.value == "weight" else table.sums[part.value]
         true[at] = column
     return cell, true
-
-
-def _number_of_parts(part: ValueCells, cell: IntArray) -> FloatArray:
-    """For each linked cell, of how many finest cells it is the sum; 1 where it is not there."""
-    links = part.problem.relations
-    plain = replace(links, rhs=np.zeros(len(links), dtype=np.int64))
-    parts = np.ones(len(part.problem), dtype=np.int64)
-    with suppress(SuppressionError):  # totals in a circle: no rounding adds up
-        parts = recomputed_totals(plain, parts)
-    numbers = np.ones(len(cell))
-    numbers[cell >= 0] = np.maximum(parts[cell[cell >= 0]], 1)
-    return numbers
 
 
 def scaled_columns(
@@ -310,18 +311,3 @@ def unpublished_values(
                 if (COUNT if other is None else other) in relation.values and value not in own:
                     own[value] = Demands.of_nobody(value, table)
     return values
-
-
-def _value_names(
-    values: Sequence[ValueCells], first: IntArray, between: Sequence[str]
-) -> Callable[[int], str]:
-    """Names of cells, each with its value: ``turnover: region=01``."""
-
-    def named(at: int) -> str:
-        number = int(np.searchsorted(first, at, side="right")) - 1
-        if number == len(values):
-            return between[at - int(first[-1])]
-        own = values[number]
-        return f"{own.name}: {own.problem.name(at - int(first[number]))}"
-
-    return named

@@ -8,7 +8,7 @@ need nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,11 +48,6 @@ class _Aim:
     def met(self) -> bool:
         """Whether it is shown to everyone."""
         return self.waived or (self.needing is not None and not self.needing)
-
-    @property
-    def always(self) -> tuple[int, ...]:
-        """Whose cells no move may need."""
-        return () if self.insider is None else (self.insider,)
 
     def harmed(self, owners: frozenset[int]) -> frozenset[int]:
         """To which insiders a move that needs cells of some owners shows nothing."""
@@ -189,23 +184,19 @@ class InsiderProofs(Confidential):
 
     def prove_by_hidden(self) -> list[OpenAim]:
         """Prove what moves of hidden cells near by prove; gives what is open then."""
-        step = np.where(self.draft.hidden, 1.0, np.inf)
-        return self._prove(range(len(self.aims)), step, self.hidden_price, _FIRST, _LARGEST)
+        step, every = np.where(self.draft.hidden, 1.0, np.inf), range(len(self.aims))
+        return self.prove(every, step, self.hidden_price, _LARGEST, size=_FIRST, hides=False)
 
     def prove(
-        self, chosen: Sequence[int], step: FloatArray, price: FloatArray,
-        largest: int | None = None,
+        self, chosen: Iterable[int], step: FloatArray, price: FloatArray,
+        largest: int | None = None, *, size: int = 4 * _FIRST, hides: bool = True,
     ) -> list[OpenAim]:  # fmt: skip
         """Prove aims by moves of any cells, which are hidden then; gives what nothing can prove.
 
-        Distances and prices are those of `flow_for_task`; both are brought up to date.
+        Distances and prices are those of `flow_for_task`; both are brought up to date where moves
+        hide cells.
         """
-        return self._prove(chosen, step, price, 4 * _FIRST, largest, hides=True)
 
-    def _prove(
-        self, chosen: Iterable[int], step: FloatArray, price: FloatArray, size: int,
-        largest: int | None, *, hides: bool = False,
-    ) -> list[OpenAim]:  # fmt: skip
         def look(aim: _Aim, blocked: Iterable[int]) -> bool:
             flow = self._flow(aim, blocked, step, price, size, largest)
             if flow is None:
@@ -222,7 +213,7 @@ class InsiderProofs(Confidential):
             aim = self.aims[which]
             if aim.waived or self._over():
                 continue
-            if aim.needing is None and not look(aim, aim.always):
+            if aim.needing is None and not look(aim, () if aim.insider is None else (aim.insider,)):
                 failed.append(OpenAim(which, aim.cell, aim.insider))
                 continue
             if aim.met or look(aim, aim.needing or ()):

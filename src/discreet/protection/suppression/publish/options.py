@@ -102,7 +102,14 @@ def in_harmless_words(
     the zeros as options, and with them notes.
     """
     wanted: ToldReasons = chosen.get("reasons") or ("none" if counts else "rule")
-    reasons = _harmless(wanted, found, counts=counts)
+    reasons, telling, other = wanted, False, False  # zeros, say, are as good as known
+    for item in found if wanted != "none" else ():
+        opens = getattr(item, "opens", None)
+        if opens is not None:
+            telling |= bool((item.sensitive & opens).any())
+            other |= bool((item.sensitive & ~opens).any())
+    if telling:
+        reasons = "kind" if other and not counts else "none"
     # Which weights the rules used that found the sensitive cells, where there are weights.
     used = {getattr(item, "weighted", None) for item in found}
     weights = [text for weighted, text in _WEIGHTED.items() if weighted in used]
@@ -136,16 +143,3 @@ def in_harmless_words(
             "know the rule (Knowledge(rules=False))",
         )
     raise refused from None
-
-
-def _harmless(wanted: ToldReasons, primaries: Sequence[Any], *, counts: bool) -> ToldReasons:
-    """The reasons that may be told: some make a cell as good as known, such as zeros."""
-    telling = other = False
-    for item in primaries:
-        opens = getattr(item, "opens", None)
-        if opens is not None:
-            telling |= bool((item.sensitive & opens).any())
-            other |= bool((item.sensitive & ~opens).any())
-    if wanted == "none" or not telling:
-        return wanted
-    return "kind" if other and not counts else "none"

@@ -136,11 +136,27 @@ class Suppression:
             options: As for `suppress`.
         """
         time_left = TimeShares(options.get("time_limit"))
-        listed = _pairs(tables)
+        alone = isinstance(tables, tuple) and len(tables) == 2 and isinstance(tables[0], Table)
+        listed: Any = [tables] if alone else list(tables)
+        unjudged = [
+            Problem("no sensitive cells given", item[0].name, _JUDGED)
+            for item in listed
+            if isinstance(item, tuple) and len(item) == 2 and item[1] is None
+        ]
+        raise_all(SuppressionError, unjudged, code="no-primary", many="{} tables lack primaries")
         chosen = checked_options(options)
         if chosen.get("relations"):
             raise _wrong("relations need several values", "give all values in one call")
-        value = chosen.pop("value") if "value" in chosen else _value(listed)
+        # Of masks of counts, weights where there are some.
+        values = {
+            getattr(asked, "value", None if table.weight is None else "weight")
+            for table, asked in (listed if "value" not in chosen else ())
+        }
+        if len(values) > 1:
+            message = "the primaries belong to different values"
+            hint = "suppress one value at a time, or name the column with value="
+            raise SuppressionError(message, code="value", hint=hint)
+        value = chosen.pop("value", None) if not values else values.pop()
         sources = [(table, {value: primary}) for table, primary in problem_sources(listed, value)]
         places = {value: chosen.get("decimals", 0)}
         return _protected(sources, method, chosen, time_left, places)[value].finished
@@ -198,7 +214,19 @@ class SharedSuppression:
         """
         time_left = TimeShares(options.get("time_limit"))
         chosen = checked_options(options)
-        listed = _judged(tables)
+        listed: list[_Found] = []
+        for table, asked in tables:
+            each = list(asked) if isinstance(asked, list | tuple) else [asked]
+            if not each or not all(
+                hasattr(one, "value") and isinstance(one, PrimaryFindings) for one in each
+            ):
+                raise _wrong(
+                    "values with a common suppression pattern need the primaries of each value",
+                    "suppress(table, [primary(…, value=…), primary(…, value=…)])",
+                )
+            listed.append((table, {one.value: one for one in each}))
+            if len(listed[-1][1]) < len(each):
+                raise _wrong("a value of a table has two primaries", "name each value once")
         if "value" in chosen:
             raise _wrong(
                 "values with a common suppression pattern must be those of the primaries", "remove"
@@ -209,7 +237,10 @@ class SharedSuppression:
         systems = _protected(
             listed, method, chosen, time_left, places, stated=stated, earlier=earlier_of or {}
         )
-        tables_of = [[systems[v].published(at) for v in of] for at, (_, of) in enumerate(listed)]
+        tables_of = [
+            [systems[v].finished.tables[systems[v].numbers.index(at)] for v in of]
+            for at, (_, of) in enumerate(listed)
+        ]
         values = dict.fromkeys(value for _, judged in listed for value in judged)
         return cls(
             tables=tuple(map(joined_figures, tables_of)),
@@ -225,51 +256,6 @@ class SharedSuppression:
 
 def _wrong(what: str, hint: str) -> SuppressionError:
     return SuppressionError(what, code="value", where="suppress", hint=hint)
-
-
-def _pairs(tables: Any) -> list[ProblemSource]:
-    """Tables with what was found in them; an error where nothing was."""
-    alone = isinstance(tables, tuple) and len(tables) == 2 and isinstance(tables[0], Table)
-    listed = [tables] if alone else list(tables)
-    unjudged = [
-        Problem("no sensitive cells given", item[0].name, _JUDGED)
-        for item in listed
-        if isinstance(item, tuple) and len(item) == 2 and item[1] is None
-    ]
-    raise_all(SuppressionError, unjudged, code="no-primary", many="{} tables lack primaries")
-    return listed
-
-
-def _value(sources: Sequence[ProblemSource]) -> str | None:
-    """The value column that the primaries are about; for counts, weights where there are some."""
-    values = {
-        getattr(asked, "value", None if table.weight is None else "weight")
-        for table, asked in sources
-    }
-    if len(values) > 1:
-        message = "the primaries belong to different values"
-        hint = "suppress one value at a time, or name the column with value="
-        raise SuppressionError(message, code="value", hint=hint)
-    return values.pop() if values else None
-
-
-def _judged(tables: Sequence[Any]) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
-    """Per table, what was found for each of its values."""
-    found: list[tuple[Table, dict[str | None, PrimaryFindings]]] = []
-    for table, asked in tables:
-        each = list(asked) if isinstance(asked, list | tuple) else [asked]
-        if not each or not all(
-            hasattr(one, "value") and isinstance(one, PrimaryFindings) for one in each
-        ):
-            raise _wrong(
-                "values with a common suppression pattern need the primaries of each value",
-                "suppress(table, [primary(…, value=…), primary(…, value=…)])",
-            )
-        by_value: dict[str | None, PrimaryFindings] = {one.value: one for one in each}
-        if len(by_value) < len(each):
-            raise _wrong("a value of a table has two primaries", "name each value once")
-        found.append((table, by_value))
-    return found
 
 
 # -- from tables to systems --------------------------------------------------------------
@@ -524,18 +510,6 @@ class _ValueSystem(ValueCells):
         assert self.done is not None
         return self.done
 
-    def marked(self, name: str, masks: Mapping[int, BoolArray]) -> bool:
-        """Mark what is marked in the tables; whether that is news."""
-        before: BoolArray = getattr(self, name)
-        own = [masks[at] for at in self.numbers]
-        after = before | self.members.gathered(own, len(self.problem))
-        setattr(self, name, after)
-        return bool((after & ~before).any())
-
-    def published(self, table: int) -> ProtectedTable:
-        """What may be published of a table, by its number among all."""
-        return self.finished.tables[self.numbers.index(table)]
-
 
 @dataclass(repr=False, eq=False)
 class _RelatedSystem:
@@ -658,24 +632,14 @@ def _solve(systems: Sequence[_RelatedSystem], method: Method, time_left: TimeSha
         numbers = [number for part in shown for number in part.numbers]
         if len(system.parts) > 1 and len(set(numbers)) < len(numbers):  # two stand in one table
             alone += [_RelatedSystem([part], part.problem, part.members) for part in shown]
-    for each, later in ((alone, len(systems)), (systems, 0)) if alone else ((systems, 0),):
-        _solve_in_turn(each, parts, method, time_left, later)
-
-
-def _solve_in_turn(
-    systems: Sequence[_RelatedSystem],
-    parts: Sequence[_ValueSystem],
-    method: Method,
-    time_left: TimeShares,
-    later: int,
-) -> None:
-    fresh = True
-    while fresh:
-        fresh = False
-        for done, system in enumerate(systems):
-            _refuse(parts)
-            fresh |= system.solve(method, time_left.shared_by(len(systems) - done + later))
-            _spread(parts, "hide")
+    for each, later in ((alone, len(systems)), (systems, 0)):
+        fresh = bool(each)
+        while fresh:
+            fresh = False
+            for done, system in enumerate(each):
+                _refuse(parts)
+                fresh |= system.solve(method, time_left.shared_by(len(each) - done + later))
+                _spread(parts, "hide")
     _refuse(parts)
 
 
@@ -687,9 +651,14 @@ def _spread(every: Sequence[_ValueSystem], name: str) -> None:
         masks: dict[int, BoolArray] = {}
         for system in systems:
             for at, number in enumerate(system.numbers):
-                own = system.members.hidden(getattr(system, name), at)
-                masks[number] = masks[number] | own if number in masks else own
-        news = any(system.marked(name, masks) for system in systems)
+                mask = system.members.hidden(getattr(system, name), at)
+                masks[number] = masks[number] | mask if number in masks else mask
+        news = False
+        for system in systems:
+            before: BoolArray = getattr(system, name)
+            own = [masks[at] for at in system.numbers]
+            setattr(system, name, before | system.members.gathered(own, len(before)))
+            news |= bool((getattr(system, name) & ~before).any())
 
 
 def _refuse(systems: Sequence[_ValueSystem]) -> None:
@@ -764,21 +733,14 @@ def suppress(
     >>> safe.get("Total"), safe.get("m"), safe.get("w"), safe.get("d")
     (18, 9, None, None)
     """
-    if isinstance(tables, Table):
-        return _suppressed([(tables, primary)], method, options)[0]
-    if primary is not None:
+    alone = isinstance(tables, Table)
+    if primary is not None and not alone:
         message = "give several tables as pairs: a table and its primaries"
         raise SuppressionError(message, code="tables", hint="suppress([(table, primary), …])")
-    return _suppressed(tables, method, options)
-
-
-def _suppressed(
-    tables: Sequence[SharedSource], method: Method, options: SuppressionOptions
-) -> list[ProtectedTable]:
-    listed: Any = list(tables)
-    pairs = [item for item in listed if isinstance(item, tuple) and len(item) == 2]
-    values = {asked.value for _, asked in pairs if hasattr(asked, "value")}
-    several = len(values) > 1 or any(isinstance(asked, list | tuple) for _, asked in pairs)
-    if several or (options.get("relations") and "value" not in options):
-        return list(SharedSuppression.of(listed, method=method, **options).tables)
-    return list(Suppression.of(listed, method=method, **options).tables)
+    listed: Any = [(tables, primary)] if alone else list(tables)
+    every = [item[1] for item in listed if isinstance(item, tuple) and len(item) == 2]
+    several = len({asked.value for asked in every if hasattr(asked, "value")}) > 1
+    several |= any(isinstance(asked, list | tuple) for asked in every)
+    shared = several or (options.get("relations") and "value" not in options)
+    done = (SharedSuppression if shared else Suppression).of(listed, method=method, **options)
+    return done.tables[0] if alone else list(done.tables)

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 
 from discreet.arrays import CellIndex, IntArray
-from discreet.classifications import Classification, merged
+from discreet.classifications import merged
 from discreet.disclosure import LinkedRecords, Partitions
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.microdata import parse_filter, read_microdata
@@ -191,7 +191,13 @@ def merges_of(sources: Sequence[tuple[Table, Any]]) -> Iterator[CodeMerge]:
         same = trees.setdefault(dimension.name, (kind, tree))[0] == kind
         trees[dimension.name] = (kind if plain and same else None, tree)
     for name, (kind, tree) in trees.items():
-        for codes in _neighbours(tree) if kind is not None else ():
+        siblings: dict[int, list[str]] = {}  # pairs of finest codes with one parent are merged
+        for code in tree.leaves if kind is not None else ():
+            if code != tree.missing:
+                siblings.setdefault(tree.parents[tree.index[code]], []).append(code)
+        for codes in chain.from_iterable(map(pairwise, siblings.values())):
+            if "+".join(codes) in tree.index:
+                continue
             lost = near = 0
             for table, asked in sources:
                 for at, dimension in enumerate(table.dimensions):
@@ -207,16 +213,6 @@ def merges_of(sources: Sequence[tuple[Table, Any]]) -> Iterator[CodeMerge]:
                 yield CodeMerge(
                     variable=name, source=tree.source, codes=codes, lost=lost, near=near
                 )
-
-
-def _neighbours(tree: Classification) -> Iterator[tuple[str, str]]:
-    """Pairs of finest codes with one parent that stand side by side."""
-    siblings: dict[int, list[str]] = {}
-    for code in tree.leaves:
-        if code != tree.missing:
-            siblings.setdefault(tree.parents[tree.index[code]], []).append(code)
-    for codes in siblings.values():
-        yield from (pair for pair in pairwise(codes) if "+".join(pair) not in tree.index)
 
 
 def _column(source: str) -> str:
