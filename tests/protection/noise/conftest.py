@@ -12,7 +12,6 @@ import pytest
 
 from discreet import Classification, PerturbationTable, Table, tabulate
 from discreet.keygrid import KeyGrid, grid_keys
-from discreet.tables import Contributions, Dimension
 
 
 @pytest.fixture
@@ -92,10 +91,7 @@ def one_cell() -> Callable[..., Table]:
 
 @pytest.fixture
 def magnitude_table() -> Callable[..., Table]:
-    """A table with contributions made straight from the records, without the tabulation's.
-
-    Values, record keys (column "record_key") and weights have to be whole numbers.
-    """
+    """A table with the largest contributions to values, by keys in the column "record_key"."""
 
     def make(
         records: pl.DataFrame,
@@ -104,82 +100,7 @@ def magnitude_table() -> Callable[..., Table]:
         k: int = 1,
         weight: str | None = None,
     ) -> Table:
-        table = tabulate(records, by, record_key="record_key", weight=weight)
-        places = [f"at{number}" for number in range(len(by))]
-        spread = records
-        for dimension, place in zip(table.dimensions, places, strict=True):
-            spread = spread.join(_ancestors(dimension, place), on=dimension.name)
-        cells = pl.DataFrame(dict(zip(places, table.index, strict=True)))
-        made = {value: _contributions(spread, cells, places, value, k, weight) for value in values}
-        return replace(table, contributions=made)
+        options = {"record_key": "record_key", "weight": weight, "contributions": k}
+        return replace(tabulate(records, by, values=list(values), **options), sums={})  # type: ignore[arg-type]
 
     return make
-
-
-def _ancestors(dimension: Dimension, place: str) -> pl.DataFrame:
-    """Each code of the records with the positions of all the codes it counts for."""
-    pairs = []
-    for position, code in enumerate(dimension.codes):
-        at = position
-        while at >= 0:
-            pairs.append((code, at))
-            at = int(dimension.parents[at])
-    schema = {dimension.name: pl.String, place: pl.Int32}
-    return pl.DataFrame(pairs, schema=schema, orient="row")
-
-
-def _contributions(
-    spread: pl.DataFrame,
-    cells: pl.DataFrame,
-    places: list[str],
-    value: str,
-    k: int,
-    weight: str | None,
-) -> Contributions:
-    v, w, key = pl.col("v"), pl.col("w"), pl.col("record_key")
-    w_of = pl.lit(1) if weight is None else pl.col(weight)
-    nonzero = v != 0
-    grouped = (
-        spread.with_columns(v=pl.col(value), w=w_of)
-        .drop_nulls("v")
-        .sort(v.abs(), w, v, descending=True)
-        .group_by(places, maintain_order=True)
-        .agg(
-            n=pl.len(),
-            nonzero=nonzero.sum(),
-            key=key.sum() % 10**15,
-            nonzero_key=key.filter(nonzero).sum() % 10**15,
-            weight=w.sum(),
-            total=(v * w).sum(),
-            plain=v.sum(),
-            absolute=(v.abs() * w).sum(),
-            low=v.min(),
-            high=v.max(),
-            top=v.head(k),
-            top_weight=w.head(k),
-        )
-    )
-    found = cells.join(grouped, on=places, how="left", maintain_order="left")
-
-    def column(name: str, dtype: type = np.float64) -> np.ndarray:
-        return found[name].fill_null(0).to_numpy().astype(dtype)
-
-    def padded(name: str) -> np.ndarray:
-        rows = [list(row or []) for row in found[name].to_list()]
-        return np.array([row + [np.nan] * (k - len(row)) for row in rows], dtype=np.float64)
-
-    return Contributions(
-        column=value,
-        top=padded("top"),
-        top_weight=None if weight is None else padded("top_weight"),
-        count=column("n", np.int64),
-        nonzero=column("nonzero", np.int64),
-        key=column("key", np.int64),
-        nonzero_key=column("nonzero_key", np.int64),
-        weight=None if weight is None else column("weight"),
-        total=column("total"),
-        plain=column("plain"),
-        absolute=column("absolute"),
-        low=found["low"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
-        high=found["high"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
-    )

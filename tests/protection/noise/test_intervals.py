@@ -14,21 +14,16 @@ import pytest
 from discreet import PerturbationTable, design_perturbation
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
-from discreet.protection.noise import intervals
 from discreet.protection.noise.intervals import (
     Intervals,
-    closed_on,
     count_deviations,
     grid_bounds,
     look_up,
     mixed_with_unchanged,
-    on_scale,
     pack,
     row_deviations,
-    rows_of,
     thresholds,
 )
-from tests.helpers.rows import for_all_rows
 
 
 def rows_with_mean_zero(number: int) -> list[tuple[list[Fraction], list[int], int]]:
@@ -83,58 +78,6 @@ def test_rounding_keeps_the_mean_and_moves_no_probability_further_than_it_must()
         assert measured(widths, shares, noise, scale) == min(ways(shares, noise, scale))
 
 
-def test_a_probability_may_vanish_where_the_mean_asks_for_it() -> None:
-    """Bounds may meet, at the ends of the grid too."""
-    tenth = [Decimal("0.06"), Decimal("0.5"), Decimal(1)]
-    assert grid_bounds(tenth, [-2, 0, 0], 10) in ([0, 5, 10], [1, 5, 10])
-    third = [Decimal("0.3"), Decimal("0.7"), Decimal(1)]
-    assert grid_bounds(third, [-1, 0, 1], 1) == [0, 1, 1]
-    halves = [Decimal("0.5"), Decimal("0.75"), Decimal("0.875"), Decimal(1)]
-    assert grid_bounds(halves, [-1, 0, 1, 3], 2) == [1, 1, 2, 2]
-
-
-def test_a_probability_moved_by_more_than_a_step_counts() -> None:
-    """A billionth more is none: decimals are not exact where grids are no powers of ten."""
-    before = (2, Decimal(3))
-    assert intervals._spent(before, Decimal(1)) == (2, Decimal(4))
-    assert intervals._spent(before, Decimal("-0.5")) == (2, Decimal("3.25"))
-    step = Decimal("1.000000001")
-    for change, counted in ((step, 0), (-step, 0), (Decimal("1.1"), 1), (Decimal("-1.1"), 1)):
-        assert intervals._spent(before, change) == (2 + counted, 3 + change * change)
-
-
-@for_all_rows("seed", range(12))
-def test_of_all_ways_to_round_with_the_mean_nearest_the_best_is_found(seed: int) -> None:
-    """Every way is tried: each bound at most a step away, none before the one below it."""
-    draw, scale = random.Random(seed), 20
-    exact = sorted(Decimal(draw.randrange(1, 200)) / 10 for _ in range(3))
-    gaps = [draw.choice((1, 1, 2, 3)) for _ in exact]
-    ways: list[tuple[Decimal, tuple[int, Decimal], list[int]]] = []
-    for places in product(*(range(int(bound) - 1, int(bound) + 3) for bound in exact)):
-        pairs = list(zip((0, *places), (Decimal(0), *exact), strict=True))
-        moves = [place - bound for place, bound in pairs]
-        apart = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(pairs)]
-        if any(abs(move) > 1 for move in moves) or any(
-            steps < 0 or (width == 0 and steps > 0) for steps, width in apart
-        ):
-            continue
-        cost = (0, Decimal(0))
-        for change in (*(b - a for a, b in pairwise(moves)), -moves[-1]):
-            cost = intervals._spent(cost, change)
-        far = abs(sum((m * gap for m, gap in zip(moves[1:], gaps, strict=True)), Decimal(0)))
-        ways.append((max(round(far, 9), Decimal("0.5")), cost, list(places)))
-    found = intervals._nearest_mean(exact, gaps, Decimal(1000), scale)
-    assert found is not None
-    assert [way[:2] for way in ways if way[2] == found] == [min(ways)[:2]]
-
-
-def test_bounds_that_need_no_move_are_the_nearest() -> None:
-    bounds = [Decimal("0.21"), Decimal("0.79"), Decimal(1)]
-    assert grid_bounds(bounds, [-1, 0, 1], 10) == [2, 8, 10]
-    # Without a gap between neighbours a move changes nothing.
-    assert grid_bounds([Decimal("0.24"), Decimal(1)], [3, 3], 10) == [2, 10]
-
-
 def test_deviations_are_those_of_the_noise_that_may_come() -> None:
     table = PerturbationTable.from_rows(
         {0: {0: 1}, 1: {-1: "0.25", 0: "0.5", 1: "0.25"}, 2: {-2: "0.5", 2: "0.5"}, 3: {1: 1}}
@@ -143,44 +86,6 @@ def test_deviations_are_those_of_the_noise_that_may_come() -> None:
     assert row_deviations(table.content).tolist() == pytest.approx(wanted, abs=1e-15)
     found = count_deviations(table.content, np.array([0, 1, 2, 3, 99]))
     assert found.tolist() == pytest.approx([*wanted, wanted[-1]], abs=1e-15)
-
-
-def test_other_closed_sides_keep_the_noise_of_every_key() -> None:
-    """All keys beside a bound, there and back."""
-    left = pack([[(10**15, 0)], [(250, -1), (700, 0), (10**15, 1)]])
-    right = closed_on(left, "right")
-    assert right.closed == "right"
-    assert closed_on(right, "left").canonical() == left.canonical()
-    assert closed_on(left, "left") is left
-    grid = KeyGrid(10**15)
-    keys = np.array([0, 249, 250, 251, 699, 700, 701, 10**15 - 1])
-    one = np.ones(keys.size, dtype=np.int64)
-    wanted = [-1, -1, 0, 0, 0, 1, 1, 1]
-    assert look_up(left, one, keys, grid).tolist() == wanted
-    assert look_up(right, one, keys, grid).tolist() == wanted
-
-
-def test_stated_bounds_go_to_the_grid_without_a_key_changing_sides() -> None:
-    for closed in ("left", "right"):
-        for numerator in range(25):
-            bound = Fraction(numerator, 24)
-            found = on_scale(bound, closed, 10)  # type: ignore[arg-type]
-            for key in range(10):
-                below = Fraction(key, 10) < bound or (closed == "right" and key == bound * 10)
-                assert below == (key < found or (closed == "right" and key == found))
-
-
-def test_intervals_without_a_key_are_left_out_and_equal_neighbours_joined() -> None:
-    found = pack([[(0, 5), (40, 1), (40, 7), (60, 1), (100, 0)], [(100, 2)]], scale=100)
-    assert found.upper.tolist() == [60, 100, 100]
-    assert found.noise.tolist() == [1, 0, 2]
-    assert found.starts.tolist() == [0, 2, 3]
-    assert found.widths.tolist() == [60, 40, 100]
-    assert found.row_of.tolist() == [0, 0, 1]
-    assert found.n_max == 1
-    # Closed on the right, the bound 0 holds a key of its own.
-    right = pack([[(0, 5), (100, 1)]], scale=100, closed="right")
-    assert right.noise.tolist() == [5, 1]
 
 
 def small(closed: str = "left", scale: int = 100) -> Intervals:
@@ -195,15 +100,6 @@ def test_keys_of_another_grid_are_refused() -> None:
         thresholds(small(), KeyGrid(99))
     assert thresholds(small(), KeyGrid(100)).tolist() == [100, 25, 100, 50, 100]
     assert thresholds(small("right"), KeyGrid(100)).tolist() == [100, 26, 100, 51, 100]
-
-
-@pytest.mark.parametrize(
-    ("closed", "above"), [("left", [2, 1, 2, 1, 2]), ("right", [2, 1, 2, 2, 2])]
-)
-def test_decimal_bounds_hold_on_coarse_grids(closed: str, above: list[int]) -> None:
-    """Of two keys, the second lies at one half: that bound is its own, or below it."""
-    content = small(closed, 10**15)
-    assert thresholds(content, KeyGrid(2)).tolist() == above
 
 
 @pytest.mark.parametrize("size", [100, 2**40, 10**15])
@@ -230,35 +126,6 @@ def test_tables_of_more_rows_than_places_fit_are_looked_up_in_blocks() -> None:
     row = np.minimum(count, rows - 1)
     wanted = np.where(keys < size // 2, row % 5, -1 - row % 3)
     assert np.array_equal(look_up(content, count, keys, KeyGrid(size)), wanted)
-
-
-def test_counts_beyond_the_table_use_its_block() -> None:
-    rows = [[(10, at)] for at in range(6)]
-    content = pack(rows, scale=10, beyond=(3, 3))
-    assert rows_of(content, np.arange(14)).tolist() == [0, 1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4]
-    assert rows_of(pack(rows, scale=10), np.arange(8)).tolist() == [0, 1, 2, 3, 4, 5, 5, 5]
-
-
-@for_all_rows(
-    ("count", "key", "message"),
-    [
-        ([1, 2], [3], "the numbers of counts and cell keys differ"),
-        ([-1, 2], [3, 4], "counts must not be negative"),
-        ([1, 2], [-1, 4], "1 of 2 cell keys are not on the grid"),
-        ([1, 2], [100, 100], "2 of 2 cell keys are not on the grid"),
-        ([1, 2], [-1, 100], "2 of 2 cell keys are not on the grid"),
-    ],
-)
-def test_keys_off_the_grid_are_refused(count: list[int], key: list[int], message: str) -> None:
-    """One step off would take the noise of another row."""
-    with pytest.raises(PerturbationError, match=message):
-        look_up(small(), np.array(count), np.array(key), KeyGrid(100))
-
-
-def test_the_ends_of_the_grid_are_keys_and_no_cells_are_no_error() -> None:
-    assert look_up(small(), np.array([0, 1]), np.array([0, 99]), KeyGrid(100)).tolist() == [0, 1]
-    none = np.zeros(0, dtype=np.int64)
-    assert look_up(small(), none, none, KeyGrid(100)).tolist() == []
 
 
 @pytest.mark.parametrize("share", [0, "0.5", Fraction(1, 3), 1])

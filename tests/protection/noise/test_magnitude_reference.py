@@ -21,7 +21,6 @@ from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
     cells_of,
     kinds_of,
-    noise_keys,
     perturbed,
     units_of_noise,
 )
@@ -30,9 +29,7 @@ from tests.helpers.magnitude_cases import (
     NEAR,
     cases_of,
     compare,
-    flex_point,
     listed_cases,
-    load,
     noise_of,
     reference_epsilon,
     table_of,
@@ -182,92 +179,6 @@ def test_exact_cell_keys_are_those_of_the_reference_without_its_rounding_errors(
 
 
 # -- where the package errs ---------------------------------------------------------
-
-
-def test_it_forgets_contributions_after_a_cell_that_has_few(
-    reference: Path, records_of: Callable[[str], Table]
-):
-    """Once a cell has fewer than k contributions, all later cells are cut to as many."""
-    folder, table = reference / "cellkey", records_of("B3")
-    cut = different = 0
-    for case in cases_of(folder):
-        if not case.name.startswith("B3") or case.k == 1:
-            continue
-        found, noise = compare(folder, table, case), noise_of(folder, case)
-        used = (~np.isnan(case.rows("x")[found.trace])).sum(axis=1)
-        there = (~np.isnan(found.cells.contributions)).sum(axis=1)
-        short = used < there
-        cut += int(short.sum())
-        ours, _ = perturbed(found.float_keys, noise, GRID)
-        theirs = case.one("cv_pert")[found.trace]
-        different += int((~np.isclose(ours[short], theirs[short], **NEAR)).sum())
-    assert (cut, different) == (2022, 1963)
-
-
-def test_its_later_keys_are_no_keys_where_numbers_are_written_with_exponents(reference: Path):
-    cases = load(reference / "cellkey" / "C_scramble_ckeys.json.gz")
-    nonsense = [
-        case
-        for case in cases
-        if any(
-            result is None or not 0 <= result < 1 or 0 < result < 1e-15 for result in case["result"]
-        )
-    ]
-    assert nonsense
-    for case in nonsense:
-        key = np.array([round(case["ck"] * 10**15)])
-        made = noise_keys(key, GRID, case["top_k"], same_key=case["same_key"])
-        digits = [sorted(f"{int(keys[0]):015d}") for keys in made]
-        assert digits == [digits[0]] * case["top_k"]
-
-
-def test_it_gives_small_second_contributions_their_full_weight(
-    reference: Path, records_of: Callable[[str], Table]
-):
-    """Below the flex point epsilon is left out there; here it always counts."""
-    folder, table, seen = reference / "cellkey", records_of("B1"), 0
-    for case in cases_of(folder):
-        if not case.name.startswith("B1") or case.k == 1:
-            continue
-        found, noise = compare(folder, table, case), noise_of(folder, case)
-        epsilon = np.asarray(noise.epsilon)
-        below = np.abs(found.cells.contributions) < flex_point(noise)
-        below[:, 0] = False
-        traced = np.abs(case.rows("x_delta")[found.trace])
-        ours = units_of_noise(found.cells, noise)
-        weights = np.broadcast_to(epsilon, ours.shape)
-        free = below & (traced < np.abs(found.cells.value)[:, np.newaxis])
-        assert np.allclose(ours[free], traced[free] * weights[free], **NEAR)
-        seen += int(free.sum())
-    assert seen == 327
-
-
-def test_its_p_q_rule_knows_neither_p_nor_q(reference: Path, records_of: Callable[[str], Table]):
-    """Which cells are sensitive is therefore not its word here, but a mask from outside."""
-    folder = reference / "cellkey"
-    marked = pl.read_csv(folder / "B1_supp_rules_income.csv.gz", infer_schema=False)
-    assert marked["pq_85_90"].to_list() == marked["pq_50_80"].to_list()
-    table = records_of("B1")
-    made = table.contributions["income"]
-    assert made.top_weight is not None
-    first, second = (made.top * made.top_weight)[:, :2].T
-    rule = {(p, q): (made.total - first - second) * q < p * first for p, q in ((85, 90), (50, 80))}
-    assert int(rule[85, 90].sum()) == 2
-    assert int(rule[50, 80].sum()) == 1
-
-
-def test_its_mean_before_sum_never_looks_at_a_count(reference: Path):
-    """It blows sums up by their own noise; ours by that of the count."""
-    compared = 0
-    for case in cases_of(reference / "cellkey"):
-        true, noisy, stated = (
-            case.order[name].cast(pl.Float64).fill_nan(0).to_numpy()
-            for name in (f"ws_{case.column}", f"pws_{case.column}", "pws_mean_before_sum")
-        )
-        there = true != 0
-        assert np.allclose(stated[there], (noisy * noisy)[there] / true[there], **NEAR)
-        compared += int(there.sum())
-    assert compared == 11_994
 
 
 def test_a_range_or_mean_measures_values_and_not_their_weights(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -22,9 +21,7 @@ from discreet import (
     tabulate,
 )
 from discreet.errors import DiscreetWarning, FilterError, PerturbationError
-from discreet.keygrid import KeyGrid
 from discreet.protection.noise import counts
-from discreet.protection.noise.counts import CountCells, _needs_grid, _rounded
 
 CENSUS = 10**15
 OneCell = Callable[..., Table]
@@ -334,39 +331,3 @@ def test_a_grand_total_alone(ptable: PerturbationTable) -> None:
     total = tabulate(people, [], record_key="key")
     assert perturb(total, ptable).value.tolist() == [3]
     assert perturb(total, ptable, suppress_below=5).status.tolist() == [CellStatus.suppressed]
-
-
-def test_mean_weights_are_those_of_records_and_zero_without_any() -> None:
-    """Noise of a weighted cell is as large as its mean weight, of a single record too."""
-    three = np.arange(3)
-    cells = CountCells(
-        index=(three.astype(np.int32),),
-        count=three,
-        key=three,
-        weight=np.array([0.0, 2.5, 6.0]),
-        official=np.zeros(3, dtype=np.bool_),
-    )
-    with np.errstate(all="raise"):
-        assert cells.mean_weight().tolist() == [0.0, 2.5, 3.0]
-    assert dataclasses.replace(cells, weight=None).mean_weight().tolist() == [1.0, 1.0, 1.0]
-
-
-@pytest.mark.parametrize(("below", "needed"), [(None, False), (0, False), (0.5, True), (3, True)])
-def test_combinations_that_do_not_occur_are_looked_at_where_zeros_are_suppressed(
-    ptable: PerturbationTable, below: float | None, needed: bool
-) -> None:
-    """Else a zero that is shown would be known for a true one."""
-    assert _needs_grid(ptable, KeyGrid(10**6), "keep", below) == needed
-
-
-def test_counts_have_no_decimals_and_weighted_figures_as_many_as_asked() -> None:
-    whole, figures = np.array([12, 345]), np.array([1.25, 2.718281828])
-    official = np.array([False, False])
-    assert _rounded(whole, 1, official, 1).dtype.kind == "i"
-    assert _rounded(whole, 1, official, 1).tolist() == [12, 345]
-    assert _rounded(figures, 3, official, 1).tolist() == [1.25, 2.718]
-    assert _rounded(figures, None, official, 1).tolist() == figures.tolist()
-    assert _rounded(whole, 0, official, 10).tolist() == [10, 350]  # halves go up
-    assert _rounded(whole, 0, official, 10).dtype.kind == "i"
-    assert _rounded(-figures, 0, official, 5).tolist() == [0.0, -5.0]
-    assert _rounded(figures, 0, ~official, 5).tolist() == [1.0, 3.0]

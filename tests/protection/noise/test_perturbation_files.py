@@ -44,14 +44,6 @@ def test_interval_files_hold_their_transition_matrix(reference: Path, case: str)
     assert ptable.key_grid is None
 
 
-def test_every_count_file_of_the_ptable_package_reads(reference: Path) -> None:
-    folder = reference / "ptable"
-    names = [*folder.glob("c*_ptable.csv"), *folder.glob("m*_ptable.csv")]
-    assert len(names) == len(PTABLE_CASES) + 6
-    for path in names:
-        assert PerturbationTable.read(path).content.closed == "left"
-
-
 @for_all_rows("case", PTABLE_CASES)
 def test_argus_files_are_closed_on_the_right(reference: Path, case: str) -> None:
     """The same bounds as the interval file, so the same noise except on a bound."""
@@ -79,15 +71,6 @@ def test_count_tables_shipped_with_tau_argus_read(reference: Path, name: str) ->
     ptable = PerturbationTable.read(reference / name)
     assert ptable.content.closed == "right"
     assert ptable.transition_matrix().sum(axis=1) == pytest.approx(1)
-
-
-def test_modified_tables_have_the_probabilities_of_their_originals(reference: Path) -> None:
-    """m04 is made from c…: D = 3, V = 1, its intervals split and shuffled."""
-    plain = PerturbationTable.read(reference / "ptable" / "m04_modified_ptable.csv")
-    mean = [row["mean"] for row in plain.parameters()]
-    variance = [row["variance"] for row in plain.parameters()]
-    assert mean == pytest.approx([0] * 4, abs=1e-6)
-    assert variance[3] == pytest.approx(1, abs=1e-6)
 
 
 def magnitude_files(reference: Path) -> list[Path]:

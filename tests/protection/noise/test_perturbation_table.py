@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,13 +40,6 @@ def test_three_ways_to_the_same_table() -> None:
     )
     assert cumulative == transition == rows
     assert hash(cumulative) == hash(rows)
-
-
-@pytest.mark.parametrize("make", [np.array, pl.DataFrame, list])
-def test_matrices_of_any_kind(make: Any) -> None:
-    matrix = [[0.0, 1.0], [0.5, 1.0]]
-    given_as = make(matrix) if make is not pl.DataFrame else pl.DataFrame(matrix, orient="row")
-    assert PerturbationTable.from_cumulative(given_as, noise=(-1, 0)).n_max == 1
 
 
 def test_transition_matrix_with_named_targets() -> None:

@@ -16,20 +16,12 @@ import pytest
 import discreet
 from discreet.errors import DiscreetWarning, PerturbationError
 from discreet.protection.noise.design import design_rows
-from discreet.protection.noise.design.entropy import ONE, NoiseRow, NoiseSide
-from discreet.protection.noise.design.parameters import Demand, exact_arithmetic
+from discreet.protection.noise.design.entropy import NoiseRow, NoiseSide
+from discreet.protection.noise.design.parameters import exact_arithmetic
 from discreet.protection.noise.design.rows import (
-    RowSolution,
-    StayTooSmallError,
-    UnreachableError,
-    _falling_root,
-    _newton,
     bracketed,
     largest_entropy,
-    smallest_variance,
-    with_variance,
 )
-from discreet.protection.noise.design.tables import _residual
 from tests.helpers.rows import for_all_rows
 
 Parameters = tuple[int, float, tuple[int, ...], bool]
@@ -66,43 +58,6 @@ def test_many_designs_hold_every_constraint() -> None:
                 assert all(far <= near + 1e-12 for near, far in pairwise(above))
                 assert all(far <= near + 1e-12 for far, near in pairwise(below))
         assert design.residual < 1e-12
-
-
-def residual(shares: dict[int, float], **fields: Any) -> float:
-    """The residual of a row that meets everything but the order of its probabilities."""
-    noise = tuple(sorted(shares))
-    wanted: dict[str, Any] = {"monotone": True, "zero": 0 in shares, "relaxed": None, **fields}
-    demand = Demand(
-        i=9,
-        below=tuple(-value for value in reversed(noise) if value < 0),
-        above=tuple(value for value in noise if value > 0),
-        zero=wanted["zero"],
-        monotone=wanted["monotone"],
-        stay=None,
-        relax="variance",
-    )
-    solution = RowSolution(
-        probability={}, variance=Decimal(0), start=None, stay=None, relaxed=wanted["relaxed"]
-    )
-    variance = sum(value * value * share for value, share in shares.items())
-    return _residual(demand, solution, noise, np.array([shares[v] for v in noise]), variance)
-
-
-ODD_ORDERS = {
-    "far noise is likelier": ({-2: 0.25, -1: 0.125, 0: 0.25, 1: 0.125, 2: 0.25}, 0.125),
-    "near noise is likelier than none": ({-1: 0.375, 0: 0.25, 1: 0.375}, 0.125),
-    "below zero only": ({-2: 0.25, -1: 0.125, 0: 0.25, 1: 0.1875, 2: 0.1875}, 0.125),
-    "without zero": ({-2: 0.375, -1: 0.125, 1: 0.125, 2: 0.375}, 0.25),
-}
-
-
-@pytest.mark.parametrize("what", ODD_ORDERS)
-def test_the_residual_tells_that_probabilities_rise_away_from_zero(what: str) -> None:
-    shares, missed = ODD_ORDERS[what]
-    centre = abs(sum(value * share for value, share in shares.items()))
-    assert residual(shares) == pytest.approx(max(missed, centre))
-    assert residual(shares, monotone=False) == pytest.approx(centre)
-    assert residual(shares, relaxed="unimodality") == pytest.approx(centre)
 
 
 @pytest.mark.parametrize(("max_noise", "variance", "i"), [(10, 8, 3), (6, 2, 1), (12, 30, 5)])
@@ -303,119 +258,6 @@ def test_designing_is_quick(max_noise: int, variance: int, seconds: int) -> None
     design.table()
     assert time.process_time() - start < seconds
     assert design.residual < 1e-12
-
-
-def test_steps_end_where_the_variance_does_not_bind_or_the_start_is_too_far() -> None:
-    """What Newton's method gives up is left to the search that never fails."""
-    below, above = (NoiseSide(sign, tuple(range(1, 6)), False) for sign in (-1, 1))
-    row = NoiseRow(below, above, False, None)
-    near, far = Decimal(1), Decimal(20_000)
-    with exact_arithmetic():
-        found = _newton(row, Decimal(5), (Decimal(0), Decimal("0.1")))
-        assert found is not None
-        assert 0 < found[1] < 1
-        sure = bracketed(row, Decimal(5))
-        assert max(abs(a - b) for a, b in zip(found, sure, strict=True)) < Decimal("1e-15")
-        assert _newton(row, Decimal(20), (Decimal(0), near)) is None
-        assert _newton(row, Decimal(5), (far, near)) is None
-        assert _newton(row, Decimal(5), (Decimal(0), far)) is None
-
-
-@for_all_rows("stay", [None, Decimal("0.3")])
-@for_all_rows("wanted", [Decimal("1.2"), Decimal(4), Decimal(14)])
-def test_an_exact_variance_is_found_from_any_start(stay: Decimal | None, wanted: Decimal) -> None:
-    """Newton's method gives up far away; the search that takes over ends at the same row."""
-    below = NoiseSide(-1, tuple(range(1, 4)), False)
-    row = NoiseRow(below, NoiseSide(1, tuple(range(1, 11)), False), True, stay)
-    with exact_arithmetic():
-        far = (Decimal(0), Decimal(-1))  # the variance does not bind there
-        assert _newton(row, wanted, far) is None
-        b, c = with_variance(row, wanted, far)
-        moments = row.moments(b, c)
-        assert abs(moments.mean) < Decimal("1e-20")
-        assert abs(moments.second - wanted) < Decimal("1e-20")
-
-
-def test_a_variance_that_no_row_has_is_told_with_the_largest() -> None:
-    row = NoiseRow(NoiseSide(-1, (1, 2), False), NoiseSide(1, (1, 2), False), True, None)
-    with exact_arithmetic(), pytest.raises(UnreachableError) as caught:
-        with_variance(row, Decimal(5), (Decimal(0), Decimal(1)))
-    assert caught.value.largest == pytest.approx(Decimal(4), abs=Decimal("1e-6"))
-
-
-@for_all_rows("root", ["-250", "-0.001", "0", "0.7", "12345"])
-@for_all_rows("shape", ["straight", "bent", "steep", "no slope"])
-def test_a_root_is_found_in_few_steps(root: str, shape: str) -> None:
-    """Halving alone would take a hundred: a design of a hundred rows would take minutes."""
-    zero, asked = Decimal(root), []
-
-    def falling(x: Decimal) -> tuple[Decimal, Decimal]:
-        asked.append(x)
-        gap = zero - x
-        if shape == "straight":
-            return 3 * gap, Decimal(-3)
-        if shape == "bent":
-            return gap + gap * abs(gap), -1 - 2 * abs(gap)
-        if shape == "steep":
-            scale = (1 + gap * gap).sqrt()
-            return gap / scale, -1 / (scale * scale * scale)
-        return gap, Decimal(0)
-
-    with exact_arithmetic():
-        found = _falling_root(falling, Decimal(1), Decimal("1e-24"))
-        assert abs(found - zero) < Decimal("1e-22")
-        assert len(asked) < (200 if shape == "no slope" else 70 if shape == "steep" else 35)
-        lowest = zero - 3
-        asked.clear()
-        found = _falling_root(falling, zero - 2, Decimal("1e-24"), lowest)
-        assert abs(found - zero) < Decimal("1e-22")
-        assert min(asked) >= lowest
-        assert len(asked) < (200 if shape == "no slope" else 25)
-
-
-def test_the_smallest_variance_is_that_of_the_nearest_values() -> None:
-    """By hand: −2 with ⅗ and 3 with ⅖ have mean zero and variance 6."""
-    found = smallest_variance(NoiseRow(NoiseSide(-1, (2, 4), True), NoiseSide(1, (3, 5), True),
-                                       False, None))  # fmt: skip
-    assert found.variance == 6
-    assert found.probability == {-2: Decimal("0.6"), 3: Decimal("0.4")}
-    assert not found.only
-
-
-def test_beside_staying_what_is_nearest_is_filled_first() -> None:
-    """By hand: with stay ¼ each side takes ¼ at 1, and what is left goes to 2."""
-    side = [NoiseSide(sign, (1, 2, 3), True) for sign in (-1, 1)]
-    with exact_arithmetic():
-        found = smallest_variance(NoiseRow(*side, True, Decimal("0.25")))
-        assert found.probability == {
-            -2: Decimal("0.125"), -1: Decimal("0.25"), 0: Decimal("0.25"),
-            1: Decimal("0.25"), 2: Decimal("0.125"),
-        }  # fmt: skip
-        assert found.variance == Decimal("1.5")
-        assert not found.only
-        # One seventh each is all there is: the row has no other distribution.
-        least = ONE / 7
-        found = smallest_variance(NoiseRow(*side, True, least))
-        assert found.only
-        assert found.variance == pytest.approx(4)
-        with pytest.raises(StayTooSmallError) as caught:
-            smallest_variance(NoiseRow(*side, True, Decimal("0.1")))
-        assert caught.value.least == pytest.approx(least)
-
-
-def test_the_bracketed_search_uses_the_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Halving in both multipliers would take thousands of distributions for each row."""
-    looked = []
-    moments = NoiseRow.moments
-    monkeypatch.setattr(
-        NoiseRow, "moments", lambda self, *at: looked.append(at) or moments(self, *at)
-    )
-    below = NoiseSide(-1, tuple(range(1, 4)), False)
-    row = NoiseRow(below, NoiseSide(1, tuple(range(1, 11)), False), True, None)
-    with exact_arithmetic():
-        for wanted in (Decimal("0.5"), Decimal(2), Decimal(5)):
-            bracketed(row, wanted)
-    assert len(looked) < 120
 
 
 def test_a_variance_out_of_reach_is_told() -> None:

@@ -77,14 +77,3 @@ def test_a_million_cells_follow_the_design(cells: pl.DataFrame, shuffled: bool) 
         moved[row + 1] += 0.009
         samples = again.multinomial(SIDE * SIDE // len(COUNTS), moved, size=200)
         assert all(statistic(sample, shares[row]) > limit for sample in samples)
-
-
-def test_another_design_is_found_out(cells: pl.DataFrame) -> None:
-    """Noise without forbidden values is not taken for that of the design where 1 is one."""
-    ptable, other = design_perturbation(5, 3), design_perturbation(5, 3, (1,))
-    shares = other.transition_matrix()
-    seen = drawn(ptable, cells)[4]
-    seen = np.pad(seen, (0, shares.shape[1] - len(seen)))
-    occurs = shares[4] > 0
-    expected = shares[4][occurs] * seen.sum()
-    assert ((seen[occurs] - expected) ** 2 / expected).sum() > 10 * critical(int(occurs.sum()) - 1)
