@@ -16,8 +16,8 @@ from discreet.disclosure.sketches import (
     MOST_MARKS,
     PRIMES,
     MarkIndex,
-    hankel_ranks,
     marks_of,
+    members_behind,
     mixed,
     sums_of,
 )
@@ -45,14 +45,14 @@ def test_exactly_the_sets_that_differ_by_fewer_units_are_found(
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=9, unique=True))
-def test_the_rank_is_never_above_the_number_of_units_even_if_digests_collide(
+def test_no_more_members_are_counted_than_there_are_units_even_if_digests_collide(
     digests: list[int],
 ) -> None:
-    """The reason why nothing is missed: a Hankel matrix of d terms has rank at most d."""
+    """The reason why nothing is missed: sums of d terms have a recurrence of length d."""
     clashing = np.array([digest % 5 for digest in digests] + digests, dtype=np.uint64)
     for row, prime in enumerate(PRIMES):
-        rank = hankel_ranks(sums_of(clashing, 20)[row : row + 1], prime)[0]
-        assert rank <= len(set(clashing.tolist()))
+        behind = members_behind(sums_of(clashing, 20)[row : row + 1], prime)[0]
+        assert behind <= len(set(clashing.tolist()))
 
 
 def test_the_same_units_in_another_table_and_in_another_order_are_no_conflict() -> None:

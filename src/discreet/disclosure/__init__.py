@@ -89,8 +89,8 @@ if TYPE_CHECKING:
     from .sketches import MarkIndex as MarkIndex
     from .sketches import Marks as Marks
     from .sketches import SketchSum as SketchSum
-    from .sketches import hankel_ranks as hankel_ranks
     from .sketches import marks_of as marks_of
+    from .sketches import members_behind as members_behind
     from .sketches import sums_of as sums_of
     from .system import UNPUBLISHED as UNPUBLISHED
     from .system import CellSystem as CellSystem

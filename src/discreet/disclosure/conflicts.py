@@ -25,8 +25,7 @@ from discreet.disclosure.sketches import (
     Marks,
     Relation,
     added,
-    few_members,
-    hankel_ranks,
+    members_behind,
 )
 
 #: Steps of one search and of all for one submission, wholes that are looked at, ways given.
@@ -172,7 +171,7 @@ _MOST_PAIRS = 200_000
 _MOST_JOINED = 2_000_000
 #: Universes of a submission, the largest ones, that are held against unions.
 _MOST_UNIONS = 500
-#: Differences whose ranks are found at once; more need more memory.
+#: Differences whose members are counted at once; more need more memory.
 _AT_ONCE = 20_000
 
 
@@ -316,12 +315,8 @@ def few_differing(sums: IntArray, size: int) -> BoolArray:
     """
     few = np.asarray(sums.any(axis=(1, 2)), dtype=np.bool_)
     for row, prime in enumerate(PRIMES):
-        open_ones = np.flatnonzero(few)
-        for start in range(0, len(open_ones), _AT_ONCE):
-            some = open_ones[start : start + _AT_ONCE]
-            maybe = some[few_members(sums[some, row], prime)]
-            few[some] = False
-            few[maybe] = hankel_ranks(sums[maybe, row], prime) < size
+        for some in np.split(np.flatnonzero(few), range(_AT_ONCE, int(few.sum()), _AT_ONCE)):
+            few[some] = members_behind(sums[some, row], prime) < size
     return few
 
 

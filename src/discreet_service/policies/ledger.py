@@ -18,7 +18,7 @@ from discreet.disclosure import (
     LedgerUniverse,
     ReleasedUniverses,
     conflicts_with,
-    hankel_ranks,
+    members_behind,
 )
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import DifferencePolicy, PolicyError
@@ -264,12 +264,12 @@ class UniverseLedger:
         for sign, place in terms:
             total = total + sign * _first(self._sketches[place].sums, size)
         total %= primes
-        ranks = [hankel_ranks(total[None, row], prime)[0] for row, prime in enumerate(PRIMES)]
+        behind = [members_behind(total[None, row], p)[0] for row, p in enumerate(PRIMES)]
         # The same units in whichever order they are subtracted.
         text = min(total.astype("<i8").tobytes(), (-total % primes).astype("<i8").tobytes())
         drawn = hmac.new(self.key, b"difference 1\n" + text, hashlib.sha256).digest()
         noise = int.from_bytes(drawn[:8], "big") % (2 * policy.blur + 1) - policy.blur
-        return int(max(ranks)) + noise < policy.least + policy.blur
+        return int(max(behind)) + noise < policy.least + policy.blur
 
     def _shelf(self, size: int) -> ReleasedUniverses:
         """The universes side by side, for differences of fewer units than a size."""
