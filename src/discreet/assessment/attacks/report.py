@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray
 from discreet.assessment.attacks.bounds import NoiseRange, bounded, likeliest, resolved
 from discreet.assessment.attacks.equality import (
     GroupDisclosures,
@@ -250,11 +249,10 @@ class AttackReport(SecretValues, Judged):
             "knows": self.knows,
             "limits": dict(self.limits),
             "rates": self.rates(),
-            "twins": [asdict(twin) for twin in self.twins],
-            "shared": [asdict(pair) for pair in self.shared],
-            "values": [asdict(value) for value in self.values],
-            "alike": [asdict(pair) for pair in self.alike],
-            "bare": [asdict(item) for item in self.bare],
+            **{
+                name: [asdict(item) for item in getattr(self, name)]
+                for name in ("twins", "shared", "values", "alike", "bare")
+            },
             "universes": [
                 {
                     "universe": one.name,
@@ -395,42 +393,40 @@ def best_estimates(system: PublishedCells, variance: float) -> dict[LayerKey, Es
     ways = [cells, estimated(system, variance, zeros="true", leverages=False)]
     whole = filled(system)
     ways += [] if whole is None else [estimated(whole, variance, zeros="noisy", leverages=False)]
-    estimates = [
-        {key: way[key].estimate[way[key].layer.at(own.layer.ids)] for key, own in cells.items()}
-        for way in ways
-    ]
-
-    def right(way: Mapping[LayerKey, FloatArray]) -> int:
+    best, most = ways[0], -1
+    for way in ways:
         hits = 0
         for key in judged:
-            layer = cells[key].layer
-            hit = np.rint(way[key]) == layer.truth(layer.ids)
-            hits += int(hit[cells[key].noisy].sum())
-        return hits
-
-    best = max(estimates, key=right)  # the first of those that find as many
-    return {key: replace(own, estimate=best[key]) for key, own in cells.items()}
+            own, layer = cells[key].noisy, cells[key].layer
+            estimate = way[key].estimate[way[key].layer.at(layer.ids)]
+            hits += int((np.rint(estimate) == layer.truth(layer.ids))[own].sum())
+        if hits > most:  # the first of those that find as many
+            best, most = way, hits
+    return {
+        key: replace(own, estimate=best[key].estimate[best[key].layer.at(own.layer.ids)])
+        for key, own in cells.items()
+    }
 
 
 def _layer(
     system: PublishedCells, counts: EstimatedCells, variance: float, staying: float
 ) -> AveragedLayer:
     """Averaging, of an attacker who takes the published figure where that is likelier right."""
-    layer = counts.layer
-    seen = counts.noisy
-    exposure, hit, unchanged, expected = counts.exposure[seen], None, None, None
-    estimate = counts.estimate[seen]
+    layer, seen = counts.layer, counts.noisy
+    exposure, estimate, shown = (
+        column[seen] for column in (counts.exposure, counts.estimate, layer.value)
+    )
+    hit = unchanged = expected = None
     if np.isfinite(variance) and seen.any():
         every, back = np.unique(exposure, return_inverse=True)
         chances = np.array([averaging_success(variance, one) for one in every.tolist()])[back]
         if np.isfinite(staying):
-            estimate = np.where(chances < staying, layer.value[seen], estimate)
+            estimate = np.where(chances < staying, shown, estimate)
             chances = np.maximum(chances, staying)
         expected = float(chances.mean())
     if layer.true is not None and seen.any():
         true = layer.truth(layer.ids[seen])
-        hit = float((np.rint(estimate) == true).mean())
-        unchanged = float((layer.value[seen] == true).mean())
+        hit, unchanged = (float((own == true).mean()) for own in (np.rint(estimate), shown))
     return AveragedLayer(
         layer=system.title(layer.key),
         variables=tuple(dict.fromkeys(system.axes[axis].variable for axis, _ in layer.key)),
@@ -439,22 +435,18 @@ def _layer(
         mean_exposure=float(exposure.mean()) if seen.any() else 0.0,
         exact=int((exposure > _EXACT).sum()),
         noisy_exposure=float(exposure[exposure <= _EXACT].max(initial=0.0)),
-        expected=expected,
-        found=hit,
-        unchanged=unchanged,
-    )
+        expected=expected, found=hit, unchanged=unchanged,
+    )  # fmt: skip
 
 
 def _bounds(system: PublishedCells, known: NoiseRange) -> BoundedCells:
     bounds = resolved(system, bounded(system, known), known)
-    cells = determined = small = narrow = 0
+    found = np.zeros(4, dtype=np.int64)  # all cells, those of one count, of 1 or 2, of at most 3
     for key, layer in system.layers.items():
         low, high = bounds.low[key], bounds.high[key]
         seen = ((layer.value != 0) | ~layer.shown) & ~layer.official & (low <= high)
-        cells += int(seen.sum())
-        determined += int((seen & (low == high)).sum())
-        small += int((seen & (low >= 1) & (high <= 2)).sum())
-        narrow += int((seen & (high - low <= 2)).sum())
+        kinds = seen, low == high, (low >= 1) & (high <= 2), high - low <= 2
+        found += [int((seen & kind).sum()) for kind in kinds]
     likely = right = None
     if known.chances is not None:
         likely, hits, judged = 0, 0, False
@@ -469,15 +461,11 @@ def _bounds(system: PublishedCells, known: NoiseRange) -> BoundedCells:
                 true = one.layer.truth(one.layer.ids[one.cells[sure]])
                 hits += int((true == one.count[sure]).sum())
         right = hits / likely if judged and likely else None
+    cells, determined, small, narrow = found.tolist()
     return BoundedCells(
-        cells=cells,
-        determined=determined,
-        one_or_two=small,
-        narrow=narrow,
-        contradicted=bounds.contradicted,
-        likely=likely,
-        right=right,
-    )
+        cells=cells, determined=determined, one_or_two=small, narrow=narrow,
+        contradicted=bounds.contradicted, likely=likely, right=right,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
