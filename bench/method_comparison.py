@@ -24,7 +24,7 @@ import polars as pl
 
 import discreet as dc
 from discreet.assessment.pictures import Picture
-from discreet.assessment.pictures.theme import INK, SERIES, SHARE_CLASSES, picture_of
+from discreet.assessment.pictures.picture import INK, SERIES, SHARE_CLASSES, picture_of
 from discreet.demo import Census, example_perturbation_table, generate
 from discreet.microdata import Secret
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts, conflicts_with
+from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts_with, sketches
 from discreet.disclosure.sketches import (
     MOST_MARKS,
     PRIMES,
@@ -78,15 +78,15 @@ def test_sums_are_found_among_many_tables_of_the_same_people_and_never_left_out_
     everyone = of([*range(0, 695)], "all")
     (found,) = conflicts_with([everyone, everyone], shelf(*[women] * 50, *[men] * 50), size=SIZE)
     assert found.earlier == ("women", "men")
-    monkeypatch.setattr("discreet.disclosure.conflicts._MOST_PAIRS", 0)
+    monkeypatch.setattr("discreet.disclosure.sketches._MOST_PAIRS", 0)
     (found,) = conflicts_with([everyone], shelf(women, men), size=SIZE)
     assert found.kind == "pairs"
 
 
 def test_more_pairs_than_memory_holds_are_too_many_and_no_crash() -> None:
     counts, every = np.full(120_000, 100, dtype=np.int64), np.arange(120_000)
-    assert conflicts._by_counts(200, 1, counts, every, every, SIZE) is None
-    first, second = conflicts._by_counts(200, 1, counts[:3], every[:3], every[:3], SIZE) or ((), ())
+    assert sketches._by_counts(200, 1, counts, every, every, SIZE) is None
+    first, second = sketches._by_counts(200, 1, counts[:3], every[:3], every[:3], SIZE) or ((), ())
     assert list(zip(first, second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
 
 

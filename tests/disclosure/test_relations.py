@@ -10,8 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.disclosure import Coverage, Partitions
-from discreet.disclosure.code_limits import codes_passing
-from discreet.disclosure.system import CellSystem
+from discreet.disclosure.cells import CellSystem
+from discreet.disclosure.code_pairs import codes_passing
 from discreet.microdata import parse_filter, read_microdata
 from discreet.protection.suppression import build_problem, table_relations
 

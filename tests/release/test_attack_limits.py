@@ -16,7 +16,7 @@ from discreet.errors import ProgrammeError, PublicationError
 from discreet.protection.noise import PerturbationTable
 from discreet.publication.vocabulary import read_words
 from discreet.release import protect, read_programme
-from discreet.release.attacks.exposure import planned_exposure
+from discreet.release.attacks.attack import planned_exposure
 from tests.release.conftest import persons, perturbation_table
 
 LIMITS = "[defaults]"

@@ -12,41 +12,41 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .attacks.figures import PublishedFigures as PublishedFigures
     from .attacks.figures import TrueTable as TrueTable
-    from .attacks.odds import NoiseOdds as NoiseOdds
-    from .attacks.odds import exposure_of as exposure_of
-    from .attacks.outcomes import SHARES as SHARES
-    from .attacks.outcomes import AttackOutcome as AttackOutcome
-    from .attacks.outcomes import verdict_sentence as verdict_sentence
-    from .attacks.period_report import PeriodReport as PeriodReport
-    from .attacks.period_report import attacked_periods as attacked_periods
+    from .attacks.least_squares import NoiseOdds as NoiseOdds
+    from .attacks.least_squares import exposure_of as exposure_of
+    from .attacks.panels import PeriodReport as PeriodReport
+    from .attacks.panels import attacked_periods as attacked_periods
+    from .attacks.parameters import AttackedValues as AttackedValues
     from .attacks.periods import KeyOption as KeyOption
+    from .attacks.report import SHARES as SHARES
     from .attacks.report import AttackedUniverse as AttackedUniverse
+    from .attacks.report import AttackOutcome as AttackOutcome
     from .attacks.report import AttackReport as AttackReport
     from .attacks.report import attack_listings as attack_listings
     from .attacks.report import attacked as attacked
     from .attacks.report import exceeded_limits as exceeded_limits
     from .attacks.report import remedies_of as remedies_of
+    from .attacks.report import verdict_sentence as verdict_sentence
     from .attacks.report import words_of_listings as words_of_listings
-    from .attacks.values import AttackedValues as AttackedValues
     from .comparison import TableComparison as TableComparison
     from .comparison import compare as compare
-    from .evaluation import describe as describe
-    from .evaluation import draw as draw
-    from .evaluation import evaluate as evaluate
-    from .evaluation import never_published as never_published
-    from .pictures.figures import plot as plot
     from .pictures.hidden import hidden_by_code as hidden_by_code
     from .pictures.hidden import hidden_by_part as hidden_by_part
     from .pictures.hidden import hidden_cells as hidden_cells
+    from .pictures.hidden import plot as plot
+    from .pictures.picture import SHARE_CLASSES as SHARE_CLASSES
     from .pictures.picture import Picture as Picture
     from .pictures.picture import check_picture_place as check_picture_place
+    from .pictures.picture import ink_on as ink_on
+    from .pictures.picture import noise_colours as noise_colours
+    from .pictures.picture import share_class as share_class
     from .pictures.tableau import rows_of as rows_of
-    from .pictures.theme import SHARE_CLASSES as SHARE_CLASSES
-    from .pictures.theme import ink_on as ink_on
-    from .pictures.theme import noise_colours as noise_colours
-    from .pictures.theme import share_class as share_class
     from .privacy_budget import PrivacyView as PrivacyView
     from .privacy_budget import privacy_view as privacy_view
+    from .probabilities import describe as describe
+    from .probabilities import draw as draw
+    from .probabilities import evaluate as evaluate
+    from .probabilities import never_published as never_published
     from .quality import Quality as Quality
     from .quality import actual_quality as actual_quality
     from .quality import expected_quality as expected_quality
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
     from .record_risk import RecordRisk as RecordRisk
     from .record_risk import assess_records as assess_records
     from .record_risk import compare_records as compare_records
+    from .release_quality.log import SUPPORT as SUPPORT
+    from .release_quality.log import Overall as Overall
     from .release_quality.log import QualityLog as QualityLog
-    from .release_quality.overall import SUPPORT as SUPPORT
-    from .release_quality.overall import Overall as Overall
-    from .release_quality.overall import statements as statements
+    from .release_quality.log import statements as statements
+    from .release_quality.pairs import DEVIATION_CLASSES as DEVIATION_CLASSES
+    from .release_quality.pairs import SIZE_CLASSES as SIZE_CLASSES
+    from .release_quality.pairs import Noise as Noise
     from .release_quality.pairs import finest_level as finest_level
     from .release_quality.pairs import published_at as published_at
-    from .release_quality.tallies import DEVIATION_CLASSES as DEVIATION_CLASSES
-    from .release_quality.tallies import SIZE_CLASSES as SIZE_CLASSES
-    from .release_quality.tallies import Noise as Noise
     from .revisions import RevisedCells as RevisedCells
     from .revisions import revised_cells as revised_cells
     from .risk import DisclosureRisk as DisclosureRisk

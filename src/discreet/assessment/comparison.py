@@ -20,12 +20,14 @@ import numpy.typing as npt
 
 from discreet.arrays import CellIndex, PositionArray, quotient
 from discreet.assessment.probabilities import NoiseChances
-from discreet.assessment.release_quality.pairs import Pairs, places_in, published_or_zero
-from discreet.assessment.release_quality.tallies import (
+from discreet.assessment.release_quality.pairs import (
     DEVIATION_CLASSES,
     Noise,
+    Pairs,
     count_statistics,
     deviations,
+    places_in,
+    published_or_zero,
 )
 from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import SecretValues, Unpicklable, without_values

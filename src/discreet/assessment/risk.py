@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.assessment.evaluation import evaluate
-from discreet.assessment.probabilities import NoiseChances, distribution
+from discreet.assessment.probabilities import NoiseChances, distribution, evaluate
 from discreet.assessment.quality import expected_quality
 from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import SecretValues

@@ -11,37 +11,31 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .attackers import LARGE as LARGE
-    from .attackers import Attacker as Attacker
-    from .attackers import WholeAttacker as WholeAttacker
-    from .attackers import make_whole as make_whole
     from .blanks import ZEROS_HIDDEN as ZEROS_HIDDEN
     from .blanks import Blanks as Blanks
     from .blanks import KnownZeros as KnownZeros
     from .blanks import audit_published as audit_published
     from .blanks import published_intervals as published_intervals
     from .blanks import zeros_of as zeros_of
+    from .cells import UNPUBLISHED as UNPUBLISHED
     from .cells import Cells as Cells
-    from .conflicts import Conflict as Conflict
-    from .conflicts import LedgerUniverse as LedgerUniverse
-    from .conflicts import ReleasedUniverses as ReleasedUniverses
-    from .conflicts import conflicts_with as conflicts_with
+    from .cells import CellSystem as CellSystem
     from .cores import Combinations as Combinations
     from .cores import Core as Core
+    from .cores import JointAttacker as JointAttacker
+    from .cores import LinkedTable as LinkedTable
+    from .cores import cores_of as cores_of
+    from .cores import joint_blocks as joint_blocks
     from .coverage import Coverage as Coverage
-    from .deviations import DeviationCheck as DeviationCheck
-    from .deviations import Proof as Proof
-    from .deviations import Reach as Reach
+    from .elimination import opened_by_pairs as opened_by_pairs
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
     from .fingerprints import RecordIdentity as RecordIdentity
+    from .insiders import UNBOUNDED as UNBOUNDED
     from .insiders import Insiders as Insiders
+    from .insiders import Knowledge as Knowledge
     from .insiders import insiders_of as insiders_of
     from .insiders import known_parts as known_parts
-    from .joint_cubes import JointAttacker as JointAttacker
-    from .joint_cubes import LinkedTable as LinkedTable
-    from .joint_cubes import cores_of as cores_of
-    from .joint_cubes import joint_blocks as joint_blocks
     from .leaves import Exchanges as Exchanges
     from .leaves import Leaves as Leaves
     from .leaves import leaves_of as leaves_of
@@ -55,7 +49,6 @@ if TYPE_CHECKING:
     from .named_cells import refuse_cells as refuse_cells
     from .named_cells import relations_of as relations_of
     from .named_cells import table_relations as table_relations
-    from .pairs import opened_by_pairs as opened_by_pairs
     from .partitions import Partitions as Partitions
     from .patches import Patch as Patch
     from .patches import Patches as Patches
@@ -73,37 +66,48 @@ if TYPE_CHECKING:
     from .published import figure_scale as figure_scale
     from .published import published_axes as published_axes
     from .published import unexamined_names as unexamined_names
-    from .readers import UNBOUNDED as UNBOUNDED
-    from .readers import Knowledge as Knowledge
-    from .record_atoms import EXPECTED as EXPECTED
-    from .record_atoms import RecordAtoms as RecordAtoms
-    from .record_atoms import go_together as go_together
     from .relations import Relations as Relations
     from .relations import component_labels as component_labels
     from .relations import stacked_relations as stacked_relations
     from .relations import tidied_relations as tidied_relations
+    from .shown_sets import EXPECTED as EXPECTED
+    from .shown_sets import RecordAtoms as RecordAtoms
     from .shown_sets import ShownSets as ShownSets
     from .shown_sets import TooManySetsError as TooManySetsError
+    from .shown_sets import go_together as go_together
     from .sketches import LARGEST_MINIMUM as LARGEST_MINIMUM
     from .sketches import PRIMES as PRIMES
+    from .sketches import Conflict as Conflict
+    from .sketches import LedgerUniverse as LedgerUniverse
     from .sketches import MarkIndex as MarkIndex
     from .sketches import Marks as Marks
+    from .sketches import ReleasedUniverses as ReleasedUniverses
     from .sketches import SketchSum as SketchSum
+    from .sketches import conflicts_with as conflicts_with
     from .sketches import marks_of as marks_of
     from .sketches import members_behind as members_behind
     from .sketches import sums_of as sums_of
-    from .system import UNPUBLISHED as UNPUBLISHED
-    from .system import CellSystem as CellSystem
     from .table_system import ChangedCells as ChangedCells
     from .table_system import TableCells as TableCells
     from .table_system import TableSystem as TableSystem
+    from .table_system import additive_values as additive_values
+    from .table_system import recomputed_totals as recomputed_totals
     from .table_system import rows_across as rows_across
+    from .table_system import shared_values as shared_values
+    from .table_system import units_of as units_of
     from .units import LinkedRecords as LinkedRecords
     from .units import UnitLink as UnitLink
     from .units import sources_of as sources_of
+    from .unknowns import LARGE as LARGE
     from .unknowns import TOLERANCE as TOLERANCE
+    from .unknowns import Attacker as Attacker
+    from .unknowns import DeviationCheck as DeviationCheck
+    from .unknowns import Proof as Proof
+    from .unknowns import Reach as Reach
     from .unknowns import Unknowns as Unknowns
+    from .unknowns import WholeAttacker as WholeAttacker
     from .unknowns import blocks_of as blocks_of
+    from .unknowns import make_whole as make_whole
     from .unknowns import mobile_cells as mobile_cells
     from .unknowns import outer_bounds as outer_bounds
     from .value_rows import ABSENT as ABSENT
@@ -114,9 +118,5 @@ if TYPE_CHECKING:
     from .verdicts import Gap as Gap
     from .verdicts import Judged as Judged
     from .verdicts import VerdictWord as VerdictWord
-    from .whole_values import additive_values as additive_values
-    from .whole_values import recomputed_totals as recomputed_totals
-    from .whole_values import shared_values as shared_values
-    from .whole_values import units_of as units_of
 
 lazy_face(__name__)

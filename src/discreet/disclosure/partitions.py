@@ -19,21 +19,19 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.classifications import Classification
-from discreet.disclosure.code_limits import (
+from discreet.disclosure.code_pairs import (
+    CHANCE,
     Cut,
+    among_pairs,
+    code_map,
     codes_at,
     codes_passing,
     codes_together,
-    overlapping,
-)
-from discreet.disclosure.code_pairs import (
-    CHANCE,
-    among_pairs,
-    code_map,
     common_parts,
     complete,
     made_by_chance,
     missing_pairs,
+    overlapping,
     tell_together,
 )
 from discreet.disclosure.verdicts import Gap

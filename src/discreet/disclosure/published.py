@@ -25,9 +25,14 @@ from discreet.arrays import (
     find_sorted,
 )
 from discreet.classifications import Classification
-from discreet.disclosure.cells import cells_by_level, level_codes
-from discreet.disclosure.code_limits import codes_at, codes_on
-from discreet.disclosure.system import OccurringCells, pairs_apart, pairs_tied
+from discreet.disclosure.cells import (
+    OccurringCells,
+    cells_by_level,
+    level_codes,
+    pairs_apart,
+    pairs_tied,
+)
+from discreet.disclosure.code_pairs import codes_at, codes_on
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import TableError
 from discreet.tables import CellStatus, Dimension, ProtectedTable, level_numbers

@@ -18,15 +18,15 @@ import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, starts
 from discreet.classifications import Classification
-from discreet.disclosure.code_pairs import CHANCE
-from discreet.disclosure.partitions import Partitions
-from discreet.disclosure.relations import Relations
-from discreet.disclosure.system import (
+from discreet.disclosure.cells import (
     UNPUBLISHED,
     CellSystem,
     cells_of_nobody,
     tied_tables,
 )
+from discreet.disclosure.code_pairs import CHANCE
+from discreet.disclosure.partitions import Partitions
+from discreet.disclosure.relations import Relations
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import DiscreetError, TableError
 from discreet.microdata import parse_filter, read_microdata

@@ -1,22 +1,28 @@
-"""`Unknowns`: the hidden cells as a system of their own, with bounds from outside. CONFIDENTIAL.
+"""Hidden cells as a system of their own, and attackers on them. CONFIDENTIAL.
 
-Deviations of hidden cells from their true values, in blocks that share no relation, and how far
-each can move at most, relation by relation. A bound too narrow shows that a cell is not protected;
-a bound wide enough proves nothing yet.
+`Unknowns` are deviations of hidden cells from their true values, in blocks that share no relation,
+and how far each can move at most, relation by relation. A bound too narrow shows that a cell is not
+protected; a bound wide enough proves nothing yet. A `DeviationCheck` holds deviations from any
+source – exchanges of units, answers of a solver – against all relations and bounds, without
+rounding where they are whole or become so. An `Attacker` moves cells by fractions, a
+`WholeAttacker` by whole numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, ranges
 from discreet.confidential import Confidential
+from discreet.disclosure.elimination import independent_relations
 from discreet.disclosure.relations import Relations, component_labels
+from discreet.errors import SuppressionError
 from discreet.kernels import compiled
+from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: Levels count as reached when so little is missing, in units.
 TOLERANCE = 1e-6
@@ -116,3 +122,333 @@ def _tighten(start: Any, cell: Any, coef: Any, low: Any, high: Any, rounds: int)
                     changed = True
         if not changed:
             return
+
+
+#: Deviations are made whole by multiplying with one of the first so many numbers.
+_FACTORS = 12
+#: What lies farther from a whole number is none.
+_NEAR_WHOLE = 0.005
+#: Larger numbers are not exact in doubles.
+_EXACT = 2.0**53
+#: What a proof may miss a relation by: in units, and relative to its largest move.
+_UNITS, _MISSED_SHARE = 1e-6, 1e-8
+#: Moves beyond the bounds known beforehand by more than so many units are no proof.
+_BEYOND = 1e-6
+#: Moves of cells that are looked at together.
+_MOVED_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Proof(Confidential):
+    """By how much which hidden cells, ascending, move so that all relations hold (confidential)."""
+
+    cells: IntArray
+    moved: FloatArray
+
+
+@dataclass(repr=False, eq=False)
+class Reach(Confidential):
+    """Largest known movements of cells, also in whole numbers (confidential)."""
+
+    low: FloatArray
+    high: FloatArray
+    whole_low: FloatArray
+    whole_high: FloatArray
+
+    @classmethod
+    def none(cls, cells: int) -> Reach:
+        """No cell was seen to move."""
+        return cls(*(np.zeros(cells) for _ in range(4)))
+
+    def see(self, moved: FloatArray, *, whole: bool = False) -> None:
+        """Note moves of all cells."""
+        for low, high in ((self.low, self.high), (self.whole_low, self.whole_high))[: 1 + whole]:
+            np.minimum(low, moved, out=low)
+            np.maximum(high, moved, out=high)
+
+    def at(self, cells: IntArray) -> Reach:
+        """Known movements of some cells."""
+        return Reach(*(column[cells] for column in vars(self).values()))
+
+    def put(self, cells: IntArray, other: Reach) -> None:
+        """Take what was seen of some cells."""
+        for own, column in zip(vars(self).values(), vars(other).values(), strict=True):
+            own[cells] = column
+
+    def cap(self, low: FloatArray, high: FloatArray) -> None:
+        """Nothing moves beyond bounds that hold for sure, whatever a solver answered."""
+        for column in (self.low, self.whole_low):
+            np.maximum(column, low, out=column)
+        for column in (self.high, self.whole_high):
+            np.minimum(column, high, out=column)
+
+
+class DeviationCheck:
+    """Holds deviations against what is published, and notes how far they go."""
+
+    def __init__(self, known: Unknowns, reach: Reach | None = None) -> None:
+        self.reach = Reach.none(len(known)) if reach is None else reach
+        self._known = known
+
+    def see_all(self, proofs: Sequence[Proof]) -> BoolArray:
+        """Which proofs fit, with their cells numbered as here; their reach is noted."""
+        sizes = np.array([len(proof.cells) for proof in proofs], dtype=np.int64)
+        fits = np.zeros(len(proofs), dtype=np.bool_)
+        first = np.flatnonzero(np.diff(np.cumsum(sizes) // _MOVED_AT_ONCE)) + 1
+        for some in np.split(np.arange(len(proofs)), first):
+            chosen = [proofs[at] for at in some.tolist()]
+            proof = np.repeat(np.arange(len(chosen)), sizes[some])
+            cells = np.concatenate([np.zeros(0, dtype=np.int64), *(one.cells for one in chosen)])
+            moved = np.concatenate([np.zeros(0), *(one.moved for one in chosen)])
+            fits[some] = self._see(len(chosen), proof, cells, moved)
+        return fits
+
+    def _see(self, size: int, proof: IntArray, cells: IntArray, moved: FloatArray) -> BoolArray:
+        """Which of so many deviations fit, with the deviation of each cell that moves."""
+        # What is no number is no proof either.
+        wrong = (cells < 0) | ~np.isfinite(moved)
+        waiting = np.bincount(proof, minlength=size) > 0
+        waiting[proof[wrong]] = False
+        fits, low, high = np.zeros(size, dtype=np.bool_), self._known.low, self._known.high
+        for multiple in range(1, _FACTORS + 1):
+            at = np.flatnonzero(waiting[proof])
+            if not at.size:
+                break
+            own, some, far = proof[at], cells[at], multiple * moved[at]
+            step = np.rint(far)
+            out = (np.abs(far - step) > _NEAR_WHOLE) | (np.abs(step) > _EXACT)
+            out |= (step < multiple * low[some]) | (step > multiple * high[some])
+            whole = waiting & (np.bincount(own[out], minlength=size) == 0)
+            kept = whole[own]
+            own, some, step = own[kept], some[kept], step[kept]
+            missed, sums = self._missed(own, some, step.astype(np.int64))
+            whole[missed[sums != 0]] = False
+            kept = whole[own]
+            self._note(some[kept], step[kept] / multiple, whole=multiple == 1)
+            fits, waiting = fits | whole, waiting & ~whole
+        at = np.flatnonzero(waiting[proof])
+        own, some, far = proof[at], cells[at], moved[at]
+        beyond = np.maximum(np.maximum(low[some] - far, far - high[some]), 0.0)
+        missed, short = self._missed(own, some, far)
+        short, largest, worst = np.abs(short), np.zeros(size), np.zeros(size)
+        np.maximum.at(largest, own, np.abs(far))
+        np.maximum.at(worst, own, beyond)
+        np.maximum.at(worst, missed, short)
+        allowed = _UNITS + _MISSED_SHARE * largest
+        waiting[own[beyond > _BEYOND + 0.1 * allowed[own]]] = False
+        waiting[missed[short > allowed[missed]]] = False
+        off = np.bincount(own, beyond, size) + np.bincount(missed, short, size)
+        off = np.where(worst > _UNITS, off, 0.0)[own]
+        kept = waiting[own]
+        np.minimum.at(self.reach.low, some[kept], (far + off)[kept])
+        np.maximum.at(self.reach.high, some[kept], (far - off)[kept])
+        return fits | waiting
+
+    def _missed(self, proof: IntArray, cells: IntArray, moved: Any) -> tuple[IntArray, Any]:
+        """By how much deviations miss each relation of their cells, with the deviation of each."""
+        links = self._known.relations
+        first, order = links.by_cell
+        width = first[cells + 1] - first[cells]
+        entry = order[ranges(first[cells], width)]
+        keys, place = np.unique(
+            np.repeat(proof, width) * max(len(links), 1) + links.row[entry], return_inverse=True
+        )
+        sums = np.zeros(len(keys), dtype=moved.dtype)
+        np.add.at(sums, place, links.coef[entry] * np.repeat(moved, width))
+        return keys // max(len(links), 1), sums
+
+    def _note(self, cells: IntArray, moved: FloatArray, *, whole: bool) -> None:
+        """Note moves of some cells."""
+        reach = self.reach
+        for low, high in (
+            (reach.low, reach.high), (reach.whole_low, reach.whole_high),
+        )[: 1 + whole]:  # fmt: skip
+            np.minimum.at(low, cells, moved)
+            np.maximum.at(high, cells, moved)
+
+
+def sure_moves(known: Unknowns, moved: FloatArray) -> tuple[FloatArray, bool, bool]:
+    """Guaranteed deviations of all hidden cells; whether there are any, and all whole."""
+    check = DeviationCheck(known)
+    fits = check.see_all([Proof(cells=np.arange(len(known), dtype=np.int64), moved=moved)])
+    reach = check.reach
+    sure = reach.low + reach.high
+    return sure, bool(fits[0]), bool(fits[0] and (reach.whole_low + reach.whole_high == sure).all())
+
+
+#: The solver's name for the primal simplex method.
+_PRIMAL = 4
+#: The solver's tolerance, in numbers near one.
+_FINE = 1e-9
+
+
+class Attacker:
+    """All hidden cells of a block as variables of one linear program.
+
+    Bounds stand in for those of the unknowns, if tighter ones are known; no cell is moved
+    farther than `most`.
+    """
+
+    def __init__(
+        self,
+        unknowns: Unknowns,
+        low: FloatArray | None = None,
+        high: FloatArray | None = None,
+        most: float = np.inf,
+    ) -> None:
+        self.unknowns = unknowns
+        self.solved = 0
+        low = unknowns.low if low is None else low
+        high = unknowns.high if high is None else high
+        self.low, self.high = np.maximum(low, -most), np.minimum(high, most)
+        #: Whether some cell could move farther than it is allowed to here.
+        self.narrowed = bool((low < -most).any() or (high > most).any())
+        #: Whether the last answer is a proof, and one in whole numbers.
+        self.proven = self.whole = False
+        widest = float(max(np.abs(self.low).max(initial=1), np.abs(self.high).max(initial=1)))
+        #: Numbers are kept near one, where the solver's tolerances make sense.
+        self.scale = 2.0 ** np.ceil(np.log2(max(widest, 1.0) / 2**20)) if widest > 2**20 else 1.0
+        self._solver = loaded_solver(
+            independent_relations(unknowns.relations).matrix,
+            self.low / self.scale,
+            self.high / self.scale,
+            primal_feasibility_tolerance=_FINE,
+        )
+        self._cost = np.zeros(len(unknowns))
+
+    def ask(self, wish: FloatArray) -> FloatArray:
+        """The solution that makes the sum of wish × deviation largest; what is sure of it.
+
+        The answer of the solver is put right in whole numbers, or cut by what it misses.
+        """
+        changed = np.flatnonzero(wish != self._cost).astype(np.int32)
+        if changed.size:
+            self._solver.changeColsCost(changed.size, changed, -wish[changed])
+            self._cost = wish.copy()
+        self._solver.run()
+        if not self.solved:
+            self._solver.setOptionValue("simplex_strategy", _PRIMAL)
+        self.solved += 1
+        if not is_optimal(self._solver):
+            # Going on from the last solution may lead nowhere by rounding.
+            self._solver.clearSolver()
+            self._solver.run()
+        if not is_optimal(self._solver):
+            message = "the solver found no answer to an attack"
+            hint = "report this: true values always fit what is published"
+            raise SuppressionError(message, code="solver", hint=hint)
+        moves = column_values(self._solver) * self.scale
+        sure, self.proven, self.whole = sure_moves(self.unknowns, moves)
+        return sure
+
+    def farthest(self, at: int, side: float) -> FloatArray:
+        """A solution with the largest value of one cell, the smallest if the side is negative."""
+        wish = np.zeros(len(self.unknowns))
+        wish[at] = side
+        return self.ask(wish)
+
+
+#: An integer program ends after so many branchings: then nothing is known.
+_NODES = 2_000
+#: Cells move by at most so many levels.
+_FAR = 1024.0
+#: With more cells it is not even asked for networks.
+_ASKED = 20_000
+#: A larger coefficient makes it hard to find the farthest whole number.
+LARGE = 100
+
+
+class WholeAttacker:
+    """The hidden cells of a block as whole numbers in one program."""
+
+    def __init__(self, block: Unknowns, low: FloatArray, high: FloatArray) -> None:
+        self.block = block
+        levels = np.maximum.reduce([block.lower, block.upper, block.sliding])
+        self.widest = int(np.abs(block.relations.coef).max(initial=1))
+        far = _FAR * max(float(levels[block.sensitive].max(initial=0.0)), 1.0) * self.widest
+        self.low = np.ceil(np.maximum(low, -far) - TOLERANCE)
+        self.high = np.floor(np.minimum(high, far) + TOLERANCE)
+        self.network = len(block) <= _ASKED and is_network(independent_relations(block.relations))
+        self._solver: Any = None
+
+    def reached(self, at: int) -> tuple[float, float, bool] | None:
+        """Movement of one cell down and up, and whether it is enough; None if unknown."""
+        up, down = self._farthest(at, 1.0), self._farthest(at, -1.0)
+        if up is None or down is None:
+            return None
+        return -down, up, bool(self.block.protected(-down, up, at))
+
+    def _farthest(self, at: int, side: float) -> float | None:
+        """How far a cell moves to a side in whole numbers.
+
+        With large coefficients it is enough to know that it moves as far as it must.
+        """
+        if self._solver is None:
+            matrix = self.block.relations.matrix
+            self._solver = loaded_solver(
+                matrix, self.low, self.high, mip_max_nodes=_NODES, mip_rel_gap=0.0
+            )
+            make_whole(self._solver, np.arange(len(self.block)))
+        block, low, high = self.block, self.low[at], self.high[at]
+        if self.widest > LARGE:
+            most = np.ceil(max(block.lower[at], block.upper[at], block.sliding[at]))
+            self._solver.changeColBounds(at, max(low, -most), min(high, most))
+        self._solver.changeColCost(at, -side)
+        for presolve in ("off", "choose") if self.widest > LARGE else ("choose",):
+            self._solver.setOptionValue("presolve", presolve)
+            self._solver.run()
+            if is_optimal(self._solver):
+                break
+        known, moved = is_optimal(self._solver), np.rint(column_values(self._solver))
+        if self.widest > LARGE:
+            _balance(block.relations, moved)
+        self._solver.changeColCost(at, 0.0)
+        self._solver.changeColBounds(at, low, high)
+        moved, _, whole = sure_moves(self.block, moved) if known else (moved, False, False)
+        return abs(float(moved[at])) if whole else None
+
+
+def _balance(links: Relations, moved: FloatArray) -> None:
+    """Let cells that stand in one relation only take what rounding left over there, the last."""
+    first, order = links.by_cell
+    once = order[first[:-1][np.diff(first) == 1]][::-1]
+    once = once[np.abs(links.coef[once]) == 1]
+    rows, at = np.unique(links.row[once], return_index=True)
+    entry = once[at]
+    missed = links.residuals(moved.astype(np.int64))[rows]
+    moved[links.cell[entry]] -= links.coef[entry] * missed
+
+
+def make_whole(solver: Any, columns: IntArray) -> None:
+    """Let some columns be whole numbers only."""
+    import highspy
+
+    kinds = np.full(columns.size, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+    solver.changeColsIntegrality(columns.size, columns.astype(np.int32), kinds)
+
+
+def is_network(relations: Relations) -> bool:
+    """Whether each cell stands in two relations at most, on opposite sides once signs are turned.
+
+    Whatever such relations allow with whole bounds, whole numbers do as well.
+
+    >>> rows = [[(0, 1), (1, 1)], [(2, 1), (3, 1)], [(0, 1), (2, 1)], [(1, 1), (3, 1)]]
+    >>> is_network(Relations.of(4, rows))
+    True
+    >>> is_network(Relations.of(3, [[(0, 1), (1, 1)], [(1, 1), (2, 1)], [(0, 1), (2, 1)]]))
+    False
+    """
+    if not len(relations) or (np.abs(relations.coef) != 1).any():
+        return not len(relations)
+    first, by_cell = relations.by_cell
+    width = np.diff(first)
+    if width.max() > 2:
+        return False
+    twice = np.flatnonzero(width == 2)
+    one, other = by_cell[first[twice]], by_cell[first[twice] + 1]
+    # Rows on two sides: apart where a cell has one sign in both, else together.
+    size, row = len(relations), relations.row
+    turned = np.where(relations.coef[one] == relations.coef[other], size, 0)
+    sides = [[row[one], row[other] + turned], [row[one] + size, row[other] + size - turned]]
+    label = component_labels(Relations.of_pairs(2 * size, np.concatenate(sides, axis=1).T))
+    return not bool((label[:size] == label[size:]).any())

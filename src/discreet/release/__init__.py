@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from .advice import open_question as open_question
     from .advice import preparations as preparations
     from .anonymisation import anonymise as anonymise
+    from .attacks.attack import PlannedExposure as PlannedExposure
     from .attacks.attack import attack as attack
     from .attacks.attack import attack_periods as attack_periods
-    from .attacks.exposure import PlannedExposure as PlannedExposure
-    from .attacks.exposure import cells_of_record as cells_of_record
-    from .attacks.exposure import planned_exposure as planned_exposure
+    from .attacks.attack import cells_of_record as cells_of_record
+    from .attacks.attack import planned_exposure as planned_exposure
     from .attacks.page import attack_page as attack_page
     from .attacks.page import attack_rates as attack_rates
     from .attacks.page import planned_page as planned_page

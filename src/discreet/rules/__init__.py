@@ -19,17 +19,17 @@ from discreet.faces import lazy_face
 from discreet.rules import protocol
 
 if TYPE_CHECKING:
-    from .cell_lookup import CellLookup as CellLookup
     from .codes import CodeRules as CodeRules
-    from .concentration import PQ as PQ
-    from .concentration import Dominance as Dominance
-    from .concentration import PPercent as PPercent
-    from .concentration import Request as Request
+    from .contributors import PQ as PQ
+    from .contributors import Dominance as Dominance
     from .contributors import MarginalRule as MarginalRule
     from .contributors import MinimumFrequency as MinimumFrequency
     from .contributors import MissingSafe as MissingSafe
     from .contributors import NothingSensitive as NothingSensitive
+    from .contributors import PPercent as PPercent
+    from .contributors import Request as Request
     from .contributors import ZeroUnsafe as ZeroUnsafe
+    from .evidence import CellLookup as CellLookup
     from .holdings import SEVERAL as SEVERAL
     from .holdings import UNNAMED as UNNAMED
     from .holdings import Waivers as Waivers
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from .marks import read_bounds as read_bounds
     from .primaries import CellVerdict as CellVerdict
     from .primaries import Primary as Primary
+    from .primaries import marked_cells as marked_cells
     from .primaries import primary as primary
-    from .primaries_by_marks import marked_cells as marked_cells
     from .protocol import Per as Per
     from .protocol import Reason as Reason
     from .protocol import Rule as Rule

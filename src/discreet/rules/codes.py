@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.rules.cell_lookup import CellLookup
+from discreet.rules.evidence import CellLookup
 from discreet.rules.protocol import Rule, raise_parameters
 from discreet.tables import Dimension
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.rules.cell_lookup import CellLookup
+from discreet.rules.evidence import CellLookup
 from discreet.rules.protocol import is_number
 
 #: What a mark can make of a cell.

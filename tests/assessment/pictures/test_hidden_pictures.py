@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
 from discreet.assessment.pictures.cell_kinds import KIND_STYLES
-from discreet.assessment.pictures.theme import luminance
+from discreet.assessment.pictures.picture import luminance
 from discreet.errors import PublicationError
 from discreet.protection.suppression import SharedSuppression, Suppression, report_on
 from discreet.tables import Table

@@ -28,7 +28,7 @@ from discreet.assessment.pictures import (
     trade_off_curve,
     transition_heatmap,
 )
-from discreet.assessment.pictures.theme import ink_on, luminance, noise_colours
+from discreet.assessment.pictures.picture import ink_on, luminance, noise_colours
 from discreet.errors import PerturbationError, PublicationError
 from discreet.protection.noise import PerturbationTable
 from tests.helpers.rows import for_all_rows

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.assessment.release_quality import QualityLog
-from discreet.assessment.release_quality.pairs import PartGrid
-from discreet.assessment.release_quality.tallies import total_differences
+from discreet.assessment.release_quality.pairs import PartGrid, total_differences
 from discreet.protection.noise import PerturbationTable, perturb
 from discreet.publication.examples import census_example
 from discreet.tables import (

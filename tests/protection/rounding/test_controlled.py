@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding import Rounding, audit_rounding, round_linked
-from discreet.protection.rounding.controlled import nearest_multiples
-from discreet.protection.rounding.small_counts import JointCounts
+from discreet.protection.rounding.small_counts import JointCounts, nearest_multiples
 
 BY = ["school", "religion"]
 
@@ -173,7 +172,7 @@ def test_three_variables_are_searched_slice_by_slice(monkeypatch: pytest.MonkeyP
     draw = np.random.default_rng(7)
     table = cube(draw.negative_binomial(1, 0.1, (5, 6, 7)))
     best = np.abs(shown(dc.round_counts(table, 5, "controlled"), table) - table.count)
-    monkeypatch.setattr("discreet.protection.rounding.controlled._SEARCHED", 100)
+    monkeypatch.setattr("discreet.protection.rounding.small_counts._SEARCHED", 100)
     safe = dc.round_counts(table, 5, "controlled")
     missed = np.abs(shown(safe, table) - table.count)
     assert additive(safe, table)
@@ -183,7 +182,7 @@ def test_three_variables_are_searched_slice_by_slice(monkeypatch: pytest.MonkeyP
 
 
 def test_large_tables_are_rounded_from_their_inner_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.protection.rounding.controlled.MOST_SOLVED", 100)
+    monkeypatch.setattr("discreet.protection.rounding.small_counts.MOST_SOLVED", 100)
     draw = np.random.default_rng(9)
     table = cube(draw.negative_binomial(1, 0.1, (8, 9, 10)))
     safe = dc.round_counts(table, 5, "controlled")
@@ -202,7 +201,7 @@ def test_margins_of_many_small_counts_stay_near(
     monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """The nearest multiple of most cells is 0: sums of these are far off, and stay so."""
-    monkeypatch.setattr("discreet.protection.rounding.controlled.MOST_SOLVED", 0)
+    monkeypatch.setattr("discreet.protection.rounding.small_counts.MOST_SOLVED", 0)
     small = "discreet.protection.rounding.small_counts"
     for name, limit in (("_WORK", 0), ("_LOOKS", 1), ("_PAIRED", 50)):  # as in a million cells
         monkeypatch.setattr(f"{small}.{name}", limit)

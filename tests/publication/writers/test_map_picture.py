@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from discreet.assessment.pictures.theme import luminance
+from discreet.assessment.pictures.picture import luminance
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication.area_figures import MapClasses, colours

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from .bounds import NoiseRange as NoiseRange
     from .bounds import bounded as bounded
     from .bounds import likeliest as likeliest
+    from .bounds import reconstruct as reconstruct
     from .bounds import resolved as resolved
     from .equality import near_twins as near_twins
     from .figures import PublishedFigures as PublishedFigures
+    from .least_squares import NoiseOdds as NoiseOdds
     from .least_squares import estimated as estimated
-    from .odds import NoiseOdds as NoiseOdds
-    from .odds import exposure_of as exposure_of
+    from .least_squares import exposure_of as exposure_of
     from .panels import AttackSuccess as AttackSuccess
     from .panels import attacked_panel as attacked_panel
     from .parameters import found_parameters as found_parameters
     from .parameters import shared_noise as shared_noise
-    from .reconstruction import reconstruct as reconstruct
     from .report import AttackReport as AttackReport
 
 lazy_face(__name__)

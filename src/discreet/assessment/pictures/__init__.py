@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .curves import quality_curve as quality_curve
-    from .curves import risk_curve as risk_curve
-    from .curves import trade_off_curve as trade_off_curve
-    from .figures import plot as plot
     from .hidden import hidden_by_code as hidden_by_code
     from .hidden import hidden_by_part as hidden_by_part
     from .hidden import hidden_cells as hidden_cells
+    from .hidden import plot as plot
     from .picture import Picture as Picture
+    from .tableau import quality_curve as quality_curve
+    from .tableau import risk_curve as risk_curve
     from .tableau import row_distributions as row_distributions
     from .tableau import tableau as tableau
+    from .tableau import trade_off_curve as trade_off_curve
     from .tableau import transition_heatmap as transition_heatmap
 
 lazy_face(__name__)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import IntArray, PositionArray, SmallIntArray
-from discreet.assessment.pictures.theme import (
+from discreet.assessment.pictures.picture import (
     INK,
     MUTED,
     hidden_words,

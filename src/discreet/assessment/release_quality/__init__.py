@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .log import SUPPORT as SUPPORT
+    from .log import Overall as Overall
     from .log import QualityLog as QualityLog
-    from .overall import SUPPORT as SUPPORT
-    from .overall import Overall as Overall
-    from .overall import QualityStatement as QualityStatement
-    from .overall import statements as statements
-    from .tallies import MILLION as MILLION
-    from .tallies import SIZE_CLASSES as SIZE_CLASSES
+    from .log import QualityStatement as QualityStatement
+    from .log import statements as statements
+    from .pairs import MILLION as MILLION
+    from .pairs import SIZE_CLASSES as SIZE_CLASSES
 
 lazy_face(__name__)

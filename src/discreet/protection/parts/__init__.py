@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from .levels import name_of_part as name_of_part
     from .levels import named_level as named_level
     from .rules import PartRules as PartRules
+    from .rules import PartTuning as PartTuning
+    from .rules import Reading as Reading
     from .rules import check_parts as check_parts
     from .rules import measure_parts as measure_parts
+    from .rules import tune_parts as tune_parts
     from .settings import ThresholdSettings as ThresholdSettings
     from .tied_parts import PartTies as PartTies
     from .tied_parts import released_parts as released_parts
-    from .tuned_thresholds import PartTuning as PartTuning
-    from .tuned_thresholds import Reading as Reading
-    from .tuned_thresholds import tune_parts as tune_parts
 
 lazy_face(__name__)

@@ -16,8 +16,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import CountRoundingError, Problem, raise_all
-from discreet.protection.rounding.controlled import nearest_multiples
-from discreet.protection.rounding.small_counts import InnerCells, JointCounts
+from discreet.protection.rounding.small_counts import InnerCells, JointCounts, nearest_multiples
 from discreet.protection.rounding.small_counts import fitted as fitted_cells
 from discreet.protection.suppression import (
     Relations,

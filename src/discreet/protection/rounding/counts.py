@@ -27,8 +27,7 @@ from discreet.protection.noise import (
     keep_found_codes,
 )
 from discreet.protection.rounding.bases import Rounding, no_cell_keys
-from discreet.protection.rounding.controlled import controlled_counts
-from discreet.protection.rounding.small_counts import JointCounts, small_counts
+from discreet.protection.rounding.small_counts import JointCounts, controlled_counts, small_counts
 from discreet.protection.suppression import METHOD, pattern_notes, rounded_values, zeros_of
 from discreet.tables import (
     CellStatus,

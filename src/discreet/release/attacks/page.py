@@ -25,7 +25,7 @@ from discreet.assessment import (
 )
 from discreet.errors import PublicationError
 from discreet.publication import facts_html, page_head, page_tail, read_words
-from discreet.release.attacks.exposure import PlannedExposure
+from discreet.release.attacks.attack import PlannedExposure
 from discreet.release.report.sections import Bar, Sections, bullets, paragraphs
 
 _WORDS = {

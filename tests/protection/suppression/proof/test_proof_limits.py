@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.disclosure import UNBOUNDED, DeviationCheck, Proof, Relations
-from discreet.disclosure.deviations import sure_moves
+from discreet.disclosure.unknowns import sure_moves
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import (
