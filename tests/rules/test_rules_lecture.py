@@ -1,8 +1,12 @@
-"""The rules on the examples of a lecture on statistical disclosure control."""
+"""The rules on the examples of a lecture, and against other tools on the same records."""
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,6 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet import rules
+from discreet_argus.jj import read_jj
 from tests.helpers.rows import for_all_rows
 
 TURNOVER = {"A": 25_000, "B": 400_000, "C": 35_000}
@@ -93,3 +98,151 @@ def test_the_example_of_the_tau_argus_manual_for_weights() -> None:
     assert dc.primary(table, [rules.Dominance(n=2, k=43)], value="x").sensitive.tolist() == [False]
     unweighted = dc.primary(table, [rules.Dominance(n=2, k=43)], value="x", weighted=False)
     assert unweighted.sensitive.tolist() == [True]
+
+
+RECORDS = {
+    "T1": ("microdata1", ["region", "gender"], "val"),
+    "T2": ("microdata2", ["gender", "ecoOld"], "numVal"),
+    "T3": ("microdata2", ["region", "gender", "ecoNew"], "numVal"),
+    "T5": ("T5_microdata", ["a5", "sexc", "wat"], "inc"),
+    "T6": ("T6_microdata", ["ag", "sexc"], "inc"),
+}
+
+
+def classification(file: Path, name: str) -> dc.Classification:
+    above: dict[int, str] = {}
+    parents: dict[str, str | None] = {}
+    for signs, code in pl.read_csv(file).rows():
+        level = len(signs)
+        above[level] = code
+        parents[code] = above.get(level - 1)
+    (total,) = (code for code, parent in parents.items() if parent is None)
+    return dc.Classification.from_parents(name, parents, total=total)
+
+
+def rule_of(entry: dict[str, Any]) -> rules.Rule:
+    """The rule of the other tool; it states the largest frequency that is sensitive."""
+    if entry["type"] == "freq":
+        return rules.MinimumFrequency(entry["maxN"] + 1)
+    if entry["type"] == "nk":
+        return rules.Dominance(n=entry["n"], k=entry["k"])
+    if entry["type"] == "p":
+        return rules.PPercent(entry["p"])
+    return rules.PQ(*entry["pq"])
+
+
+def truth_of(expected: pl.DataFrame, by: list[str], name: str) -> dict[tuple[str, ...], bool]:
+    occupied = expected.filter(pl.col("freq").cast(pl.Float64) > 0)
+    marks = (occupied[name] == "u").to_list()
+    return dict(zip(occupied.select(by).rows(), marks, strict=True))
+
+
+def verdicts(table: dc.Table, by: list[str], primary: rules.Primary) -> dict[Any, bool]:
+    return dict(zip(table.to_polars().select(by).rows(), primary.sensitive.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("problem", RECORDS)
+def test_all_rules_mark_the_cells_that_sdctable_marks(reference: Path, problem: str) -> None:
+    folder = reference / "sdctable"
+    records, by, value = RECORDS[problem]
+    trees = [classification(folder / f"{problem}_hier_{name}.csv.gz", name) for name in by]
+    frame = pl.read_csv(folder / f"{records}.csv.gz")
+    table = dc.tabulate(frame, by=trees, values=[value], contributions=3)
+    expected = pl.read_csv(folder / f"{problem}_cells_and_primary.csv.gz", infer_schema_length=0)
+    with gzip.open(folder / f"{problem}_primary_rules.json.gz") as file:
+        entries = json.load(file)["rules"]
+    compared = 0
+    for name, entry in entries.items():
+        if entry.get("allowZeros") or entry.get("numVarName", value) != value:
+            continue
+        primary = dc.primary(table, [rule_of(entry)], value=value)
+        assert verdicts(table, by, primary) == truth_of(expected, by, name), name
+        compared += 1
+    assert compared > 10
+
+
+@pytest.mark.parametrize("weight", ["w", "wf"])
+def test_weighted_rules_mark_the_cells_that_sdctable_marks(reference: Path, weight: str) -> None:
+    folder, by = reference / "sdctable", ["region", "gender"]
+    trees = [classification(folder / f"T1_hier_{name}.csv.gz", name) for name in by]
+    frame = pl.read_csv(folder / "W_microdata.csv.gz")
+    table = dc.tabulate(frame, by=trees, values=["val"], weight=weight, contributions=3)
+    expected = pl.read_csv(folder / f"W_{weight}_primary.csv.gz", infer_schema_length=0)
+    for name in ("p_10", "p_50", "p_80", "nk2_30", "nk2_60", "nk2_80"):
+        kind, percent = name.split("_")
+        rule = rules.PPercent(int(percent)) if kind == "p" else rules.Dominance(2, int(percent))
+        primary = dc.primary(table, [rule], value="val")
+        assert verdicts(table, by, primary) == truth_of(expected, by, name), name
+
+
+def business_records(reference: Path) -> pl.DataFrame:
+    with gzip.open(reference / "argus" / "tau_testW.asc.gz", "rt") as file:
+        lines = pl.Series("line", file.read().splitlines())
+    line = pl.col("line")
+    return lines.to_frame().select(
+        size=line.str.slice(8, 2),
+        region=line.str.slice(11, 2).str.strip_chars(),
+        industry=line.str.slice(3, 5),
+        value=line.str.slice(27, 10).str.strip_chars().cast(pl.Float64),
+    )
+
+
+def industries(codes: list[str]) -> dc.Classification:
+    """Three levels of digits; groups of one code are left out, as that tool does."""
+    sizes = Counter(code[:digits] for code in codes for digits in (3, 4))
+    parents: dict[str, str | None] = {}
+    for code in codes:
+        above = [code[:3], code[:4]]
+        chain = [at for at in above if sizes[at] > 1]
+        if len(chain) == 2 and sizes[above[0]] == sizes[above[1]]:
+            chain = chain[:1]
+        parents.update(zip([*chain, code], [None, *chain], strict=True))
+    return dc.Classification.from_parents("industry", parents)
+
+
+@pytest.mark.parametrize("three_way", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_primaries_and_levels_are_those_of_tau_argus(reference: Path, three_way: bool) -> None:
+    records = business_records(reference)
+    region = dc.Classification.read(reference / "argus" / "region2.hrc", name="region")
+    by: list[Any] = ["size", region]
+    if three_way:
+        by.append(industries(records["industry"].unique().sort().to_list()))
+    table = dc.tabulate(records, by=by, values=["value"], contributions=2)
+    primary = dc.primary(table, [rules.PPercent(10)], value="value", unit=0.01)
+    name = "SizeRegInd" if three_way else "SizeReg"
+    problem = read_jj(reference / "suppression" / f"tau_{name}_P10.jj.gz")
+    theirs = problem.primary
+    scale = 10.0**problem.decimals
+    for ours, column in [
+        (table.sums["value"], problem.value),
+        (primary.lower, problem.lower),
+        (primary.upper, problem.upper),
+    ]:
+        assert np.allclose(
+            np.sort(ours[primary.sensitive]), np.sort(column[theirs] / scale), atol=0.5 / scale
+        )
+
+
+def test_rules_on_unweighted_contributions_mark_the_cells_that_cellkey_marks(
+    reference: Path,
+) -> None:
+    """With weights that tool compares unweighted contributions with weighted totals."""
+    by = ["sex", "age"]
+    frame = pl.read_csv(reference / "cellkey" / "B1_microdata.csv.gz")
+    expected = pl.read_csv(reference / "cellkey" / "B1_supp_rules_income.csv.gz")
+    plain = dc.tabulate(frame, by=by, values=["income"], contributions=3)
+    weighted = dc.tabulate(frame, by=by, weight="sampling_weight")
+    listed: dict[str, rules.Rule] = {
+        "p_85": rules.PPercent(85),
+        "p_10": rules.PPercent(10),
+        "nk_2_90": rules.Dominance(2, 90),
+        "nk_2_20": rules.Dominance(2, 20),
+        "nk_3_10": rules.Dominance(3, 10),
+        "freq_14_unw": rules.MinimumFrequency(14),
+    }
+    for name, rule in listed.items():
+        truth = dict(zip(expected.select(by).rows(), expected[name], strict=True))
+        assert verdicts(plain, by, dc.primary(plain, [rule], value="income")) == truth, name
+    primary = dc.primary(weighted, [rules.MinimumFrequency(400, of="weights")])
+    truth = dict(zip(expected.select(by).rows(), expected["freq_400_w"], strict=True))
+    assert verdicts(weighted, by, primary) == truth

@@ -15,10 +15,25 @@ from discreet.demo import example_perturbation_table
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.noise.design import permuted
 from discreet.solver import column_values, quiet_solver
-from tests.assessment.attacks.test_attack_odds import TEACHING, ptable, uniform
 from tests.helpers.rows import for_all_rows
 
 GRID = 10**15
+TEACHING = (0.02, 0.04, 0.085, 0.105, 0.5, 0.105, 0.085, 0.04, 0.02)
+
+
+def ptable(share: tuple[float, ...]) -> PerturbationTable:
+    """A table in which all counts that can carry the noise do."""
+    reach = len(share) // 2
+    rows = []
+    for count in range(3 * reach + 2):
+        row = np.zeros(len(share))
+        row[reach] = 1
+        rows.append(np.round(np.cumsum(row if count < reach else share), 12))
+    return PerturbationTable.from_cumulative(np.vstack(rows), noise=range(-reach, reach + 1))
+
+
+def uniform(reach: int) -> tuple[float, ...]:
+    return (1 / (2 * reach + 1),) * (2 * reach + 1)
 
 
 def exponential(epsilon: float, reach: int) -> tuple[float, ...]:
@@ -159,4 +174,7 @@ def decoded(asked: np.ndarray, answer: np.ndarray) -> np.ndarray:
 
 def test_tables_of_noise_are_what_they_say() -> None:
     assert isinstance(example_perturbation_table(), PerturbationTable)
-    assert NoiseOdds.of(ptable(TEACHING)).variance == pytest.approx(2.25)
+    odds = NoiseOdds.of(ptable(TEACHING))
+    assert odds.variance == pytest.approx(2.25)
+    assert odds.tolerated(0.6) == pytest.approx(6.4, abs=0.05)
+    assert odds.tolerated(0.8) == pytest.approx(14.8, abs=0.05)

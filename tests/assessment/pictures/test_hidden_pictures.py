@@ -1,9 +1,10 @@
-"""Pictures of hidden cells: what they show, what they keep in, and how they look."""
+"""Pictures of tables, hidden cells and figures: what they show, what they keep in, their looks."""
 
 from __future__ import annotations
 
 import json
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,15 +12,27 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
-from discreet.assessment.pictures.cell_kinds import KIND_STYLES
+from discreet.assessment.pictures import (
+    Picture,
+    hidden_by_code,
+    hidden_by_part,
+    hidden_cells,
+    plot,
+    tableau,
+)
+from discreet.assessment.pictures.cell_kinds import KIND_STYLES, choose
 from discreet.assessment.pictures.picture import luminance
+from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.protection.suppression import SharedSuppression, Suppression, report_on
-from discreet.tables import Table
+from discreet.publication.examples import census_example
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 from tests.helpers.drawn import columns, kinds, records
+from tests.helpers.protected_tables import protected_table
 from tests.helpers.rows import for_all_rows
 
 #: No value, and no sum or difference of a few, can be mistaken for another one.
@@ -305,3 +318,191 @@ def test_one_of_several_tables_is_named() -> None:
         hidden_by_part(done, which="V")
     with pytest.raises(PublicationError, match="nested in itself"):
         hidden_by_code(done, "sex", nested="sex", which="T")
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(2, 50))
+def test_chosen_codes_fit_and_are_whole_levels(shape: list[int], most: int) -> None:
+    codes, width = [""], 0
+    for number in shape:
+        codes = [code + str(digit) for code in codes for digit in range(number)][:400]
+        width += 1
+    lengths = list(range(1, width + 1))
+    tree = dc.Classification.from_prefixes("place", codes, lengths)
+    place = Dimension(classifications=(tree,))
+    chosen = choose(place, most)
+    assert 1 <= len(chosen.codes) <= most
+    assert chosen.codes[0] == 0
+    assert (chosen.note("Place", "en") == "") == (len(chosen.codes) == len(place))
+    levels = place.levels[chosen.codes]
+    deepest = int(levels.max())
+    whole = int((place.levels <= deepest).sum())
+    if whole != len(chosen.codes):  # not even the first level fits
+        assert int((place.levels <= int(levels[levels > 0].min())).sum()) > most
+
+
+def flat(codes: int) -> ProtectedTable:
+    tree = dc.Classification.flat("code", [f"c{at:04}" for at in range(codes)])
+    number = codes + 1
+    return protected_table(
+        [tree],
+        np.arange(number) + 1,
+        status=np.where(np.arange(number) % 3, 0, CellStatus.suppressed).astype(np.int8),
+        method="cell-suppression",
+    )
+
+
+def test_thousands_of_codes_are_cut_and_it_is_said() -> None:
+    picture = hidden_cells(flat(3_000), language="de")
+    assert len(records(picture, "row")) == 40
+    assert "40 von 3" in picture.description["title"]["subtitle"][0]
+    lines = hidden_by_code(flat(3_000))
+    assert len(columns(lines)["share"]) == 60
+    assert "60 of 3,001 categories" in " ".join(lines.description["title"]["subtitle"])
+
+
+def test_one_cell_and_nothing_but_hidden_ones() -> None:
+    alone = protected_table(
+        [],
+        [0],
+        status=[CellStatus.suppressed],
+        method="cell-suppression",
+        titles={"en": "All firms"},
+    )
+    assert [each["kind"] for each in records(hidden_cells(alone), "row")] == ["hidden"]
+    assert columns(hidden_by_part(alone))["share"] == ["100 %"]
+    with pytest.raises(PublicationError, match="no spanning variable"):
+        hidden_by_code(alone)
+
+
+def test_parts_that_are_hidden_as_a_whole_are_hidden() -> None:
+    tree = dc.Classification.flat("sex", ["m", "w"])
+    table = protected_table([tree], [7], suppressed_parts=frozenset({(0,)}))
+    assert list(kinds(hidden_cells(table)).values()) == ["shown", "hidden", "hidden"]
+    assert columns(hidden_by_part(table))["suppressed"] == ["0", "2"]
+
+
+def test_margins_that_are_unknown_are_not_zero() -> None:
+    cells = pl.DataFrame({"sex": ["m", "w"], "n": [4, 5]})
+    table = Table.from_cells(cells, by=["sex"], count="n")
+    safe = dc.suppress(table, table.count < 0, method="fast")
+    assert list(kinds(hidden_cells(safe)).values()) == ["absent", "shown", "shown"]
+
+
+def told(picture: Picture) -> dict[tuple[str, str], tuple[Any, str]]:
+    return {
+        (each["row"], each["column"]): (each["value"], each["text"])
+        for each in records(picture, "row")
+    }
+
+
+def with_hidden() -> tuple[dc.Table, ProtectedTable]:
+    cells = pl.DataFrame(
+        {
+            "sex": ["Total", "Total", "Total", "m", "m", "m", "w", "w", "w"],
+            "age": ["Total", "1", "2"] * 3,
+            "n": [97641, 48817, 48824, 48820, 24407, 24413, 48821, 24410, 24411],
+        }
+    )
+    table = dc.Table.from_cells(cells, by=["sex", "age"], count="n")
+    return table, dc.suppress(table, table.count == 24407, method="fast")
+
+
+def test_bars_have_the_published_figures_and_leave_the_total_out() -> None:
+    found = told(census_example().plot("bars", rows="age", columns="sex"))
+    assert found["Class 3", "female"] == (40.0, "40")
+    assert len(found) == 10
+    assert not any("Total" in place for place in found)
+    alone = told(census_example().plot(rows="age"))
+    assert alone["Class 3", ""] == (71.0, "71")
+    of_men = told(census_example().plot("bars", rows="age", at={"sex": "m"}))
+    assert of_men["Class 3", ""] == (32.0, "32")
+
+
+def test_what_suits_the_table_is_drawn_unasked() -> None:
+    assert census_example().plot().name == "heat map"
+    assert census_example().plot(rows="age").name == "bars"
+
+
+def test_lines_are_told_apart_by_more_than_colour() -> None:
+    picture = census_example().plot("lines", rows="age", columns="sex")
+    assert told(picture)["Class 3", "female"] == (40.0, "40")
+    encoding = picture.description["vconcat"][0]["encoding"]
+    for name in ("color", "strokeDash", "shape"):
+        assert encoding[name]["scale"]["domain"] == ["male", "female"]
+        assert len({str(look) for look in encoding[name]["scale"]["range"]}) == 2
+    alone = census_example().plot("lines", rows="age")
+    assert told(alone)["Class 3", ""] == (71.0, "71")
+
+
+def test_a_pyramid_takes_the_variable_with_two_codes_and_grows_from_below() -> None:
+    picture = census_example().plot("pyramid", language="de")
+    assert told(picture)["Klasse 5", "weiblich"] == (60.0, "60")
+    left, right = picture.description["vconcat"][0]["hconcat"]
+    assert (left["title"]["text"], right["title"]["text"]) == ("männlich", "weiblich")
+    assert left["encoding"]["y"]["sort"][0] == "Klasse 5"
+    assert left["layer"][0]["encoding"]["x"]["scale"]["domain"] == [60.0, 0]
+
+
+def test_a_hierarchy_is_drawn_at_its_finest_level_that_fits() -> None:
+    codes = [f"{a}{b:02}" for a in "12" for b in range(50)]
+    place = Classification.from_prefixes("place", codes, [1, 3])
+    table = protected_table([place], np.arange(len(place)) + 1)
+    assert [row for row, _ in told(table.plot())] == ["1", "2"]
+
+
+@pytest.mark.parametrize("kind", ["bars", "lines", "heat map", "pyramid"])
+def test_hidden_cells_have_a_sign_and_no_number_anywhere(kind: str) -> None:
+    _, safe = with_hidden()
+    picture = safe.plot(kind, columns="sex")
+    text = json.dumps(picture.description)
+    assert safe.get("m", "1") is None
+    for number in ("24407", "24,407"):
+        assert number not in text
+    assert told(picture)["1", "m"] == (None, "■")
+    assert "■ suppressed" in json.dumps(picture.description["title"], ensure_ascii=False)
+
+
+def test_brackets_zeros_and_figures_without_a_value_are_told() -> None:
+    place = Classification.flat("place", ["a", "b", "c", "d"])
+    status = [CellStatus.published, CellStatus.bracketed, CellStatus.published, CellStatus.official]
+    table = protected_table([place], [9, 1234, 0, 7], status=status)
+    found = told(table.plot(language="de"))
+    assert [found[code, ""][1] for code in "abcd"] == ["(1 234)", "–", "7", "–"]
+
+
+def test_only_tables_to_publish_are_drawn() -> None:
+    table, _ = with_hidden()
+    with pytest.raises(PublicationError, match="a Table cannot be drawn"):
+        plot(table)  # type: ignore[arg-type]
+
+
+@for_all_rows(
+    ("options", "said"),
+    [
+        ({"kind": "pie"}, "unknown kind of picture 'pie'"),
+        ({"rows": "region"}, "'region' is not a spanning variable of the table"),
+        ({"kind": "pyramid", "columns": "age"}, "a pyramid needs a variable with two categories"),
+        ({"kind": "heat map", "rows": "age", "columns": "age"}, "the same variable"),
+        ({"rows": "age", "at": {"age": "1"}}, "'age' is drawn"),
+        ({"kind": "bars", "rows": "age", "at": {"sex": "x"}}, "code 'x' not found"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(PublicationError, match=said) as caught:
+        census_example().plot(**options)
+    assert caught.value.hint
+
+
+def test_notebooks_get_the_drawing_of_what_may_be_published_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = census_example().plot()._repr_mimebundle_()
+    assert found is not None
+    assert found["image/svg+xml"].startswith("<svg")
+    assert "v5" in found["application/vnd.vegalite.v5+json"]["$schema"]
+    ptable = dc.PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
+    assert tableau(ptable)._repr_mimebundle_() is None
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    plain = census_example().plot()._repr_mimebundle_()
+    assert plain is not None
+    assert sorted(plain) == ["application/vnd.vegalite.v5+json", "text/plain"]

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.assessment import actual_quality
 from discreet.assessment.release_quality import MILLION, SIZE_CLASSES, Overall, QualityLog
-from discreet.assessment.release_quality.pairs import PartGrid, finest_level, level_names
+from discreet.assessment.release_quality.pairs import (
+    PartGrid,
+    finest_level,
+    level_names,
+    total_differences,
+)
 from discreet.derived import KeyFigure, derive
+from discreet.errors import PublicationError, TableError
 from discreet.protection.noise import PerturbationTable, count_ingredient, perturb
 from discreet.protection.parts import PartRules, check_parts, suppress_parts
-from discreet.tables import CellStatus, Dimension, Figure, ProtectedTable, Provenance, Table
+from discreet.publication.examples import census_example
+from discreet.release.report.quality import QualityReport
+from discreet.tables import (
+    CellStatus,
+    Dimension,
+    Figure,
+    ProtectedTable,
+    Provenance,
+    Table,
+    figure_dimension,
+    level_numbers,
+)
 from discreet.tables.ingredient import Ingredient
+from tests.helpers.rows import for_all_rows
 
 NOISE = range(-2, 3)
 ROW = [0.1, 0.3, 0.7, 0.9, 1.0]
@@ -258,3 +279,281 @@ def test_ingredients_are_figures_where_no_others_are_named() -> None:
     assert Overall(log).deviations() == {"sum": [2, 0, 0, 1, 0, 0]}
     assert Overall(log).brackets() == {"sum": (1, 3)}
     assert Overall(log).noise().total == 0
+
+
+COUNT = 20_000
+RNG = np.random.default_rng(12)
+WIDER = dc.design_perturbation(max_noise=4, variance=2)
+KEYS = {
+    "proper": RNG.integers(0, 10**15, COUNT),
+    "identifiers": np.arange(COUNT),
+    "income": RNG.lognormal(10, 1, COUNT).astype(np.int64),
+    "another grid": RNG.integers(0, 2**32, COUNT),
+    "one constant": np.full(COUNT, 381_966_011_250_105),
+}
+
+
+def log_of(keys: np.ndarray, areas: int) -> QualityLog:
+    people = pl.DataFrame({"area": RNG.integers(0, areas, COUNT), "key": keys})
+    table = dc.tabulate(people, ["area"], record_key="key", allow_unsuitable_keys=True)
+    log = QualityLog()
+    log.add("T1", table, dc.perturb(table, WIDER))
+    return log
+
+
+@for_all_rows(
+    ("name", "alarms"),
+    [
+        ("proper", []),
+        ("identifiers", ["constant"]),
+        ("income", ["constant"]),
+        ("another grid", ["constant"]),
+        ("one constant", ["count-alone"]),
+    ],
+)
+@for_all_rows("areas", [100, 400])
+def test_alarms(name: str, alarms: list[str], areas: int):
+    log = log_of(KEYS[name], areas)
+    assert Overall(log).alarms() == alarms
+    assert Overall(QualityLog.opened(log.sealed(b"0" * 32), b"0" * 32)).alarms() == alarms
+
+
+def test_few_cells_give_none():
+    assert Overall(log_of(KEYS["identifiers"], 5)).alarms() == []
+    assert Overall(QualityLog()).alarms() == []
+
+
+def test_only_the_internal_page_tells():
+    report = QualityReport(log=log_of(KEYS["identifiers"], 100), title={"en": "Census"})
+    assert report.internal["alarms"] == ["constant"]
+    assert "alarms" not in report.public
+    for language, word in (("en", "Alarm: nine in ten"), ("de", "Alarm: Neun von zehn")):
+        assert word in report.html(language, internal=True)
+        assert word not in report.html(language)
+
+
+def counted_people(size: int = 400, by: Any = ("region", "sex", "age")) -> Table:
+    random = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "region": random.choice(["N1", "N2", "S1"], size),
+            "sex": random.choice(["m", "w"], size),
+            "age": random.choice([str(age) for age in range(10)], size),
+            "rk": random.integers(0, 10**15, size),
+        }
+    )
+    return dc.tabulate(frame, list(by), record_key="rk")
+
+
+def three() -> dict[str, tuple[Table, ProtectedTable]]:
+    tables = {f"T{size}": counted_people(size, by=["sex", "age"]) for size in (50, 200, 500)}
+    return {name: (table, perturb(table, PTABLE)) for name, table in tables.items()}
+
+
+def test_neither_order_nor_interruption_changes_anything() -> None:
+    tables = three()
+    one, other = QualityLog(), QualityLog()
+    for name in tables:
+        one.add(name, *tables[name])
+    for name in reversed(tables):
+        other.add(name, *tables[name])
+    assert one.to_dict() == other.to_dict()
+    resumed = QualityLog.opened(other.only("T50").sealed(KEY), KEY).merge(
+        other.only("T500", "T200")
+    )
+    assert resumed.sealed(KEY) == one.sealed(KEY)
+    assert QualityLog.from_dict(one.to_dict()).to_dict() == one.to_dict()
+
+
+def test_row_order_of_cells_changes_nothing() -> None:
+    table = counted_people()
+    order = np.random.default_rng(3).permutation(len(table))
+    shuffled = replace(
+        table,
+        index=tuple(part[order] for part in table.index),
+        count=table.count[order],
+        cell_key=table.cell_key[order],
+    )
+    protected = perturb(table, PTABLE)
+    assert added(shuffled, protected).to_dict() == added(table, protected).to_dict()
+
+
+def test_a_sealed_log_shows_nothing_and_no_nonce_is_used_twice() -> None:
+    table = counted_people()
+    log = added(table, perturb(table, PTABLE))
+    other = added(table, perturb(table, PTABLE, suppress_below=3))
+    sealed = log.sealed(KEY)
+    assert sealed == log.sealed(KEY)
+    assert sealed[:16] != other.sealed(KEY)[:16]
+    assert b"region" not in sealed
+    assert b"noise" not in sealed
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-1], lambda b: b[:20] + b"x" + b[21:], lambda b: b""]
+)
+def test_a_damaged_log_is_refused(damage: Any) -> None:
+    sealed = QualityLog().sealed(KEY)
+    with pytest.raises(PublicationError, match="damaged"):
+        QualityLog.opened(damage(sealed), KEY)
+
+
+def test_a_log_of_another_release_is_refused() -> None:
+    with pytest.raises(PublicationError, match="damaged"):
+        QualityLog.opened(QualityLog().sealed(KEY), b"other" * 8)
+    with pytest.raises(PublicationError, match="at least 16 bytes"):
+        QualityLog().sealed(b"short")
+    for entry in (
+        {},
+        {"format": "discreet-quality-log", "version": 1, "tables": {}},
+        {"tables": 1},
+    ):
+        with pytest.raises(PublicationError, match="damaged"):
+            QualityLog.from_dict(entry)
+
+
+def test_wrong_input_is_refused() -> None:
+    table, other = counted_people(50, by=["sex"]), counted_people(50, by=["age"])
+    log = added(table, perturb(table, PTABLE))
+    with pytest.raises(TableError, match="assessed before"):
+        log.add("T", table, perturb(table, PTABLE))
+    with pytest.raises(TableError, match="assessed before"):
+        log.merge(log)
+    with pytest.raises(TableError, match="table not found in the log"):
+        log.only("T2")
+    with pytest.raises(TableError, match="differ in their spanning variables"):
+        log.add("T2", other, perturb(table, PTABLE))
+    with pytest.raises(
+        TableError, match="figures other than counts are assessed through their ingredients"
+    ):
+        log.add("T3", None, perturb(table, PTABLE))
+    parts = {"n": count_ingredient(table, PTABLE)}
+    figures = [KeyFigure(name="n", kind="count", of="n")]
+    with pytest.raises(TableError, match="the key figures do not belong to the table"):
+        log.add("T4", None, perturb(table, PTABLE), ingredients=parts, figures=figures)
+    assert list(log.tables) == ["T"]
+
+
+def test_nothing_confidential_is_shown_by_accident() -> None:
+    table = counted_people()
+    log = added(table, perturb(table, PTABLE))
+    for thing in (log, log.tables["T"], log.tables["T"].counts, Overall(log), Overall(log).noise()):
+        assert "onfidential" in repr(thing)
+        assert str(len(table)) not in repr(thing)
+
+
+def spread_records(size: int, seed: int) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "region": random.choice(REGION.leaves, size),
+            "age": random.choice([str(age) for age in range(10)], size),
+            "rk": random.integers(0, 10**15, size),
+        }
+    )
+
+
+def test_the_published_example_of_sex_by_age() -> None:
+    """Row totals 47 56 71 86 109 and 371; columns add to 372 and 369."""
+    table = census_example()
+    rows = {
+        row[0]: row[1:] for row in total_differences(table, PartGrid.of(table.spanning)).tolist()
+    }
+    names = [dimension.name for dimension in table.dimensions]
+    assert rows[names.index("sex")] == [6, 5, 6, 2]
+    assert rows[names.index("age")] == [3, 3, 6, 2]
+
+
+def plain_differences(table: ProtectedTable) -> list[list[int]]:
+    """The same by looking at each total, one after another."""
+    hidden = table.suppressed_parts
+    every = list(itertools.product(*(range(len(d)) for d in table.dimensions)))
+    values = {}
+    for place in every:
+        index = [np.array([at], dtype=np.int32) for at in place]
+        values[place] = table.get(
+            *(d.codes[at] for d, at in zip(table.dimensions, place, strict=True))
+        )
+        if table.absent(index, 1)[0] == CellStatus.suppressed:
+            assert values[place] is None or not hidden
+    rows = []
+    for axis, dimension in enumerate(table.dimensions):
+        found = []
+        for place in every:
+            below = [
+                (*place[:axis], at, *place[axis + 1 :])
+                for at in range(len(dimension))
+                if dimension.parents[at] == place[axis]
+            ]
+            parts = [values[one] for one in below]
+            if not below or values[place] is None or None in parts:
+                continue
+            if values[place] or any(parts):
+                found.append(abs(values[place] - sum(parts)))
+        rows.append(
+            [axis, len(found), sum(d > 0 for d in found), sum(found), max(found, default=0)]
+        )
+    return rows
+
+
+@given(
+    seed=st.integers(0, 1000),
+    below=st.sampled_from([None, 3]),
+    hide=st.sets(st.sampled_from([(0, 0), (0, 1), (2, 0), (2, 1), (1, 0), (1, 1)])),
+)
+def test_differences_are_those_a_reader_finds(
+    seed: int, below: int | None, hide: set[tuple[int, int]]
+) -> None:
+    table = dc.tabulate(spread_records(40, seed), [REGION, "age"], record_key="rk")
+    protected = perturb(table, PTABLE, suppress_below=below)
+    protected = replace(protected, suppressed_parts=frozenset(hide))
+    assert total_differences(
+        protected, PartGrid.of(protected.spanning)
+    ).tolist() == plain_differences(protected)
+
+
+@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
+def test_differences_in_a_grid_too_large_for_numbers() -> None:
+    """Sixteen variables of 20 codes: places do not fit 64 bits."""
+    random = np.random.default_rng(5)
+    data = {f"v{at}": random.integers(0, 19, 30).astype(str) for at in range(16)}
+    cells = pl.DataFrame({**data, "n": random.integers(1, 9, 30)})
+    every = [
+        dc.Classification.flat(f"v{at}", [str(code) for code in range(19)]) for at in range(16)
+    ]
+    margin = cells.with_columns(pl.lit("Total").alias("v0")).group_by(
+        [f"v{at}" for at in range(16)]
+    )
+    both = pl.concat([cells, margin.agg(pl.col("n").sum()).select(cells.columns)])
+    table = Table.from_cells(both.with_columns(key=pl.lit(5)), every, count="n", cell_key="key")
+    unchanged = PerturbationTable.from_rows({0: {0: 1}})
+    protected = perturb(table, unchanged)
+    log = QualityLog()
+    log.add("T", table, protected)
+    quality = log.tables["T"]
+    assert quality.sums.tolist()[0] == [0, 30, 0, 0, 0]
+    assert quality.counts.noise[:, 2].tolist() == [0] * len(quality.counts.noise)
+
+
+def test_a_part_that_one_figure_lacks_is_complete_in_the_other() -> None:
+    """Whether all cells of a total are published is a question of cells, not of parts by name."""
+    region = dc.Classification.from_parents("region", {"N": None, "N1": "N", "N2": "N", "S": None})
+    figures = (Figure(name="persons"), Figure(name="workers"))
+    dimensions = (Dimension(classifications=(region,)), figure_dimension(figures))
+    values = {"Total": [9, 6], "N": [5, 4], "N1": [3, 3], "N2": [1, 1], "S": [4, 2]}
+    cells = [(code, at, both[at]) for code, both in values.items() for at in (0, 1)]
+    numbers = dict(zip(region.codes, level_numbers(dimensions[0]).tolist(), strict=True))
+    table = ProtectedTable(
+        dimensions=dimensions,
+        index=(
+            np.array([region.index[code] for code, _, _ in cells], dtype=np.int32),
+            np.array([at for _, at, _ in cells], dtype=np.int32),
+        ),
+        value=np.array([value for _, _, value in cells], dtype=float),
+        status=np.zeros(len(cells), dtype=np.int8),
+        provenance=Provenance(version="1", method="cell-key"),
+        figures=figures,
+        suppressed_parts=frozenset({(numbers["N"], 0)}),  # of the second figure
+    )
+    # Persons: the total of N and S, and N itself. Workers: neither, as N is hidden.
+    assert total_differences(table, PartGrid.of(table.spanning)).tolist() == [[0, 2, 1, 1, 1]]
