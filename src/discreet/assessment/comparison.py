@@ -129,7 +129,6 @@ def compare(
 
 
 def _row_by_row(first: PerturbationTable, second: PerturbationTable) -> Comparison:
-    """How two perturbation tables differ."""
     import polars as pl
 
     tables = [ptable.with_closed("left") for ptable in (first, second)]

@@ -151,14 +151,12 @@ def _epsilon(excess: Callable[[float], float], delta: float) -> float | None:
 
 
 def _gaussian(sigma: float) -> tuple[FloatArray, FloatArray]:
-    """The discrete Gaussian."""
     noise = np.arange(-math.ceil(40 * sigma) - 1, math.ceil(40 * sigma) + 2, dtype=np.float64)
     chance = np.exp(-((noise / sigma) ** 2) / 2)
     return noise, np.asarray(chance / chance.sum(), dtype=np.float64)
 
 
 def _geometric(epsilon: float) -> tuple[FloatArray, FloatArray]:
-    """The two-sided geometric mechanism."""
     decay = math.exp(-epsilon)
     width = math.ceil(40 / epsilon) + 1
     noise = np.arange(-width, width + 1, dtype=np.float64)

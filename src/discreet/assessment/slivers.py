@@ -251,7 +251,6 @@ class _Geography:
         ]
 
     def _components(self) -> Iterator[list[int]]:
-        """Knots that ties connect, in order."""
         seen: set[int] = set()
         for start in sorted(self.knots):
             if start in seen:
@@ -442,7 +441,6 @@ def _report(
     least: int,
     effort: int,
 ) -> SliverReport:
-    """The smallest differences with the names of their areas."""
     towns, squares = ({pair[side] for pair in counts} - {_NOWHERE} for side in (0, 1))
     swapped, (first, second) = len(towns) > len(squares), names
     atoms = {(b, a) if swapped else (a, b): n for (a, b), n in counts.items()}

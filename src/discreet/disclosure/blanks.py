@@ -273,7 +273,13 @@ def audit_published(
     """
     began = time.monotonic()
     if isinstance(published, ProtectedTable):
-        dimensions, index, units, hidden = _of_table(published, decimals)
+        if published.several_figures or any(not figure.summed for figure in published.figures):
+            message = "only counts and sums add up; this table has other figures"
+            raise SuppressionError(message, code="figures", where=published.name)
+        dimensions: Sequence[Dimension] = published.dimensions
+        index, shown, status = published.cells()
+        hidden: BoolArray = status == CellStatus.suppressed
+        units = np.rint(shown * 10.0**decimals).astype(np.int64)
     else:
         dimensions, index, units, hidden = _of_frame(published, by, value, decimals)
     relations = relations_of(dimensions, index)
@@ -299,15 +305,6 @@ def audit_published(
 
 
 _CellArrays = tuple[Sequence[Dimension], Sequence[npt.NDArray[np.int32]], IntArray, BoolArray]
-
-
-def _of_table(table: ProtectedTable, decimals: int) -> _CellArrays:
-    if table.several_figures or any(not figure.summed for figure in table.figures):
-        message = "only counts and sums add up; this table has other figures"
-        raise SuppressionError(message, code="figures", where=table.name)
-    index, value, status = table.cells()
-    hidden = status == CellStatus.suppressed
-    return table.dimensions, index, np.rint(value * 10.0**decimals).astype(np.int64), hidden
 
 
 def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_sorted, starts
 from discreet.classifications import Classification
-from discreet.disclosure.code_pairs import codes_on
+from discreet.disclosure.code_pairs import codes_on, common_parts
 from discreet.disclosure.partitions import Choice, Partitions
 from discreet.disclosure.relations import Relations
 from discreet.disclosure.verdicts import Gap
@@ -101,23 +101,6 @@ class Cells:
             self.layers[closed] = CellLayer(closed=closed, basis=basis, grid=grid.require())
         return self.layers[closed]
 
-    def numbers(self) -> tuple[IntArray, ...]:
-        """Per table a number for each of its cells, equal where cells are the same records.
-
-        -1 where that is not known: in tables with filters that cannot be read, for example.
-        """
-        label = np.full(int(self.offsets[-1]), -1, dtype=np.int64)
-        size = 0
-        for closed in sorted(self.layers, key=int.bit_count):
-            layer = self.layers[closed]
-            known, _ = layer.distinct()
-            for block in layer.blocks:
-                fresh = size + np.searchsorted(known, block.keys)
-                own = label[block.cells]
-                label[block.cells] = np.where(own < 0, fresh, own)
-            size += len(known)
-        return tuple(np.split(label, self.offsets[1:-1]))
-
     def mapped(self, layer: CellLayer, keys: IntArray, coarser: CellLayer) -> IntArray:
         """The numbers in a coarser layer of the cells that hold those of a finer one; -1 for none.
 
@@ -140,7 +123,6 @@ class Cells:
         return self.partitions.code(a, codes[a].astype(np.int64), b)
 
     def _known(self, table: Table) -> bool:
-        """Whether the variables of a table are partitions of the records."""
         trees = [tree for own in table.dimensions for tree in own.classifications]
         return all(self.partitions.of_level(t, t.depth) is not None for t in trees if t.depth)
 
@@ -308,17 +290,13 @@ class CellSystem:
         total, number, parts = (
             np.concatenate([nothing, *(rows[at] for rows in self._rows)]) for at in range(3)
         )
-        start = starts(number + 1)
-        first = np.zeros(int(start[-1]), dtype=np.bool_)
-        first[start[:-1]] = True
-        cells = np.empty(len(first), dtype=np.int32)
-        cells[first], cells[~first] = total, parts
-        return Relations(
-            cells=max(len(self.cells.count), int(cells.max(initial=-1)) + 1),
-            start=start,
-            cell=cells,
-            coef=np.where(first, -1, 1).astype(np.int64),
-            rhs=np.zeros(len(total), dtype=np.int64),
+        row, cell = np.arange(len(total)), np.concatenate([total, parts])
+        return Relations.of_entries(
+            max(len(self.cells.count), int(cell.max(initial=-1)) + 1),
+            len(total),
+            np.concatenate([row, np.repeat(row, number)]),
+            cell,
+            np.repeat([-1, 1], [len(total), len(parts)]),
         )
 
     @property
@@ -347,13 +325,9 @@ class CellSystem:
         """Relations that may be due to chance, in words."""
         return self.partitions.doubt_lines()
 
-    def __repr__(self) -> str:
-        return f"<CellSystem (confidential): {len(self.relations):,} rows across tables>"
-
     # -- rows --------------------------------------------------------------------------
 
     def _equal(self) -> None:
-        """Cells of a layer that are the same records."""
         for layer in self.cells.layers.values():
             known, first = layer.distinct()
             for block in layer.blocks:
@@ -383,7 +357,6 @@ class CellSystem:
                 waiting += [(layer, left) for layer in self._finer(fine)]
 
     def _finer(self, layer: CellLayer) -> list[CellLayer]:
-        """The layers next below a layer."""
         own = layer.closed
         finer = [c for c in self.cells.layers if c & own == own and c != own]
         return [
@@ -542,7 +515,6 @@ class CellSystem:
         return possible
 
     def _counted(self, layer: CellLayer) -> tuple[IntArray, dict[str, Any]]:
-        """The cells of a layer that occur, with their records, weights and values."""
         if layer.closed in self._known:
             return self._known[layer.closed]
         parts = self.partitions
@@ -581,7 +553,6 @@ class CellSystem:
         self._fresh.append((layer, keys, own))
 
     def _table(self) -> Table | None:
-        """The cells that nobody publishes, by name."""
         if not self._fresh:
             return None
         names: list[str] = []
@@ -666,7 +637,7 @@ def pairs_tied(
             ways = product(*(_finest_codes(dimensions[at], index[at]) for at in (one, other)))
             totals = [part == 0 for at, part in enumerate(index) if at not in (one, other)]
             inside = np.all([np.ones(len(index[one]), dtype=np.bool_), *totals], axis=0)
-            if any(_fall_apart(*(part[inside] for part in way)) for way in ways):
+            if any(_in_groups(*(part[inside] for part in way)) for way in ways):
                 for first, second in product(sorted(own[one]), sorted(own[other])):
                     if _are_apart(first, second, names):
                         yield min(first, second), max(first, second)
@@ -679,21 +650,10 @@ def _finest_codes(dimension: Dimension, part: PositionArray) -> Iterator[Positio
             yield code[part]
 
 
-def _fall_apart(rows: PositionArray, columns: PositionArray) -> bool:
-    """Whether codes of two variables form groups, none of which occurs with codes of another.
-
-    >>> land, district = np.array([0, 0, 1]), np.array([0, 1, 2])
-    >>> _fall_apart(land, district), _fall_apart(np.append(land, 1), np.append(district, 0))
-    (True, False)
-    """
+def _in_groups(rows: PositionArray, columns: PositionArray) -> bool:
+    """Whether codes of two variables form groups, none of which occurs with codes of another."""
     both = (rows >= 0) & (columns >= 0)
-    rows, columns = rows[both], columns[both]
-    reached = rows == rows[:1]
-    while True:
-        more = np.isin(rows, rows[reached]) | np.isin(columns, columns[reached])
-        if (more == reached).all():
-            return not bool(reached.all())
-        reached = more
+    return common_parts(rows[both], columns[both]) is not None
 
 
 def _are_apart(first: str, second: str, names: Sequence[set[str]]) -> bool:

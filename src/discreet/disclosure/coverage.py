@@ -24,9 +24,6 @@ class Coverage:
         self._covered: dict[tuple[int, int], BoolArray] = {}
         self._taken: dict[tuple[int, str], BoolArray] = {}
 
-    def __repr__(self) -> str:
-        return f"<Coverage (confidential): {self.partitions!r}>"
-
     def same(self, a: int, b: int) -> bool:
         """Whether two partitions are one, under two names maybe; -1 is none."""
         return a == b >= 0 or {(a, b), (b, a)} <= self.partitions.up.keys()

@@ -235,9 +235,6 @@ class LeastSquares:
         away: FloatArray = over_cells * spread
         return away
 
-    def __repr__(self) -> str:
-        return f"<LeastSquares: secret, {len(self._published):,} figures with noise>"
-
 
 def _once(
     row: AnyInts, own: AnyInts, coefficient: npt.NDArray[Any], sets: int
@@ -256,7 +253,6 @@ def _once(
 
 @compiled(nogil=True)
 def _to_rows(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> None:
-    """Sum the cells of every row."""
     sums[:] = 0.0
     for at in range(len(row)):
         for column in range(columns.shape[1]):
@@ -265,7 +261,6 @@ def _to_rows(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> 
 
 @compiled(nogil=True)
 def _to_cells(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> None:
-    """Sum the rows of every cell."""
     sums[:] = 0.0
     for at in range(len(row)):
         for column in range(columns.shape[1]):

@@ -197,7 +197,6 @@ class _LoneCell:
 
 
 def _above(dimension: Any, code: str) -> list[str]:
-    """A code and all above it."""
     codes, at = [], dimension.index[code]
     while at >= 0:
         codes.append(dimension.codes[at])

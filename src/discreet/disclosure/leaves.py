@@ -306,7 +306,6 @@ def _split(cell: int, sums: Any, parts: Any, splits: Any) -> None:
 
 @compiled_at_once
 def _join(parts: Any, splits: Any) -> None:
-    """Undo the last splits."""
     element, _, part, begin, end, _, outside, number = parts
     for back in range(len(splits) - 1, -1, -1):
         at, fresh = splits[back]

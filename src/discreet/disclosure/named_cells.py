@@ -303,8 +303,6 @@ def table_relations(table: Table, occupied: BoolArray) -> tuple[Relations, BoolA
     """
     index = [part[occupied] for part in table.index]
     size = int(occupied.sum())
-    if not index:
-        return Relations.of(size, []), np.zeros(size, dtype=np.bool_)
     relations = relations_of(table.dimensions, index)
     total = relations.cell[relations.start[:-1]]
     child = relations.cell[relations.start[:-1] + 1]

@@ -85,9 +85,6 @@ class RecordPartition:
     size: int
     label: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"<RecordPartition (confidential): {self.name}>"
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Pairs:
@@ -183,9 +180,6 @@ class Partitions:
         self.above = [1 << a | self.constant for a in range(len(self.partitions))]
         for a, b in self.up:
             self.above[a] |= 1 << b
-
-    def __repr__(self) -> str:
-        return f"<Partitions (confidential): {len(self.partitions)}>"
 
     # -- asking ------------------------------------------------------------------------
 

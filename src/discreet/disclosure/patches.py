@@ -25,8 +25,6 @@ class SolverEffort:
     """Work of the solver, the same on every machine: 10 to 50 million steps take about a second."""
 
     steps: float = 0.0
-    #: How many of them larger patches took where a way was known already.
-    grown: float = 0.0
     #: After how many to stop.
     end: float = math.inf
 

@@ -129,8 +129,7 @@ class PublishedLayer:
 
     def truth(self, ids: IntArray) -> IntArray:
         """The true counts of cells. CONFIDENTIAL."""
-        if self.true is None:
-            raise TableError("the true counts are missing", code="truth", where="attack")
+        assert self.true is not None  # attacks are held against the truth where it is known
         return np.append(self.true[1], 0)[find_sorted(self.true[0], ids)]
 
 
@@ -223,16 +222,14 @@ class PublishedCells:
             named.append(tree.name + level)
         return " x ".join(named) or "total"
 
-    def code_name(self, axis: int, cut: int, place: int) -> str:
-        """A code of a cut, with its variable."""
-        own = self.axes[axis]
-        return f"{own.variable}={own.tree.codes[own.cuts[cut][place]]}"
-
     def cell_name(self, layer: PublishedLayer, cell: int) -> str:
         """A cell by its codes."""
         places = layer.grid.positions(layer.ids[cell : cell + 1])
-        named = zip(layer.key, places, strict=True)
-        return ", ".join(self.code_name(*part, place[0]) for part, place in named) or "total"
+        named = [
+            f"{self.axes[axis].variable}={self.axes[axis].codes(cut)[place[0]]}"
+            for (axis, cut), place in zip(layer.key, places, strict=True)
+        ]
+        return ", ".join(named) or "total"
 
     # -- what adds up ------------------------------------------------------------------
 
@@ -354,9 +351,6 @@ class PublishedCells:
         old.value = np.where(better, value, old.value)
         old.shown, old.official = old.shown | shown, old.official | official
         old.tables += layer.tables
-
-    def __repr__(self) -> str:
-        return f"<PublishedCells {self.name}: {len(self.layers):,} layers>"
 
 
 def _has_layer(table: ProtectedTable, on: Sequence[BoolArray]) -> bool:

@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.disclosure.code_pairs import combined
 from discreet.solver import column_values, is_optimal, loaded_solver
 
 _PRIME = 2**31 - 1
@@ -259,9 +260,6 @@ class ShownSets:
             some = some[np.argsort(common[some[:, 0], some[:, 1]], kind="stable")[:most_held]]
             held = np.unique(held[some[:, 0]] & self._distinct[some[:, 1]], axis=0)
 
-    def __repr__(self) -> str:
-        return f"<ShownSets (confidential): {len(self.shown)}>"
-
 
 #: More combinations are not made; those that occur stand for them.
 _MOST_ATOMS = 2_000
@@ -309,9 +307,6 @@ class RecordAtoms:
             count=np.bincount(of_record, minlength=atoms.shape[1]).astype(np.int64),
         )
 
-    def __repr__(self) -> str:
-        return f"<RecordAtoms (confidential): {len(self.count)}>"
-
 
 def go_together(first: IntArray, second: IntArray) -> bool:
     """Whether it is known which codes of two variables go together, from those of records.
@@ -336,17 +331,11 @@ def _is_related(pairs: IntArray) -> bool:
 
 
 def _joined(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The combinations of values that columns have, that of each column, and how often each is.
-
-    Values are whole numbers from 0.
-    """
-    number_of = np.zeros(rows.shape[1], dtype=np.int64)
-    first = np.zeros(0, dtype=np.int64)
-    for row in rows:
-        together = number_of * (int(row.max(initial=0)) + 1) + row
-        _, first, number_of = np.unique(together, return_index=True, return_inverse=True)
-        number_of = number_of.ravel().astype(np.int64)
-    return rows[:, first], number_of, np.bincount(number_of).astype(np.int64)
+    """The combinations of values that columns have, that of each column, and how often each is."""
+    _, first, number_of, times = np.unique(
+        combined(list(rows)), return_index=True, return_inverse=True, return_counts=True
+    )
+    return rows[:, first], number_of.ravel().astype(np.int64), times.astype(np.int64)
 
 
 def _combinations(occurring: IntArray, numbers: IntArray, unknown: IntArray) -> IntArray | None:

@@ -329,7 +329,6 @@ class SketchSum:
                 self._drop()
 
     def _drop(self) -> None:
-        """Drop marks that are not among the smallest."""
         smallest = np.unique(self._marks[: self._held])[:MOST_MARKS]
         self._held = len(smallest)
         self._marks[: self._held] = smallest
@@ -346,9 +345,6 @@ class SketchSum:
         """The marks."""
         self._drop()
         return self._marks[: self._held].copy()
-
-    def __repr__(self) -> str:
-        return "<SketchSum (confidential)>"
 
 
 #: Steps of one search and of all for one submission, wholes that are looked at, ways given.
@@ -425,7 +421,6 @@ class _Cover:
         self.steps = 0  # how many are left
         self.ways: list[tuple[int, ...]] = []
         self.known: dict[int, IntArray] = {}
-        self.fitting: dict[int, IntArray] = {}
 
     def found(self, effort: CoverEffort) -> list[tuple[int, ...]]:
         """The ways, by the places of their parts; first what fits well."""
@@ -448,7 +443,7 @@ class _Cover:
             self._end(left, chosen)
             return
         lowest = open_marks & -open_marks
-        fitting = self._with_mark(lowest.bit_length() - 1)
+        fitting = np.flatnonzero(self.table[:, lowest.bit_length() - 1])
         cost = burden[fitting] + self.extras[fitting]
         possible = (cost <= slack) & (self.counts[fitting] < left + self.size)
         for at in np.flatnonzero(possible)[np.argsort(cost[possible], kind="stable")].tolist():
@@ -458,12 +453,6 @@ class _Cover:
             self.go(still, rest, slack - int(cost[at]), more, *chosen, part)
         if slack:
             self.go(open_marks ^ lowest, left, slack - 1, burden, *chosen)
-
-    def _with_mark(self, mark: int) -> IntArray:
-        """The parts that have a mark; few marks of a set are ever looked for."""
-        if mark not in self.fitting:
-            self.fitting[mark] = np.flatnonzero(self.table[:, mark])
-        return self.fitting[mark]
 
     def _shared(self, part: int) -> IntArray:
         """How many marks each part shares with one; with itself, so many that it is done."""
@@ -483,7 +472,6 @@ class _Cover:
 
 
 def _packed(table: BoolArray) -> list[int]:
-    """Each row as one whole number."""
     rows = np.packbits(table, axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in rows]
 
@@ -593,7 +581,11 @@ def conflicts_with(
     if not len(shelf):
         return conflicts
     effort = CoverEffort()
-    once = _each_once(new)
+    # Of the same units, the first alone; the names of the others go with it.
+    by_units: dict[bytes, LedgerUniverse] = {}
+    for one in new:
+        by_units.setdefault(one.sums.tobytes(), one)
+    once = list(by_units.values())
     largest = {id(one) for one in sorted(once, key=lambda one: -one.count)[:_MOST_UNIONS]}
     for one in once:
         places = _near_places(one, shelf, size)
@@ -621,14 +613,6 @@ def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> In
     least = np.minimum(shelf.marks.sizes[close], len(one.marks)) - size + 1
     near = close[shelf.marks.shared(one.marks, close) >= least]
     return near[few_differing(added((1, shelf.sums[near]), (-1, one.sums)), size)]
-
-
-def _each_once(new: Sequence[LedgerUniverse]) -> list[LedgerUniverse]:
-    """Universes without those of the same units as one before; their names go with the first."""
-    universes: dict[bytes, LedgerUniverse] = {}
-    for one in new:
-        universes.setdefault(one.sums.tobytes(), one)
-    return list(universes.values())
 
 
 def few_differing(sums: IntArray, size: int) -> BoolArray:

@@ -273,8 +273,6 @@ class TableCells(Confidential):
 
     def hidden(self, pattern: BoolArray, table: int = 0) -> BoolArray:
         """Which cells of one table, numbered from 0, a pattern over the problem hides."""
-        if not 0 <= table < len(self.cells):
-            raise SuppressionError(f"unknown table {table}", code="members")
         cells = self.cells[table]
         if not pattern.size:
             return np.zeros(len(cells), dtype=np.bool_)

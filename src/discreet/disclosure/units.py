@@ -106,9 +106,6 @@ class LinkedRecords:
             for unit, frame in self._frames.items()
         }
 
-    def __repr__(self) -> str:
-        return f"<LinkedRecords (confidential): {len(self.partitions)} kinds of units>"
-
     def doubt_lines(self) -> list[str]:
         """Relations that may be due to chance, in words."""
         return [line for own in self.partitions.values() for line in own.doubt_lines()]

@@ -258,7 +258,6 @@ class DeviationCheck:
         return keys // max(len(links), 1), sums
 
     def _note(self, cells: IntArray, moved: FloatArray, *, whole: bool) -> None:
-        """Note moves of some cells."""
         reach = self.reach
         for low, high in (
             (reach.low, reach.high), (reach.whole_low, reach.whole_high),

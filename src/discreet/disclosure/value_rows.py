@@ -100,7 +100,6 @@ class ValueRows(Confidential):
         ]
 
     def _there(self, names: Sequence[str]) -> BoolArray:
-        """Which cells have all of these values."""
         there: BoolArray = np.all([self.columns[name].cell > ABSENT for name in names], axis=0)
         return there
 

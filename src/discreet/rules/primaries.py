@@ -148,7 +148,6 @@ class Primary:
         return status
 
     def _said_by(self, code: str) -> BoolArray:
-        """The cells that a rule with this status marks."""
         own = [at for at, status in enumerate(self.rule_status) if status == code]
         return np.asarray(self.rules[own].any(axis=0))
 
@@ -586,7 +585,6 @@ def _verdicts(column: pl.Series, meaning: Mapping[str, str]) -> Any:
 
 
 def _passing(frame: pl.DataFrame, text: str) -> BoolArray:
-    """The cells that a filter passes."""
     import narwhals as nw
 
     parsed = parse_filter(text)

@@ -23,8 +23,6 @@ from discreet.tables import Table
 
 @dataclass(frozen=True, repr=False)
 class _Stated:
-    """One rule as it is stated."""
-
     kind: type[Rule]
     settings: Mapping[str, Any]
 

@@ -96,10 +96,6 @@ class PublishedFigures:
             unexamined_names(universes),
         )
 
-    def __repr__(self) -> str:
-        layers = sum(len(system.layers) for system in self.systems.values())
-        return f"<PublishedFigures: {len(self.systems)} universes, {layers:,} layers>"
-
 
 def _valued(table: ProtectedTable) -> list[str]:
     """The figures of a table that are sums or means of a column."""

@@ -201,9 +201,6 @@ class PeriodPair:
             others[at, rows] = (held * rate)[back]
         return odds, others
 
-    def __repr__(self) -> str:
-        return f"<PeriodPair: {len(self.layers):,} layers>"
-
 
 # -- chances of figures -----------------------------------------------------------------------
 
@@ -352,9 +349,6 @@ class GuessedUnits:
         """Probability that the attacker gives to the guess."""
         highest: FloatArray = self.posterior.max(axis=1)
         return highest
-
-    def __repr__(self) -> str:
-        return f"<GuessedUnits: {len(self.posterior):,}>"
 
 
 class Codes:

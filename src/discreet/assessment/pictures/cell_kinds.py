@@ -366,9 +366,6 @@ class CellKinds:
         unit = figure.unit_text(language)
         return f"{figure.title(language)} ({unit})" if unit else figure.title(language)
 
-    def __repr__(self) -> str:
-        return f"<CellKinds of {self.table.name}{': secret' if self.secret else ''}>"
-
 
 def printed_value(value: float, language: str, decimals: int, kind: str) -> str:
     """A value as printed, in brackets where it is limited.

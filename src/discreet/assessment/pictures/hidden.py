@@ -184,8 +184,6 @@ def top_axis(needed: int, *, turned: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class _BarLine:
-    """One line of bars."""
-
     label: str  # what it is about
     level: int  # how many steps it is set in
     cells: int  # number of its cells
@@ -348,7 +346,6 @@ def _bars(
     looked: CellKinds,
     language: str,
 ) -> Picture:
-    """Bars of kinds of cells with their numbers beside them."""
     text = hidden_words(language)
     kinds = [*(("primary", "secondary") if looked.told else ()), "hidden"]
     if looked.told and not any(line.hidden["hidden"] for line in lines):

@@ -467,7 +467,6 @@ def _points(
 def _curves(
     lines: _Lines, across: _CurveAxis, upward: _CurveAxis, legend: str, width: int = _HALF
 ) -> dict[str, Any]:
-    """The body of a picture with one or several lines."""
     if len(lines) > len(SERIES):
         raise _wrong(
             Problem(f"too many lines for one picture: {len(lines)}", f"at most {len(SERIES)}")
@@ -509,7 +508,6 @@ def _heights(lines: _Lines) -> list[float]:
 
 
 def _places(lines: _Lines) -> list[float]:
-    """All places of all lines, ascending, each once."""
     return sorted({at for line in lines.values() for at, _ in line})
 
 

@@ -57,7 +57,6 @@ def level_names(dimension: Dimension) -> dict[int, str]:
 
 
 def _level_name(dimension: Dimension, code: int) -> str:
-    """The name of the level that a code is on."""
     if dimension.levels[code] == 0:
         return TOTAL
     tree = dimension.classifications[dimension.breakdown[code]]
@@ -163,9 +162,6 @@ class PartGrid:
         own = {part[: len(self.dimensions)] for part in parts}
         return np.array([levels in own for levels in itertools.product(*self.numbers)], np.bool_)
 
-    def __repr__(self) -> str:
-        return f"<PartGrid: {len(self)} parts>"
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Pairs:
@@ -215,9 +211,6 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.original)
-
-    def __repr__(self) -> str:
-        return f"<Pairs (confidential): {len(self):,} cells>"
 
 
 def _shown(value: npt.NDArray[Any], status: npt.NDArray[np.int8]) -> int:

@@ -372,7 +372,6 @@ def _check(protected: object, decisions: object) -> None:
 
 
 def _parts(protected: ProtectedTable) -> Parts:
-    """The parts of the spanning variables that the table has."""
     if protected.parts is not None:
         length = len(protected.spanning)
         return frozenset(part[:length] for part in protected.parts)

@@ -93,9 +93,6 @@ class PartMeasures:
         """Records per cell with records; 0 where there are none."""
         return _share(self.records, self.occupied)
 
-    def __repr__(self) -> str:
-        return "<PartMeasures (confidential)>"
-
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
@@ -127,9 +124,6 @@ class PartCells:
             _kinds(dimension) if at != area else (np.arange(len(dimension)),) * 2
             for at, dimension in enumerate(dimensions)
         ]
-
-    def __repr__(self) -> str:
-        return "<PartCells (confidential)>"
 
     @cached_property
     def _on_levels(self) -> list[BoolArray | None]:
@@ -478,9 +472,6 @@ class FilterUniverse:
         passing = np.bincount(codes, weights=self.passing[here], minlength=size)
         every = np.bincount(codes, weights=self.every.count[here], minlength=size)
         return np.asarray((passing == 0) | (passing == every))
-
-    def __repr__(self) -> str:
-        return "<Universe (confidential)>"
 
 
 def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:

@@ -146,9 +146,6 @@ class PartTies:
 
         return Coverage(self._partitions)
 
-    def __repr__(self) -> str:
-        return f"<PartTies (confidential): {', '.join(self.spanning)}>"
-
     def agreed(self, decisions: Mapping[str, PartDecisions]) -> dict[str, PartDecisions]:
         """The decisions with all hidden that would print what others hide."""
         agreed = dict(decisions)
@@ -707,7 +704,6 @@ def _together(every: Iterable[_HiddenAreas]) -> list[_HiddenAreas]:
 
 
 def _without(decided: PartDecisions, gone: Collection[PartKey]) -> PartDecisions:
-    """The decisions with more parts hidden."""
     parts = tuple(
         replace(part, action="suppressed", reasons=(ELSEWHERE,))
         if part.part in gone and part.action != "suppressed"

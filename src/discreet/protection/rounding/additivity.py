@@ -384,7 +384,6 @@ def _meet(inner: InnerCells, value: IntArray, near: IntArray, official: IntArray
 
 
 def _changed(safe: ProtectedTable, table: Table, units: IntArray, decimals: int) -> ProtectedTable:
-    """The table with other figures."""
     value: Any = units
     if not np.issubdtype(safe.value.dtype, np.integer):
         value = np.round(units / 10.0**decimals, decimals)
@@ -411,7 +410,6 @@ def _beside(before: ProtectedTable, after: ProtectedTable) -> tuple[Table, Float
 
 
 def _differ(number: IntArray, value: FloatArray, size: int) -> BoolArray:
-    """Which cells have different values."""
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(low, number, value)
     np.maximum.at(high, number, value)

@@ -185,7 +185,6 @@ def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArra
 
 
 def _each_apart(table: Table, rounding: Rounding) -> IntArray:
-    """Every figure rounded on its own."""
     value = table.count if table.weight is None else table.weight
     base = rounding.bases(table)
     below = np.floor_divide(value, base)

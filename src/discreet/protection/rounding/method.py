@@ -127,7 +127,6 @@ class RoundingProtection(Protection):
                     )
 
     def _own(self, inputs: InputsView, table: str) -> Rounding:
-        """How a table is rounded."""
         return self._rounding(inputs).with_base(_base(inputs.programme, table))
 
     def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
@@ -194,7 +193,6 @@ class RoundingProtection(Protection):
     def _rounded(
         self, inputs: InputsView, counted: Mapping[str, Counts]
     ) -> dict[tuple[str, str], IntArray]:
-        """The rounded figures of each count of each table."""
         from discreet.protection.rounding.counts import rounded_counts
 
         every = {
@@ -283,6 +281,5 @@ class RoundingProtection(Protection):
 
 
 def _base(programme: ProgrammeView, table: str) -> int | None:
-    """The base that a table has of its own."""
     stated = programme.tables[table].round_to or 1
     return stated if stated > 1 else None

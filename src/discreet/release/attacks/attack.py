@@ -369,7 +369,6 @@ def cells_of_record(programme: str | os.PathLike[str]) -> int:
 
 
 def _alone(levels: Iterable[Mapping[str, Sequence[int]]]) -> float:
-    """The exposure of a table of its own."""
     variables = list(levels)
     table = LayerExposure({tree: sizes for own in variables for tree, sizes in own.items()})
     for layer in _layers(variables):

@@ -109,8 +109,6 @@ def attack_rates(report: AttackReport, language: str) -> list[tuple[str, str]]:
 
 
 class _AttackSections(Sections):
-    """The sections of a page about attacks."""
-
     def __init__(self, report: AttackReport, language: str) -> None:
         super().__init__(_WORDS[language], language)
         self.report = report
