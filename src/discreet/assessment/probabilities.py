@@ -77,10 +77,6 @@ class NoiseChances(SecretValues):
         start, length = self.beyond
         return np.where(count <= self.n_max, count, start + (count - start) % length)
 
-    def units_where(self, wanted: npt.NDArray[np.bool_]) -> IntArray:
-        """Per row, the keys of the noise values that are `wanted`."""
-        return np.asarray(self.units[:, wanted].sum(axis=1), dtype=np.int64)
-
 
 def exact_sum(values: npt.NDArray[np.integer]) -> int:
     """The sum of whole numbers as a Python number, which cannot overflow."""

@@ -133,7 +133,7 @@ def expected_quality(ptable: PerturbationTable, counts: Any) -> Quality:
     total = math.fsum(cells.tolist())
 
     def share(wanted: npt.NDArray[np.bool_]) -> float:
-        per_row = chances.units_where(wanted) / chances.scale
+        per_row = chances.units[:, wanted].sum(axis=1) / chances.scale
         return math.fsum((cells * per_row[row]).tolist()) / total
 
     deviation = np.asarray((chances.units * size).sum(axis=1) / chances.scale)

@@ -83,8 +83,10 @@ class Cells:
             filtered = partitions.of_filter(table.where)
             known = filtered is not None and self._known(table)
             self.unknown |= not known
-            same = at not in others and self._same_records(table)
-            if filtered is None or not known or not same:
+            whole = np.all([np.ones(len(table), np.bool_), *(p == 0 for p in table.index)], axis=0)
+            records = partitions.records_of(table.where)
+            same = records is None or table.count[whole].tolist() in ([], [records])
+            if filtered is None or not known or at in others or not same:
                 self.strange.append(at)
                 continue
             options = [list(level_codes(dimension)) for dimension in table.dimensions]
@@ -125,14 +127,6 @@ class Cells:
     def _known(self, table: Table) -> bool:
         trees = [tree for own in table.dimensions for tree in own.classifications]
         return all(self.partitions.of_level(t, t.depth) is not None for t in trees if t.depth)
-
-    def _same_records(self, table: Table) -> bool:
-        """Whether the total of a table is that of the records."""
-        whole = np.ones(len(table), dtype=np.bool_)
-        for part in table.index:
-            whole &= part == 0
-        expected = self.partitions.records_of(table.where)
-        return expected is None or table.count[whole].tolist() in ([], [expected])
 
     def _take(
         self,

@@ -424,13 +424,6 @@ def _joined(variable: str, old: Classification, new: Classification) -> Classifi
     return joined.replace(level_names=old.level_names) if same else joined
 
 
-def _occurring(table: ProtectedTable) -> OccurringCells:
-    """The cells of a table that do not show zero."""
-    index, value, status = count_cells(table) or _cells_of(table, 0)
-    zero = (value == 0) & np.isin(status, [*SHOWN, CellStatus.zero_or_changed_to_zero])
-    return table.spanning, [part[~zero] for part in index]
-
-
 def unexamined_names(populations: Mapping[str, Sequence[ProtectedTable]]) -> tuple[Gap, ...]:
     """Gaps if cells are known by the names of variables and codes only."""
     apart: set[tuple[str, str]] = set()
@@ -439,7 +432,12 @@ def unexamined_names(populations: Mapping[str, Sequence[ProtectedTable]]) -> tup
             [{tree.name for tree in own.classifications} for own in table.spanning]
             for table in tables
         ]
-        apart |= {*pairs_apart(spans), *pairs_tied(map(_occurring, tables), spans)}
+        occurring: list[OccurringCells] = []
+        for table in tables:  # the cells that do not show zero
+            index, value, status = count_cells(table) or _cells_of(table, 0)
+            zero = (value == 0) & np.isin(status, [*SHOWN, CellStatus.zero_or_changed_to_zero])
+            occurring.append((table.spanning, [part[~zero] for part in index]))
+        apart |= {*pairs_apart(spans), *pairs_tied(occurring, spans)}
     gaps = []
     if apart:
         about = ", ".join(sorted({name for pair in apart for name in pair}))

@@ -111,7 +111,11 @@ class ShownSets:
         parts += [self._follow(one) for one in self._intersections(least)]
         every = np.concatenate(parts)
         _, first = np.unique(every & (self._cases > 0), axis=0, return_index=True)
-        figures = [one for one in every[np.sort(first)] if self._are_few(one, least)]
+        figures = []
+        for one in every[np.sort(first)]:
+            units = [self._units[at] for at in np.flatnonzero(one).tolist()]
+            if units and 0 < len(np.unique(np.concatenate(units))) < least:
+                figures.append(one)
         few = np.zeros((len(figures), self.shown.shape[1]), dtype=np.bool_)
         few[:, self._possible] = np.array(figures).reshape(len(figures), len(self._cases))[
             :, self._part_of
@@ -157,10 +161,6 @@ class ShownSets:
         values = column_values(solver)
         by = values[:width] - values[width:]
         return [(int(at), round(float(by[at]), 6)) for at in np.flatnonzero(np.abs(by) > _NEAR)]
-
-    def _are_few(self, figure: BoolArray, least: int) -> bool:
-        units = [self._units[at] for at in np.flatnonzero(figure).tolist()]
-        return bool(units) and 0 < len(np.unique(np.concatenate(units))) < least
 
     def _follow(self, sets: BoolArray) -> BoolArray:
         return sets[self._adds_up(sets)]

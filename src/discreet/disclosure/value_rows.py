@@ -69,7 +69,10 @@ class ValueRows(Confidential):
         self.columns, self._linked, self._near = dict(columns), linked, within
         self.true = {name: column.true for name, column in self.columns.items()}
         self.stated = [item for item in stated if set(item.values) <= set(self.columns)]
-        self._records = _records_of(tables, linked)
+        self._records = np.zeros(linked.number)  # of each cell, or their weight
+        for table, cells in zip(tables, linked.cells, strict=True):
+            for number in (table.count, *([] if table.weight is None else [table.weight])):
+                np.maximum.at(self._records, cells, np.asarray(number, dtype=np.float64))
         self._check()
         #: What was not looked for.
         self.unexamined: list[Gap] = []
@@ -179,13 +182,3 @@ class ValueRows(Confidential):
                 if len(relation.values) > 1:
                     found.append(relation)
         return found
-
-
-def _records_of(tables: Iterable[Table], linked: LinkedCells) -> FloatArray:
-    """How many records each linked cell has, or their weight."""
-    records = np.zeros(linked.number)
-    for table, cells in zip(tables, linked.cells, strict=True):
-        np.maximum.at(records, cells, table.count.astype(np.float64))
-        if table.weight is not None:
-            np.maximum.at(records, cells, np.asarray(table.weight, dtype=np.float64))
-    return records

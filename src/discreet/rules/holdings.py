@@ -12,9 +12,9 @@ holding has if all of its records have.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,12 +55,6 @@ def lone_contributors(table: Table, value: str | None) -> IntArray:
         number = table.cell_key if contribution is None else contribution.key
     named = UNNAMED if number is None else np.where(number < 0, UNNAMED, number)
     return np.where(alone, named, SEVERAL).astype(np.int64)
-
-
-def _numbers_of_codes(codes: Sequence[str]) -> IntArray:
-    """A number for each code, the same in all tables."""
-    digests = (hashlib.sha256(f"holding {code}".encode()).digest() for code in codes)
-    return np.array([int.from_bytes(digest[:8], "big") >> 1 for digest in digests], dtype=np.int64)
 
 
 def count_holdings(
@@ -152,7 +146,10 @@ def _without_holdings(counted: Table, values: Sequence[str], k: int) -> Table:
     member = np.flatnonzero(~heads)
     within = cell[member]
     cells = int(heads.sum())
-    codes = _numbers_of_codes(counted.dimensions[-1].codes)[counted.index[-1][member]]
+    # A number for each holding, the same in all tables.
+    digests = [sha256(f"holding {code}".encode()) for code in counted.dimensions[-1].codes]
+    numbers = [int.from_bytes(digest.digest()[:8], "big") >> 1 for digest in digests]
+    codes = np.array(numbers, dtype=np.int64)[counted.index[-1][member]]
     present = {column: counted.contributions[column].count[member] > 0 for column in values}
     return Table(
         dimensions=counted.dimensions[:-1],
@@ -191,6 +188,9 @@ def _contributions(
     low, high = np.full(cells, np.nan), np.full(cells, np.nan)
     np.fmin.at(low, within, value)
     np.fmax.at(high, within, value)
+    sums = np.zeros((3, cells), dtype=np.int64)  # that no order can change, as those of records
+    for own, limb in zip(sums, to_limbs(np.abs(value)), strict=True):
+        np.add.at(own, within, limb.astype(np.int64))
     return Contributions(
         column=column,
         top=_largest(within, value, cells, k),
@@ -198,7 +198,7 @@ def _contributions(
         nonzero=np.bincount(within[value != 0], minlength=cells).astype(np.int64),
         total=total,
         plain=total,
-        absolute=_exact_sums(within, np.abs(value), cells),
+        absolute=from_limbs(*sums),
         low=low,
         high=high,
     )
@@ -214,16 +214,6 @@ def _largest(within: IntArray, value: FloatArray, cells: int, k: int) -> FloatAr
     top = np.full((cells, k), np.nan)
     top[sorted_cells[kept], rank[kept]] = value[order][kept]
     return top
-
-
-def _exact_sums(within: IntArray, value: FloatArray, cells: int) -> FloatArray:
-    """Sums that no order can change, cut and carried as those of records are."""
-    sums = []
-    for limb in to_limbs(value):
-        added = np.zeros(cells, dtype=np.int64)
-        np.add.at(added, within, limb.astype(np.int64))
-        sums.append(added)
-    return from_limbs(*sums)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

@@ -237,7 +237,11 @@ def _matched(places: CellLookup, marks: Marks) -> tuple[IntArray, IntArray, list
                 [dimension.index[mark.cells[dimension.name]] for dimension in dimensions]
             )
             continue
-        here = _all_of(places, mark)
+        keep = np.ones(len(places.table), dtype=np.bool_)
+        for dimension, part in zip(dimensions, places.table.index, strict=True):
+            if dimension.name in mark.cells:
+                keep &= part == dimension.index[mark.cells[dimension.name]]
+        here = np.flatnonzero(keep).astype(np.int64)
         if not len(here):
             problems.append(_absent(mark, where))
         cells.append(here)
@@ -269,16 +273,6 @@ def _absent(mark: Mark, where: str) -> Problem:
     codes = ", ".join(f"{name}={code}" for name, code in mark.cells.items())
     hint = 'empty cells need no mark; unmatched="ignore" lets such marks pass'
     return Problem(f"cell {codes} not found in the table", where, hint)
-
-
-def _all_of(places: CellLookup, mark: Mark) -> IntArray:
-    """The cells with the codes of a mark."""
-    table = places.table
-    keep = np.ones(len(table), dtype=np.bool_)
-    for dimension, part in zip(table.dimensions, table.index, strict=True):
-        if dimension.name in mark.cells:
-            keep &= part == dimension.index[mark.cells[dimension.name]]
-    return np.flatnonzero(keep).astype(np.int64)
 
 
 _BOUNDS = ("low", "high")

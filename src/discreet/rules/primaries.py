@@ -26,7 +26,6 @@ from discreet.rules.contributors import MissingSafe, NothingSensitive
 from discreet.rules.evidence import (
     CellEvidence,
     CellLookup,
-    RuleJudgement,
     Style,
     holding_evidence,
     places_in,
@@ -143,13 +142,12 @@ class Primary:
         status[self.sensitive] = "C"
         for code, marks in reversed(list(zip(self.rule_status, self.rules, strict=False))):
             status[marks & self.sensitive] = code
-        single, double = (self._said_by(code) for code in ("O", "T"))
+        own = np.array(self.rule_status, dtype=np.str_)
+        single, double = (
+            self.rules[np.flatnonzero(own == code)].any(axis=0) for code in ("O", "T")
+        )
         status[single & double & np.isin(status, ("O", "T"))] = "G"
         return status
-
-    def _said_by(self, code: str) -> BoolArray:
-        own = [at for at, status in enumerate(self.rule_status) if status == code]
-        return np.asarray(self.rules[own].any(axis=0))
 
     def numbers(self) -> dict[str, int]:
         """Numbers of sensitive cells by code of the reason."""
@@ -243,7 +241,11 @@ def primary(
     by_per = {"record": records}
     scoped = scoped_rules(listed, places)
     if any(rule.per == "holding" for rule, _ in scoped):
-        by_per["holding"] = _of_holdings(records, holdings, shadow or value)
+        if holdings is None:
+            message = "a rule applies to holdings, but the table of holdings is missing"
+            hint = "create it with rules.count_holdings and pass it as holdings="
+            raise SuppressionError(message, code="holdings", where=table.name, hint=hint)
+        by_per["holding"] = holding_evidence(records, holdings, shadow or value)
     marked = mark_cells(places, stated, ignore_unmatched=unmatched == "ignore")
     draft = _by_rules(table, value, scoped, by_per, exempting, marked)
     if waivers is not None:
@@ -259,15 +261,6 @@ def _waived(strict: Primary, draft: Primary) -> Primary:
     waived = strict.sensitive & ~draft.sensitive
     # A waived count can be a small one, though no rule marks it any more.
     return replace(draft, waived=waived, at_least=np.where(waived, -np.inf, draft.at_least))
-
-
-def _scoped(rule: Rule, cells: CellEvidence, scope: BoolArray | None) -> RuleJudgement:
-    """What a rule says of the cells that it judges; none where all have consented."""
-    judgement = rule.judge(cells)
-    sensitive = judgement.sensitive if scope is None else judgement.sensitive & scope
-    if cells.unwaived is not None:
-        sensitive = sensitive & (cells.unwaived.count("records", rule.name) > 0)
-    return replace(judgement, sensitive=sensitive)
 
 
 def _guarded(cells: CellEvidence, waivers: Waivers) -> CellEvidence:
@@ -324,14 +317,6 @@ def _sorted_out(
     return judging, [rule for rule in rules if isinstance(rule, MissingSafe)]
 
 
-def _of_holdings(records: CellEvidence, holdings: Table | None, column: str | None) -> CellEvidence:
-    if holdings is None:
-        message = "a rule applies to holdings, but the table of holdings is missing"
-        hint = "create it with rules.count_holdings and pass it as holdings="
-        raise SuppressionError(message, code="holdings", where=records.places.table.name, hint=hint)
-    return holding_evidence(records, holdings, column)
-
-
 def _by_rules(
     table: Table,
     value: str | None,
@@ -349,9 +334,11 @@ def _by_rules(
     reason = np.zeros(size, dtype=np.int8)
     at_most, at_least, opens = np.full(size, np.inf), np.full(size, -np.inf), np.zeros_like(judged)
     for at, (rule, scope) in enumerate(scoped):
-        judgement = _scoped(rule, evidence[rule.per], scope)
-        inference = rule.inference(evidence[rule.per])
-        by_rule[at] = judgement.sensitive & judged
+        cells = evidence[rule.per]
+        judgement, inference = rule.judge(cells), rule.inference(cells)
+        by_rule[at] = judgement.sensitive & judged & (True if scope is None else scope)
+        if cells.unwaived is not None:  # none where all have consented
+            by_rule[at] &= cells.unwaived.count("records", rule.name) > 0
         first = (reason == Reason.none) & by_rule[at]
         reason[first] = rule.reason
         opens[first] = inference.opens

@@ -128,11 +128,6 @@ class AttackedUniverse:
         """The variance with which averaging is expected to succeed in 60 % at most. SECRET."""
         return max((layer.noisy_exposure for layer in self.layers), default=0.0) / _TOLERATED
 
-    @property
-    def exposure_kept(self) -> float:
-        """The exposure up to which it succeeds in 60 % at most. SECRET."""
-        return _TOLERATED * self.variance
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AttackReport(SecretValues, Judged):
@@ -514,7 +509,7 @@ def remedies_of(report: AttackReport, language: str) -> list[tuple[str, str, str
     )
     if worst is not None:
         words["variance"] = number(worst.needed, language)
-        words["exposure"] = number(worst.exposure_kept, language)
+        words["exposure"] = number(_TOLERATED * worst.variance, language)
         words["times"] = number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), language, 1)
     averaging = worst is not None and worst.needed > worst.variance
     return [

@@ -349,61 +349,44 @@ def row_distributions(
         counts = list(range(0 if ptable.changes_zeros or not last else 1, last + 1))
         rows = counts if len(counts) <= _MOST_PANELS else [*counts[: _MOST_PANELS - 1], last]
     drawn = rows_of(ptable, rows, most=_MOST_PANELS, language=language)
-    shares = [share for row in drawn.rows for share in row.shares(drawn.scale).values()]
-    highest = float(max(shares) * 100)
+    highest = max(share for row in drawn.rows for share in row.shares(drawn.scale).values())
     reach = max(abs(value) for value in (*drawn.noise(), 1))
-    noise = range(-reach, reach + 1)
+    every = range(-reach, reach + 1)
     step = 1 if reach <= _MOST_LABELLED else -(-reach // 4)
     axes: dict[str, Any] = {  # the same for all rows, so that they can be compared
-        "domain": [sign(value) for value in noise],
-        "values": [sign(value) for value in noise if value % step == 0],
-        "highest": highest * 1.15,
+        "domain": [sign(value) for value in every],
+        "values": [sign(value) for value in every if value % step == 0],
+        "highest": float(highest * 100) * 1.15,
         "tooltip": _shown(language),
         "tops": [spec("tops")] if reach <= _MOST_LABELLED else [],
     }
+    text, colours, panels = words(language), noise_colours(drawn.noise()), []
+    for row in drawn.rows:
+        shares = row.shares(drawn.scale)
+        records = [
+            {
+                "label": row.label,
+                "noise": sign(noise),
+                "percent": round(float(share * 100), 7),
+                "top": f"{round(share * 100)}" if share * 100 >= 1 else "<1",
+                "share": number(f"{float(share):.6f}", language),
+                "published": row.published(noise),
+                "colour": colours[noise],
+            }
+            for noise, share in shares.items()
+        ]
+        head = text["row_head"].format(
+            label=row.label,
+            variance=number(f"{float(moments(shares)[1]):.2f}", language),
+            stay=number(f"{float(shares.get(0, Fraction(0)) * 100):.1f}", language),
+        )
+        panels.append(spec("distribution", language, head=head, records=records, **axes))
     body = {
-        "columns": min(_COLUMNS, len(drawn.rows)),
+        "columns": min(_COLUMNS, len(panels)),
         "spacing": {"row": 16, "column": 20},
-        "concat": [
-            spec(
-                "distribution",
-                language,
-                head=_panel_head(row, drawn.scale, language),
-                records=_panel(row, drawn, language),
-                **axes,
-            )
-            for row in drawn.rows
-        ],
+        "concat": panels,
     }
-    title = words(language)["distributions"]
-    return picture_of("row_distributions", title, body, drawn.notes, language)
-
-
-def _panel(row: DrawnRow, drawn: DrawnRows, language: str) -> list[dict[str, Any]]:
-    colours = noise_colours(drawn.noise())
-    return [
-        {
-            "label": row.label,
-            "noise": sign(noise),
-            "percent": round(float(share * 100), 7),
-            "top": f"{round(share * 100)}" if share * 100 >= 1 else "<1",
-            "share": number(f"{float(share):.6f}", language),
-            "published": row.published(noise),
-            "colour": colours[noise],
-        }
-        for noise, share in row.shares(drawn.scale).items()
-    ]
-
-
-def _panel_head(row: DrawnRow, scale: int, language: str) -> str:
-    """Original count, variance and stay probability, as the heading of a row."""
-    shares = row.shares(scale)
-    _, variance = moments(shares)
-    return words(language)["row_head"].format(
-        label=row.label,
-        variance=number(f"{float(variance):.2f}", language),
-        stay=number(f"{float(shares.get(0, Fraction(0)) * 100):.1f}", language),
-    )
+    return picture_of("row_distributions", text["distributions"], body, drawn.notes, language)
 
 
 _WIDTH, _HEIGHT = 560, 300

@@ -684,18 +684,12 @@ def _differences(
         cells = [part[first[place]] for part in total]
         part, code = grid.part(cells, len(place)), cells[variable]
         rank = grid.rank[variable] * grid.strides[variable]
-        for codes in _codes_of_totals(dimension, below):
-            its = codes[code]
+        # Each code itself, then per level one of those directly below it; -1 for none.
+        every, levels = [np.arange(len(dimension), dtype=np.int32)], level_numbers(dimension)
+        for level in np.unique(levels[below]).tolist():
+            codes = np.flatnonzero(below & (levels == level))
+            every.append(np.full(len(dimension), -1, dtype=np.int32))
+            every[-1][dimension.parents[codes]] = codes
+        for its in (codes[code] for codes in every):
             wanted[place[(its >= 0) & shut[part + rank[its] - rank[code]]]] = False
     return np.abs(off[wanted]).astype(np.int64)
-
-
-def _codes_of_totals(dimension: Dimension, below: BoolArray) -> list[PositionArray]:
-    """Each code itself, then per level one of those directly below it; -1 for none."""
-    every = [np.arange(len(dimension), dtype=np.int32)]
-    levels = level_numbers(dimension)
-    for level in np.unique(levels[below]).tolist():
-        codes = np.flatnonzero(below & (levels == level))
-        every.append(np.full(len(dimension), -1, dtype=np.int32))
-        every[-1][dimension.parents[codes]] = codes
-    return every

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ class AreaWalk:
         self.records, self.broken, self.together = records, broken, together
         self._numbers = level_numbers(self.areas).tolist()
         others = [dimension for place, dimension in enumerate(dimensions) if place != at]
-        self.lattice = PartLattice.of(others)
+        self.lattice = PartLattice(others)
         self.outward = self.lattice.outward
         self.finer = {
             part: frozenset(other for other in self.outward if self._within(other, part))
@@ -172,8 +173,12 @@ class AreaWalk:
         for area in np.argsort(-self.areas.levels, kind="stable").tolist():
             if area:  # what the table shows of everything is decided as a whole
                 self._walk(area)
-        while self._hide_beside():
-            pass
+        before = -1
+        while before < (now := sum(map(len, self.hidden))):  # of more areas where one is alone
+            before = now
+            for area, groups in enumerate(self.children):
+                for group, part in product(groups, reversed(self.outward)):
+                    self._settle(area, group, part)
         hidden = {
             self.areas.codes[area]: frozenset(parts & self._there[number]) - self.given[number]
             for area, (parts, number) in enumerate(zip(self.hidden, self._numbers, strict=True))
@@ -202,15 +207,6 @@ class AreaWalk:
                 follows.update(self.lattice.coarser(part))
 
     # -- several are hidden, or none ---------------------------------------------------
-
-    def _hide_beside(self) -> bool:
-        """Hide parts of more areas where one alone is hidden; whether anything was."""
-        before = sum(map(len, self.hidden))
-        for area, groups in enumerate(self.children):
-            for group in groups:
-                for part in reversed(self.outward):
-                    self._settle(area, group, part)
-        return sum(map(len, self.hidden)) > before
 
     def _settle(self, area: int, group: list[int], part: PartKey) -> None:
         """See that what the areas below one hide cannot be had from it and their siblings."""

@@ -169,35 +169,34 @@ class PartDecisions:
 
     def to_dict(self) -> dict[str, Any]:
         """The log as plain data; `from_dict` takes it back."""
+        parts = [
+            {
+                "step": step,
+                "part": list(decision.part),
+                "levels": [level.to_dict() for level in decision.levels],
+                "action": decision.action,
+                "reasons": [{**vars(one), "text": _in_words(one)} for one in decision.reasons],
+                "text": _in_words(decision),
+            }
+            for step, decision in enumerate(self.parts, 1)
+        ]
+        suggestions = [
+            {
+                "part": [level.number for level in one.levels],
+                "levels": [level.to_dict() for level in one.levels],
+                "changed": list(one.changed),
+                "text": _in_words(one),
+            }
+            for one in self.suggestions
+        ]
         return {
             "form": FORM,
             "table": self.table,
             "variables": list(self.variables),
             "outcome": self.outcome,
             "universe": self.universe,
-            "parts": [
-                {
-                    "step": step,
-                    "part": list(decision.part),
-                    "levels": [level.to_dict() for level in decision.levels],
-                    "action": decision.action,
-                    "reasons": [
-                        {"code": reason.code, "of": reason.of, "text": _in_words(reason)}
-                        for reason in decision.reasons
-                    ],
-                    "text": _in_words(decision),
-                }
-                for step, decision in enumerate(self.parts, 1)
-            ],
-            "suggestions": [
-                {
-                    "part": [level.number for level in suggestion.levels],
-                    "levels": [level.to_dict() for level in suggestion.levels],
-                    "changed": list(suggestion.changed),
-                    "text": _in_words(suggestion),
-                }
-                for suggestion in self.suggestions
-            ],
+            "parts": parts,
+            "suggestions": suggestions,
             **({} if self.areas is None else {"areas": self.areas.to_dict()}),
         }
 

@@ -101,13 +101,18 @@ def _number(
 class PartLattice:
     """The parts of a table, from the innermost outward."""
 
-    levels: tuple[Mapping[int, Level], ...]  # per spanning variable, its levels by number
+    dimensions: Sequence[Dimension]  # the spanning variables
     existing: Parts | None = None  # the parts that the table has; None for all
 
-    @classmethod
-    def of(cls, dimensions: Sequence[Dimension], existing: Parts | None = None) -> PartLattice:
-        """The parts of a table over these variables."""
-        return cls(tuple(levels_of(dimension) for dimension in dimensions), existing)
+    @cached_property
+    def levels(self) -> tuple[Mapping[int, Level], ...]:
+        """Per spanning variable, its levels by number."""
+        return tuple(levels_of(dimension) for dimension in self.dimensions)
+
+    def named(self, part: PartKey) -> tuple[PartLevel, ...]:
+        """The levels of a part with their names."""
+        places = zip(self.dimensions, self.levels, part, strict=True)
+        return tuple(named_level(own, levels[number]) for own, levels, number in places)
 
     @cached_property
     def outward(self) -> tuple[PartKey, ...]:

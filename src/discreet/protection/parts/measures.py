@@ -31,19 +31,13 @@ def named_variables(table: Table) -> tuple[int, ...]:
         columns = parse_filter(table.where).columns
     except FilterError:  # a description in words; it then counts as naming none
         return ()
-    return tuple(
-        at
-        for at, dimension in enumerate(table.dimensions)
-        if not columns.isdisjoint(_columns(dimension))
-    )
-
-
-def _columns(dimension: Dimension) -> set[str]:
-    """The names that a filter may know a variable by."""
-    names = {dimension.name}
-    for tree in dimension.classifications:
-        names |= {tree.column or tree.name, *tree.level_columns}
-    return names
+    named = []
+    for at, dimension in enumerate(table.dimensions):
+        trees = dimension.classifications
+        known = {name for tree in trees for name in (tree.column or tree.name, *tree.level_columns)}
+        if not columns.isdisjoint(known | {dimension.name}):
+            named.append(at)
+    return tuple(named)
 
 
 #: Standard deviation of the noise: of each cell of the table, or a function of counts.

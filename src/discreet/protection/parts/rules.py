@@ -30,6 +30,7 @@ from discreet.protection.parts.areas import (
     place_of,
 )
 from discreet.protection.parts.decisions import (
+    PartAction,
     PartDecision,
     PartDecisions,
     PartReason,
@@ -38,10 +39,8 @@ from discreet.protection.parts.decisions import (
 from discreet.protection.parts.levels import (
     PartKey,
     PartLattice,
-    PartLevel,
     check_kinds,
     name_of_part,
-    named_level,
 )
 from discreet.protection.parts.measures import (
     Deviation,
@@ -218,8 +217,8 @@ def check_parts(
     judge = _judge(table, rules, universe, deviation)
     guard: Literal["checked", "none", "unfiltered"] = "none" if table.where else "unfiltered"
     guard = "checked" if isinstance(universe, Table) else guard
-    lattice = PartLattice.of(table.dimensions, table.parts)
-    decisions = _walk(judge, lattice, _names(table, lattice))
+    lattice = PartLattice(table.dimensions, table.parts)
+    decisions = _walk(judge, lattice)
     decided = PartDecisions(
         table=table.name,
         variables=tuple(dimension.name for dimension in table.dimensions),
@@ -254,9 +253,7 @@ def _area_parts(table: Table, judge: _Judge, at: int, decided: PartDecisions) ->
     ).decided()
 
 
-def _walk(
-    judge: _Judge, lattice: PartLattice, names: list[dict[int, PartLevel]]
-) -> list[PartDecision]:
+def _walk(judge: _Judge, lattice: PartLattice) -> list[PartDecision]:
     """The decision on each part that the table has, from the innermost outward."""
     from_released: set[PartKey] = set()
     decisions: list[PartDecision] = []
@@ -264,8 +261,11 @@ def _walk(
         released = part in from_released
         if lattice.exists(part):
             reasons = () if released else judge.reasons(part)
-            decisions.append(_decision(names, part, reasons, follows=released))
-            released = decisions[-1].action != "suppressed"
+            action: PartAction = "suppressed" if reasons else "released"
+            action = "follows" if released else action
+            levels = lattice.named(part)
+            decisions.append(PartDecision(levels=levels, action=action, reasons=reasons))
+            released = action != "suppressed"
         # What lies above a part that the table lacks may still lie above a released one.
         if released:
             from_released.update(lattice.coarser(part))
@@ -297,15 +297,13 @@ def measure_parts(
     if universe is not None:
         whole = FilterUniverse.of(table, universe, small_up_to)
         measured |= {"universe": whole.every, "difference": whole.left_out}
-    lattice = PartLattice.of(table.dimensions, table.parts)
-    names = _names(table, lattice)
+    lattice = PartLattice(table.dimensions, table.parts)
     rows = []
     for part in filter(lattice.exists, lattice.outward):
-        levels = [named[number] for named, number in zip(names, part, strict=True)]
         for of, cells in measured.items():
             measures = cells.measure(part)
             row = {name: getattr(measures, name) for name in _MEASURED}
-            rows.append({"part": name_of_part(levels, "en"), "of": of, **row})
+            rows.append({"part": name_of_part(lattice.named(part), "en"), "of": of, **row})
     return pl.DataFrame(rows, schema_overrides={"relative_error": pl.Float64})
 
 
@@ -353,27 +351,6 @@ def _check(table: object, rules: object, universe: object) -> None:
             hint="add universe=, the same table without the filter; or universe='none' if the "
             "filter defines the population of all published tables",
         )
-
-
-def _names(table: Table, lattice: PartLattice) -> list[dict[int, PartLevel]]:
-    return [
-        {number: named_level(dimension, level) for number, level in levels.items()}
-        for dimension, levels in zip(table.dimensions, lattice.levels, strict=True)
-    ]
-
-
-def _decision(
-    names: list[dict[int, PartLevel]],
-    part: PartKey,
-    reasons: tuple[PartReason, ...],
-    *,
-    follows: bool,
-) -> PartDecision:
-    return PartDecision(
-        levels=tuple(named[number] for named, number in zip(names, part, strict=True)),
-        action="follows" if follows else "suppressed" if reasons else "released",
-        reasons=reasons,
-    )
 
 
 def _suggestions(decisions: list[PartDecision], lattice: PartLattice) -> tuple[PartSuggestion, ...]:

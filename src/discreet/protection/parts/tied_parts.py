@@ -26,7 +26,6 @@ from discreet.protection.parts.levels import (
     PartLattice,
     PartLevel,
     levels_of,
-    named_level,
 )
 from discreet.tables import Dimension, Parts, level_numbers
 
@@ -65,14 +64,8 @@ def released_parts(
     table: str, dimensions: Sequence[Dimension], existing: Parts | None
 ) -> PartDecisions:
     """Decisions on a table without rules: every part is released."""
-    lattice = PartLattice.of(dimensions, existing)
-    parts = [
-        tuple(
-            named_level(dimension, levels[number])
-            for dimension, levels, number in zip(dimensions, lattice.levels, part, strict=True)
-        )
-        for part in filter(lattice.exists, lattice.outward)
-    ]
+    lattice = PartLattice(dimensions, existing)
+    parts = [lattice.named(part) for part in filter(lattice.exists, lattice.outward)]
     return PartDecisions(
         table=table,
         variables=tuple(dimension.name for dimension in dimensions),

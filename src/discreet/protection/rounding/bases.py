@@ -73,14 +73,6 @@ class Rounding(Unpicklable, RoundingSettings):  # type: ignore[misc]
             raise refused("this method uses no seed")
         return value
 
-    def with_base(self, base: int | None) -> Rounding:
-        """A copy with another base; itself if there is none.
-
-        Args:
-            base: The base.
-        """
-        return self if base is None else self.model_copy(update={"base": base})
-
     def bases(self, table: Table) -> IntArray:
         """The base of each cell."""
         totals = self.base if self.margins is None else self.margins

@@ -127,7 +127,8 @@ class RoundingProtection(Protection):
                     )
 
     def _own(self, inputs: InputsView, table: str) -> Rounding:
-        return self._rounding(inputs).with_base(_base(inputs.programme, table))
+        rounding, base = self._rounding(inputs), _base(inputs.programme, table)
+        return rounding if base is None else rounding.model_copy(update={"base": base})
 
     def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
         """Warnings about averaging and about sums of rounded parts."""
