@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,7 @@ from discreet.tables import Table, code_texts
 from discreet.tabulation import Query, tabulate_many
 from discreet_service.datasets.records import SourceColumns, offered_variables
 from discreet_service.datasets.variables import CatalogueVariable, grouped_apart
+from discreet_service.last_used import LastUsed
 
 #: The file that makes a folder a version of a data set.
 DESCRIPTION = "DATASET.toml"
@@ -213,6 +214,8 @@ class FoldedRecords(StoredRecords):
         return made
 
 
+#: So many forms of answers are remembered.
+_MOST_FORMS = 500
 #: What the table of a query is called in the programme that it stands in.
 ANSWER = "answer of the service"
 #: The figure that every unit has.
@@ -265,6 +268,8 @@ class DataVersion:
         self._keyed, self._lock = KeyedRecords(inputs), threading.Lock()
         self._schemas: dict[str, Any] = {}
         self._entries: dict[str, TableEntry] = {}  # Of each unit, of a query that asks nothing more
+        #: What answers that differ by codes alone have in common.
+        self.forms = LastUsed[Hashable, Any](_MOST_FORMS)
 
     @property
     def dataset(self) -> str:

@@ -666,10 +666,11 @@ class Policies:
 
     def _of(self, asked: AskedTable) -> _Released:
         """What was released, as far as it was read."""
+        place = (asked.dataset, asked.version, asked.unit)
         with self._lock:
-            return self._released.setdefault(
-                _place(asked), _Released(ledger=UniverseLedger(key=self._key))
-            )
+            if place not in self._released:
+                self._released[place] = _Released(ledger=UniverseLedger(key=self._key))
+            return self._released[place]
 
     def _read_universes(
         self, asked: AskedTable, connection: sa.Connection, released: _Released
@@ -707,10 +708,6 @@ def judged(name: str, case: RuleCase) -> RuleVerdict:
     if found.rule != name:
         return failed(name, "another rule decided")
     return found
-
-
-def _place(asked: AskedTable) -> tuple[str, str, str]:
-    return asked.dataset, asked.version, asked.unit
 
 
 def _about(asked: AskedTable, definition: UniverseDefinition) -> bytes:

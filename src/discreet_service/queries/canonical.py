@@ -6,11 +6,10 @@ total is that of all codes, but of those of a filter on the same variable.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -77,7 +76,9 @@ class CanonicalQuery:
 
     def document(self) -> dict[str, Any]:
         """As plain values, for logs, jobs and digests."""
-        return asdict(self)
+        lists = {name: [{**vars(one)} for one in getattr(self, name)]
+                 for name in ("by", "where", "measures")}  # fmt: skip
+        return {"dataset": self.dataset, "version": self.version, "unit": self.unit, **lists}
 
     @classmethod
     def of_document(cls, document: dict[str, Any]) -> CanonicalQuery:
@@ -86,7 +87,7 @@ class CanonicalQuery:
 
     def digest(self, key: bytes) -> str:
         """A keyed digest: who asked for what cannot be found by trial."""
-        return hmac.new(key, b"query 1\n" + self._content, hashlib.sha256).hexdigest()
+        return hmac.digest(key, b"query 1\n" + self._content, "sha256").hex()
 
     @cached_property
     def _content(self) -> bytes:

@@ -133,7 +133,7 @@ def _expression(text: str, schema: Any) -> nw.Expr:
 @without_values
 def protected_answer(query: CanonicalQuery, version: DataVersion, digest: str) -> ProtectedTable:
     """Count, protect, and show what is asked for."""
-    return _AnswerRun(query, version).answer(digest)
+    return _AnswerRun(query, answer_form(query, version)).answer(digest)
 
 
 def filter_leaves(one: FilterCodes, unit: CatalogueUnit) -> BoolArray:
@@ -162,16 +162,74 @@ def record_condition(
     return filter_text(tree, leaves, version.schema(unit)[tree.source], ranges=ranges)
 
 
-@dataclass(frozen=True, repr=False)
-class _AnswerRun:
-    """The steps of one answer. CONFIDENTIAL."""
+def answer_form(query: CanonicalQuery, version: DataVersion) -> AnswerForm:
+    """The form of an answer, made now or before."""
+    by = tuple((one.variable, one.levels) for one in query.by)
+    key = (query.unit, by, tuple(one.variable for one in query.where), query.measures)
+    if (form := version.forms.get(key)) is None:
+        version.forms.put(key, form := AnswerForm(query, version))
+    return form
 
-    query: CanonicalQuery
+
+@dataclass(frozen=True, repr=False, eq=False)
+class AnswerForm:
+    """What is the same for all answers that differ by codes alone. CONFIDENTIAL."""
+
+    query: CanonicalQuery  # One of these
     version: DataVersion
 
     @cached_property
     def unit(self) -> CatalogueUnit:
+        """What is counted."""
         return self.version.units[self.query.unit]
+
+    @cached_property
+    def usual(self) -> TableEntry:
+        """The entry of a table of which nothing more is asked."""
+        return self.version.entry(self.query.unit)
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The figures as a programme names them."""
+        return figure_entries(self.query.measures, self.unit)
+
+    @cached_property
+    def entry(self) -> TableEntry:
+        """The entry that the answer would have in the programme, whomever it is about."""
+        ends = self.query.flow(self.unit)
+        return self.version.entry(
+            self.query.unit,
+            by=[one.variable for one in self.query.by] or None,
+            title=title_of(self.query, self.unit),
+            figures=self.figures,
+            flows=None if ends is None else {"origin": ends[0], "destination": ends[1]},
+        )
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """Inputs for a programme with this table."""
+        return self.version.asking(self.entry)
+
+    @cached_property
+    def within_filters(self) -> Inputs:
+        """Inputs for the table that has the variables of filters, too."""
+        by = [*(self.entry.by or ()), *(one.variable for one in self.query.where)]
+        return self.version.asking(self.entry.model_copy(update={"by": by}))
+
+    @cached_property
+    def official(self) -> str:
+        """The rule for official figures."""
+        return self.inputs.official(ANSWER)
+
+    @cached_property
+    def thresholds(self) -> dict[str, Any] | None:
+        """The thresholds for the parts of the table; None where parts stay."""
+        return self.inputs.thresholds(ANSWER)
+
+    @cached_property
+    def guarded(self) -> bool:
+        """Whether its parts are held against all records."""
+        return self.thresholds is not None and self.inputs.held_against_all(ANSWER)
 
     @cached_property
     def trees(self) -> list[Classification]:
@@ -179,90 +237,65 @@ class _AnswerRun:
 
         Rules for parts look at all levels, so that they judge a table alike however it is asked.
         """
-        named = self._named
+        # Variables of which rules or figures name codes that are not shown.
+        excluded = parse_filter(self.official).excluded() if self.official else ()
+        named = {name for name, _ in excluded}
+        named |= {name for entry in self.figures.values() for name in entry.base or {}}
         found = []
         for one in self.query.by:
             whole = self.unit.variables[one.variable].tree
             coarser = self.unit.coarser.get((one.variable, max(one.levels)))
-            free = one.variable not in named and self.inputs.thresholds(ANSWER) is None
+            free = one.variable not in named and self.thresholds is None
             found.append(coarser if free and coarser is not None else whole)
         return found
 
-    @property
-    def _named(self) -> set[str]:
-        """Variables of which rules or figures name codes that are not shown."""
-        rule = self.inputs.official(ANSWER)
-        excluded = {name for name, _ in parse_filter(rule).excluded()} if rule else set()
-        return excluded | {name for entry in self.figures.values() for name in entry.base or {}}
+
+@dataclass(frozen=True, repr=False)
+class _AnswerRun:
+    """The steps of one answer. CONFIDENTIAL."""
+
+    query: CanonicalQuery
+    form: AnswerForm
 
     @cached_property
     def conditions(self) -> list[str]:
-        return filter_texts(self.query, self.version)
-
-    @cached_property
-    def entry(self) -> TableEntry:
-        ends = self.query.flow(self.unit)
-        return self.version.entry(
-            self.query.unit,
-            by=[one.variable for one in self.query.by] or None,
-            title=title_of(self.query, self.unit),
-            universe=self._universe or None,
-            figures=self.figures,
-            flows=None if ends is None else {"origin": ends[0], "destination": ends[1]},
-        )
-
-    @cached_property
-    def _universe(self) -> dict[str, str]:
-        usual = self.version.entry(self.query.unit)
-        universe = usual.universe or ({"en": usual.where} if usual.where else {})
-        return universe_of(self.query, self.unit, universe)
-
-    @cached_property
-    def figures(self) -> dict[str, Any]:
-        return figure_entries(self.query.measures, self.unit)
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        return self.version.asking(self.entry)
+        return filter_texts(self.query, self.form.version)
 
     def answer(self, digest: str) -> ProtectedTable:
-        counts = self.counts()
-        inputs, placed = self._noise_inputs, {ANSWER: self.placed(counts)}
+        counts, form, query = self.counts(), self.form, self.query
+        inputs, placed = form.within_filters if self.extra else form.inputs, self.placed(counts)
         context = release_context({}, printed={ANSWER: {}})
-        group = next(inputs.programme.method(ANSWER).protect(inputs, placed, context))
+        group = next(inputs.programme.method(ANSWER).protect(inputs, {ANSWER: placed}, context))
         made = group.tables[ANSWER].table
-        table = self.thinned(_without(made, len(self.trees), [at for _, at in self.extra]), counts)
-        said = annotated(self.inputs.programme, ANSWER, table, (), {"query": digest})
-        name = f"{self.query.dataset}-{self.query.unit}-{digest[:12]}"
-        return dataclasses.replace(selected(said, self.query, self.unit), name=name)
-
-    @property
-    def _noise_inputs(self) -> Inputs:
-        """The programme whose table has the variables of filters, too, where they matter."""
-        if not self.extra:
-            return self.inputs
-        by = [*(self.entry.by or ()), *(one.variable for one in self.query.where)]
-        return self.version.asking(self.entry.model_copy(update={"by": by}))
+        table = self.thinned(_without(made, len(form.trees), [at for _, at in self.extra]), counts)
+        said = annotated(form.inputs.programme, ANSWER, table, (), {"query": digest})
+        usual = form.usual.universe or ({"en": form.usual.where} if form.usual.where else {})
+        return dataclasses.replace(
+            selected(said, query, form.unit),
+            name=f"{query.dataset}-{query.unit}-{digest[:12]}",
+            universe=universe_of(query, form.unit, usual),
+        )
 
     def counts(self) -> dict[str, Table]:
         """The counts behind the table: those of its figures, and of all records for its parts."""
-        needs = dict(self.inputs.programme.method(ANSWER).needs(self.inputs, ANSWER))
-        schema = self.version.schema(self.query.unit)
+        needs = dict(self.form.inputs.programme.method(ANSWER).needs(self.form.inputs, ANSWER))
+        schema = self.form.version.schema(self.query.unit)
         queries = [
             Query(
-                by=self.trees,
+                by=self.form.trees,
                 where=joint_filter([key, *self.narrowed()], schema),
-                weight=self.entry.weight or None,
+                weight=self.form.entry.weight or None,
                 values=sorted(columns),
                 contributions=dict(columns),
                 name=ANSWER,
             )
             for key, columns in needs.items()
         ]
-        wants_all = self.guarded and (self.conditions or UNIVERSE not in needs)
+        wants_all = self.form.guarded and (self.conditions or UNIVERSE not in needs)
         if wants_all:
-            queries.append(Query(by=self.trees, weight=self.entry.weight or None, name=ANSWER))
-        found = self.version.counted(self.query.unit, queries)
+            weight = self.form.entry.weight or None
+            queries.append(Query(by=self.form.trees, weight=weight, name=ANSWER))
+        found = self.form.version.counted(self.query.unit, queries)
         told = all_of(*self.conditions)
         counts = {
             key: dataclasses.replace(table, where=all_of(key, told))
@@ -273,19 +306,19 @@ class _AnswerRun:
     def narrowed(self) -> list[str]:
         """The filters; without rules for parts also what is shown, where it is few places."""
         texts = list(self.conditions)
-        if self.inputs.thresholds(ANSWER) is not None:
+        if self.form.thresholds is not None:
             return texts
         for one in self.query.by:
-            entries = self.figures.values()
+            entries = self.form.figures.values()
             compared = any(
                 one.variable in {*(entry.over or ()), *(entry.base or {})} for entry in entries
             )
             if one.codes is None or one.total or compared:
                 continue
-            variable = self.unit.variables[one.variable]
+            variable = self.form.unit.variables[one.variable]
             tree = variable.tree
             leaves = variable.leaves_within([tree.index[code] for code in one.codes])
-            texts.append(record_condition(self.version, self.query.unit, tree, leaves))
+            texts.append(record_condition(self.form.version, self.query.unit, tree, leaves))
         return texts
 
     @cached_property
@@ -296,7 +329,7 @@ class _AnswerRun:
         here. One on several codes is none.
         """
         alone = all(len(one.codes) == 1 for one in self.query.where)
-        official = bool(self.inputs.official(ANSWER))
+        official = bool(self.form.official)
         return [self._path(one) for one in self.query.where] if official and alone else []
 
     def placed(self, counts: Mapping[str, Table]) -> Counts:
@@ -319,8 +352,8 @@ class _AnswerRun:
 
     def _path(self, one: FilterCodes) -> tuple[Dimension, int]:
         """A filter's variable with its code, those above it, and those that rules name."""
-        tree = self.unit.variables[one.variable].tree
-        rule = parse_filter(self.inputs.official(ANSWER))
+        tree = self.form.unit.variables[one.variable].tree
+        rule = parse_filter(self.form.official)
         named = [value for name, value in rule.excluded() if name == one.variable]
         keep = np.zeros(len(tree), dtype=np.bool_)
         keep[0] = True
@@ -332,24 +365,19 @@ class _AnswerRun:
         cut = (tree if tree.bounds is None else tree.replace(bounds=None)).restricted(keep)
         return Dimension(classifications=(cut,)), cut.index[one.codes[0]]
 
-    @property
-    def guarded(self) -> bool:
-        inputs = self.inputs
-        return inputs.thresholds(ANSWER) is not None and inputs.held_against_all(ANSWER)
-
     def thinned(self, table: ProtectedTable, counts: Mapping[str, Table]) -> ProtectedTable:
-        thresholds = self.inputs.thresholds(ANSWER)
+        thresholds = self.form.thresholds
         if thresholds is None:
             return table
-        rules, method = PartRules(**thresholds), self.inputs.programme.method(ANSWER)
-        every: Any = counts.get(_EVERY, counts.get(UNIVERSE)) if self.guarded else "none"
+        rules, method = PartRules(**thresholds), self.form.inputs.programme.method(ANSWER)
+        every: Any = counts.get(_EVERY, counts.get(UNIVERSE)) if self.form.guarded else "none"
         decided = [
             check_parts(
                 dataclasses.replace(each, name=table.name),
                 rules,
                 universe=every if each.where else None,
-                deviation=partial(method.quality, self.inputs),
-                areas=self.inputs.part_areas(ANSWER),
+                deviation=partial(method.quality, self.form.inputs),
+                areas=self.form.inputs.part_areas(ANSWER),
             )
             for key, each in counts.items()
             if key != _EVERY

@@ -26,11 +26,11 @@ from discreet.microdata import StoredRecords, distant_records, parse_filter
 from discreet.record_batches import collected
 from discreet.tables import CellStatus, ProtectedTable
 from discreet.tabulation import StoredChoice
-from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion
+from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.last_used import LastUsed
 from discreet_service.policies import LayerAxis, LayerFigures, Shape, UniverseSketch
 from discreet_service.queries.canonical import CanonicalQuery, FilterCodes, SpanningCodes
-from discreet_service.queries.counts import filter_texts, joint_filter
+from discreet_service.queries.counts import answer_form, filter_texts, joint_filter
 from discreet_service.queries.measures import COUNT_MEASURE
 from discreet_service.queries.presentation import every_cell
 
@@ -193,8 +193,8 @@ class QueryEvidence:
             return None
         if math.prod(1 + len(self._codes(one)) for one in query.by) > _MOST_CELLS:
             return None
-        bare = self.version.asking(self.version.entry(query.unit))
-        return None if bare.thresholds(ANSWER) is not None else self.table_of(query)
+        parts = answer_form(query, self.version).thresholds is not None
+        return None if parts else self.table_of(query)
 
     def _codes(self, one: SpanningCodes) -> tuple[str, ...]:
         if one.codes is not None:

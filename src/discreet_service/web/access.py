@@ -38,6 +38,7 @@ class Visit(Request):
         """The number of changes, noted once: what is looked up from here on is no older."""
         if not hasattr(self.state, "changes"):
             self.state.changes = self.service.database.number()
+        self.service.database.look_as_of(self.state.changes)
         return int(self.state.changes)
 
     @property

@@ -109,7 +109,6 @@ def _answered(
     dataset: str, query: TableQuery, visit: Visit, known: str | None, idempotency_key: str | None
 ) -> Response:
     start, changes = time.perf_counter(), visit.note_changes()
-    visit.service.database.look_as_of(changes)
     form = asked_format(query.format, visit.headers.get("accept", ""))
     language = query.language or visit.language
     answers: Answers = visit.service.answers

@@ -386,7 +386,8 @@ class Programme(ProgrammeFile):
         tables = {**self.document.tables, name: entry}
         found = replace(self, document=self.document.model_copy(update={"tables": tables}))
         # What is the same for both is not worked out again.
-        same = {name: getattr(self, name) for name in ("sources", "variables", "_defaults")}
+        names = ("sources", "variables", "_defaults", "_hierarchy_columns")
+        same = {name: getattr(self, name) for name in names}
         own = entry.over(self._defaults[found.source_of(name).name])
         found.__dict__.update({**same, "tables": {**self.tables, name: own}})
         return found
