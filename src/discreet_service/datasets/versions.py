@@ -214,8 +214,8 @@ class FoldedRecords(StoredRecords):
         return made
 
 
-#: So many forms of answers are remembered.
-_MOST_FORMS = 500
+#: So many forms and filters of answers are remembered.
+_MOST_RECENT = 1_000
 #: What the table of a query is called in the programme that it stands in.
 ANSWER = "answer of the service"
 #: The figure that every unit has.
@@ -268,8 +268,8 @@ class DataVersion:
         self._keyed, self._lock = KeyedRecords(inputs), threading.Lock()
         self._schemas: dict[str, Any] = {}
         self._entries: dict[str, TableEntry] = {}  # Of each unit, of a query that asks nothing more
-        #: What answers that differ by codes alone have in common.
-        self.forms = LastUsed[Hashable, Any](_MOST_FORMS)
+        #: What was worked out for recent answers: forms and filters.
+        self.recent = LastUsed[Hashable, Any](_MOST_RECENT)
 
     @property
     def dataset(self) -> str:

@@ -148,6 +148,11 @@ class AskedTable:
             found[one.name] = found.get(one.name, around) + levels
         return tuple(found[name] for name in sorted(found))
 
+    @cached_property
+    def boxes(self) -> list[Box]:
+        """Its boxes."""
+        return boxes_of(self.shape)
+
 
 def boxes_of(shape: Shape) -> list[Box]:
     """The boxes of a table: of each variable one of the things that it shows."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -63,7 +63,9 @@ class MostExposed:
 
 #: What a box has of one variable, so that boxes stand side by side; 0, or size 1, is nothing.
 _COLUMN = np.dtype([("level", "i8"), ("codes", "i8"), ("size", "i8"), ("hash", "u8")])
+_NO_LEVEL = np.array((0, 0, 1, 0), dtype=_COLUMN)
 _Column = np.ndarray[Any, Any]
+_Fact = TypeVar("_Fact")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -125,8 +127,8 @@ class ReleasedLayers:
     _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     _levels: dict[tuple[str, str], int] = field(default_factory=dict)
-    # Tables with their limits → their most exposed counts, until one more is released.
-    _known: dict[Any, MostExposed] = field(default_factory=dict)
+    # What was worked out of tables, until one more is released.
+    _known: dict[Hashable, Any] = field(default_factory=dict)
 
     def add(self, shape: Shape) -> None:
         """Note that a table was released."""
@@ -174,7 +176,7 @@ class ReleasedLayers:
         apart |= {(one.variable, one.level): one.apart for one in asked.where}
         if not any(apart.values()):
             return ""
-        for box in boxes_of(asked.shape):
+        for box in asked.boxes:
             others = frozenset[tuple[str, str]]().union(
                 *(apart[axis.variable, axis.level] for axis in box)
             )
@@ -186,35 +188,45 @@ class ReleasedLayers:
 
     def new_cells(self, asked: AskedTable) -> int:
         """Number of cells of a table that nobody received before."""
-        return sum(
-            _uncovered(box, self._by_pattern.get(_pattern(box), _AlikeBoxes()).near(box))
-            for box in boxes_of(asked.shape)
-            if box not in self._boxes
-        )
+
+        def counted() -> int:
+            return sum(
+                _uncovered(box, self._by_pattern[pattern].near(box))
+                if (pattern := _pattern(box)) in self._by_pattern
+                else math.prod(axis.shown for axis in box)
+                for box in asked.boxes
+                if box not in self._boxes
+            )
+
+        return self._once(("cells", asked), counted)
+
+    def _once(self, name: Hashable, work: Callable[[], _Fact]) -> _Fact:
+        if name not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[name] = work()
+        fact: _Fact = self._known[name]
+        return fact
 
     def most_exposed(
         self, asked: AskedTable, everywhere: float = 1.0, levels: Mapping[str, float] | None = None
     ) -> MostExposed:
         """The counts of a table that are most exposed for their limit, with all releases."""
-        shape, key = (
-            asked.shape,
-            (asked, everywhere, None if levels is None else tuple(levels.items())),
-        )
-        if key in self._known:
-            return self._known[key]
-        new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]
-        targets = boxes_of(tuple((None, *filter(None, one)) for one in shape))
-        best = MostExposed(exposure=0.0, limit=1.0, target=())
-        exposures = self._exposures(targets, *self._side_by_side([*self._boxes, *new]))
-        for target, found in zip(targets, exposures, strict=True):
-            limit = limit_of(target, everywhere, levels)
-            names = tuple(f"{axis.variable} {axis.level}" for axis in target)
-            this = MostExposed(exposure=found, limit=limit, target=names)
-            best = max(best, this, key=lambda one: one.share)
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[key] = best
-        return best
+
+        def worst() -> MostExposed:
+            new = [box for box in dict.fromkeys(asked.boxes) if box not in self._boxes]
+            targets = boxes_of(tuple((None, *filter(None, one)) for one in asked.shape))
+            exposures = self._exposures(targets, *self._side_by_side(new))
+            best = MostExposed(exposure=0.0, limit=1.0, target=())
+            for target, exposure in zip(targets, exposures, strict=True):
+                limit = limit_of(target, everywhere, levels)
+                names = tuple(f"{axis.variable} {axis.level}" for axis in target)
+                this = MostExposed(exposure=exposure, limit=limit, target=names)
+                best = max(best, this, key=lambda one: one.share)
+            return best
+
+        limits = None if levels is None else tuple(levels.items())
+        return self._once((asked, everywhere, limits), worst)
 
     def exposures(self, targets: Sequence[Box]) -> list[float]:
         """By how many independent figures counts are estimated, from what was released alone.
@@ -231,17 +243,18 @@ class ReleasedLayers:
         for axis in axes:
             self._levels.setdefault((axis.variable, axis.level), len(self._levels) + 1)
         names = [axis.variable for axis in axes]
-        return self._exposures(targets, *self._side_by_side(list(self._boxes), names))
+        return self._exposures(targets, *self._side_by_side([], names))
 
     def _side_by_side(
-        self, boxes: Sequence[Box], names: Iterable[str] = ()
+        self, new: Sequence[Box], names: Iterable[str] = ()
     ) -> tuple[dict[str, _Column], UintArray, FloatArray]:
-        more = [axis.variable for box in boxes[len(self._boxes) :] for axis in box]
-        variables = dict.fromkeys([*self._variables, *more, *names])
+        """All released boxes and some new ones, variable by variable."""
+        more = [axis.variable for box in new for axis in box]
+        variables, start = dict.fromkeys([*self._variables, *more, *names]), len(self._total)
+        boxes = [*itertools.islice(self._boxes, start, None), *new]
         columns = {name: self._column(name, boxes) for name in variables}
-        start = len(self._total)
-        total, weight = np.zeros(len(boxes), dtype=np.uint64), np.zeros(len(boxes))
-        total[:start], weight[:start] = self._total, self._weight
+        total = np.concatenate([self._total, np.zeros(len(boxes), dtype=np.uint64)])
+        weight = np.concatenate([self._weight, np.zeros(len(boxes))])
         for column in columns.values():
             total[start:] += column["hash"][start:]
             weight[start:] -= np.log(column["size"][start:])
@@ -249,19 +262,20 @@ class ReleasedLayers:
         return columns, total, weight
 
     def _column(self, variable: str, boxes: Sequence[Box]) -> _Column:
-        """The boxes as far as one variable goes."""
-        known = self._columns.get(variable, np.zeros(0, dtype=_COLUMN))
-        column = np.zeros(len(boxes) - len(known), dtype=_COLUMN)
-        column["size"] = 1
-        for at, box in enumerate(boxes[len(known) :]):
+        """The boxes as far as one variable goes: those before, and some more."""
+        more = np.full(len(boxes), _NO_LEVEL)
+        for at, box in enumerate(boxes):
             for axis in box:
                 if axis.variable == variable:
                     level = self._levels.setdefault((variable, axis.level), len(self._levels) + 1)
-                    column[at] = (level, self._group(axis.codes), axis.size, 0)
+                    more[at] = (level, self._group(axis.codes), axis.size, 0)
         # Digests whose sums tell which levels were added; nothing has the digest 0.
-        column["hash"] = mixed(column["level"].astype(np.uint64))
-        column = np.concatenate([known, column])
-        self._columns[variable] = column[: len(self._boxes)]
+        more["hash"] = mixed(more["level"].astype(np.uint64))
+        known = self._columns.get(variable)
+        known = np.full(len(self._total), _NO_LEVEL) if known is None else known
+        column = np.concatenate([known, more])
+        if variable in self._variables:
+            self._columns[variable] = column[: len(self._boxes)]
         return column
 
     def _group(self, codes: tuple[str, ...] | None) -> int:

@@ -126,11 +126,12 @@ class UniverseLedger:
     _sketches: list[UniverseSketch] = field(default_factory=list)
     _known: set[str] = field(default_factory=set)
     _shelves: dict[int, ReleasedUniverses] = field(default_factory=dict)
-    #: variable → code → the universes with that code; the same for all snapshots
-    _by_code: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    #: variable → the universes with a filter on it; and with each of its codes
+    _filtered: dict[str, set[int]] = field(default_factory=dict)
+    _by_code: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self._definitions)
+        return len(self._sketches)
 
     def __repr__(self) -> str:
         return "<UniverseLedger>"
@@ -139,49 +140,34 @@ class UniverseLedger:
         return not definition.conditions or definition.digest in self._known
 
     def add(self, definition: UniverseDefinition, sketch: UniverseSketch) -> None:
-        """Note that tables about a universe were released."""
+        """Note that tables about a universe were released; it can be compared with meanwhile."""
         if definition not in self:
             for variable, _, codes, _ in definition.conditions:
-                by_code = self._by_code.setdefault(variable, {})
+                self._filtered.setdefault(variable, set()).add(len(self))
                 for code in codes:
-                    by_code.setdefault(code, []).append(len(self))
+                    self._by_code.setdefault((variable, code), []).append(len(self))
+            self._known.add(definition.digest)
             self._definitions.append(definition)
             self._sketches.append(sketch)
-            self._known.add(definition.digest)
-
-    def as_it_is(self) -> UniverseLedger:
-        """A snapshot to compare with while others add to this one."""
-        return UniverseLedger(key=self.key, _definitions=[*self._definitions],
-                              _sketches=[*self._sketches], _known={*self._known},
-                              _shelves={**self._shelves}, _by_code=self._by_code)  # fmt: skip
-
-    def keep_shelves(self, other: UniverseLedger) -> None:
-        """Take over what another has made of the first of the same universes."""
-        for size, shelf in other._shelves.items():
-            if len(shelf) <= len(self) and len(shelf) > len(self._shelves.get(size, ())):
-                self._shelves[size] = shelf
 
     def few(
         self, definition: UniverseDefinition, sketch: UniverseSketch, policy: DifferencePolicy
     ) -> list[FewUnits]:
         """Released universes, sums and differences of them that differ from a new one by few."""
-        if not self._definitions:
+        if not self._sketches:
             return []
-        exact = policy.least + 2 * policy.blur
-        near = NEAR * policy.least
-        if min([sketch.size, *(one.size for one in self._sketches)]) < max(exact, near):
-            message = "sketches are too short for this policy"
-            raise PolicyError(message, code="policy-ledger", where="differences.least")
-        found = [
-            FewUnits(others=(other.words,), small=True)
-            for other, known in zip(self._definitions, self._sketches, strict=True)
-            if known.count == sketch.count
-            and not _comparable(definition, other)
-            and np.array_equal(_first(known.sums, sketch.size), _first(sketch.sums, known.size))
-            and np.array_equal(known.marks, sketch.marks)
-        ]
-        new = _on_shelf("new", sketch, near)
-        for conflict in conflicts_with([new], self._shelf(near), size=near, unions=False):
+        # Exact ones are no larger: the blur does not exceed the least difference.
+        near, exact = NEAR * policy.least, policy.least + 2 * policy.blur
+        new, shelf, found = _on_shelf("new", sketch, near), self._shelf(near), list[FewUnits]()
+        for at in np.flatnonzero(shelf.counts == sketch.count).tolist():
+            other, known = self._definitions[at], self._sketches[at]
+            if (
+                not _comparable(definition, other)
+                and np.array_equal(_first(known.sums, sketch.size), _first(sketch.sums, known.size))
+                and np.array_equal(known.marks, sketch.marks)
+            ):
+                found.append(FewUnits(others=(other.words,), small=True))
+        for conflict in conflicts_with([new], shelf, size=near, unions=False):
             place = int(conflict.earlier[0])
             if not _comparable(definition, self._definitions[place]):
                 small = self._is_small(sketch, [(-1, place)], policy)
@@ -235,9 +221,8 @@ class UniverseLedger:
         """Universes of which a variable has none of the related codes: no record is in both."""
         apart = set[int]()
         for variable, codes in related.items():
-            by_code = self._by_code.get(variable, {})
-            shared = {at for code in codes for at in by_code.get(code, ())}
-            apart.update(at for own in [*by_code.values()] for at in own if at not in shared)
+            shared = (self._by_code.get((variable, code), ()) for code in codes)
+            apart |= self._filtered.get(variable, set()).difference(*shared)
         return frozenset(map(str, apart))
 
     def _is_harmless(
@@ -274,16 +259,11 @@ class UniverseLedger:
     def _shelf(self, size: int) -> ReleasedUniverses:
         """The universes side by side, for differences of fewer units than a size."""
         shelf = self._shelves.get(size)
-        start = 0 if shelf is None else len(shelf)
-        more = enumerate(self._sketches[start:], start)
-        each = [_on_shelf(str(at), one, size) for at, one in more]
-        if shelf is None or len(each) > _FEW_MORE:
-            kept = enumerate(self._sketches)
-            each = [_on_shelf(str(at), one, size) for at, one in kept]
-            shelf = ReleasedUniverses.of(each)
-        else:
-            for one in each:
-                shelf = shelf.joined(one)
+        if shelf is None or len(self) - len(shelf) > _FEW_MORE:
+            each = enumerate([*self._sketches])
+            shelf = ReleasedUniverses.of([_on_shelf(str(at), one, size) for at, one in each])
+        for at, one in enumerate(self._sketches[len(shelf) :], len(shelf)):
+            shelf = shelf.joined(_on_shelf(str(at), one, size))
         self._shelves[size] = shelf
         return shelf
 
@@ -297,6 +277,9 @@ def _first(sums: IntArray, size: int) -> IntArray:
 
 
 def _on_shelf(name: str, sketch: UniverseSketch, size: int) -> LedgerUniverse:
+    if sketch.size < size:
+        message = "sketches are too short for this policy"
+        raise PolicyError(message, code="policy-ledger", where="differences.least")
     return LedgerUniverse(
         name=name, count=sketch.count, sums=_first(sketch.sums, size), marks=sketch.marks
     )

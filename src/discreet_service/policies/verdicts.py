@@ -601,21 +601,16 @@ class Policies:
         if not policy.exposure.unlimited:
             with suppress(Exception):  # the rule ends in the same error, which refuses
                 facts.measured(policy.exposure)
-        if facts.sketch is None:
-            return facts
-        with released.lock:
-            ledger = released.ledger.as_it_is()
-        if policy.differences.most_universes <= len(ledger):
+        ledger, limits = released.ledger, policy.differences
+        number = len(ledger)
+        if facts.sketch is None or limits.most_universes <= number:
             return facts
         try:
-            few = ledger.few(UniverseDefinition.of(asked), facts.sketch, policy.differences)
+            few = ledger.few(UniverseDefinition.of(asked), facts.sketch, limits)
         except Exception:
             # The rule ends in the same error, which refuses.
             return facts
-        with released.lock:
-            released.ledger.keep_shelves(ledger)
-        compared = ComparedUniverse(released=len(ledger), policy=policy.differences, few=few)
-        return replace(facts, compared=compared)
+        return replace(facts, compared=ComparedUniverse(released=number, policy=limits, few=few))
 
     def _release(self, case: RuleCase, verdict: Verdict) -> None:
         asked, released = case.asked, self._of(case.asked)

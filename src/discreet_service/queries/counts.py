@@ -144,12 +144,15 @@ def filter_leaves(one: FilterCodes, unit: CatalogueUnit) -> BoolArray:
 
 def filter_texts(query: CanonicalQuery, version: DataVersion) -> list[str]:
     """The filters of a query as texts."""
-    unit = version.units[query.unit]
-    return [
-        record_condition(version, query.unit, unit.variables[one.variable].tree, leaves)
-        for one in query.where
-        for leaves in [filter_leaves(one, unit)]
-    ]
+    unit, texts = version.units[query.unit], []
+    for one in query.where:
+        text: str | None = version.recent.get((query.unit, one))
+        if text is None:
+            tree = unit.variables[one.variable].tree
+            text = record_condition(version, query.unit, tree, filter_leaves(one, unit))
+            version.recent.put((query.unit, one), text)
+        texts.append(text)
+    return texts
 
 
 def record_condition(
@@ -166,8 +169,9 @@ def answer_form(query: CanonicalQuery, version: DataVersion) -> AnswerForm:
     """The form of an answer, made now or before."""
     by = tuple((one.variable, one.levels) for one in query.by)
     key = (query.unit, by, tuple(one.variable for one in query.where), query.measures)
-    if (form := version.forms.get(key)) is None:
-        version.forms.put(key, form := AnswerForm(query, version))
+    form: AnswerForm | None = version.recent.get(key)
+    if form is None:
+        version.recent.put(key, form := AnswerForm(query, version))
     return form
 
 
