@@ -19,10 +19,11 @@ from discreet._version import __version__
 from discreet_service import studio, web
 from discreet_service.service import Service
 from discreet_service.web import (
+    BodyGate,
     NavigationEntry,
+    SecurityGate,
     add_kept_answers,
     add_problem_pages,
-    add_security,
     dependants,
     describe_interface,
     facades,
@@ -57,7 +58,7 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
                   version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
                   redoc_url=None, lifespan=lifespan, generate_unique_id_function=_operation,
                   redirect_slashes=False)  # fmt: skip
-    app.state.service = service
+    app.state.service, app.state.body_gate = service, BodyGate(service)
     navigation: list[NavigationEntry] = []
     modules = modules_of(resources)
     app.router.routes += _routes(**modules)
@@ -69,7 +70,7 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
     describe_interface(app)
     # Requests come through the last one first.
     add_kept_answers(app, service)
-    add_security(app, service)
+    app.add_middleware(SecurityGate, service=service)
     return app
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .audit import search_audit as search_audit
     from .audit import search_log as search_log
     from .audit import verify_audit as verify_audit
+    from .body_gate import BodyGate as BodyGate
     from .datasets import list_datasets as list_datasets
     from .datasets import publish_dataset_version as publish_dataset_version
     from .datasets import retire_dataset_version as retire_dataset_version
@@ -83,8 +84,8 @@ if TYPE_CHECKING:
     from .queries import note_query as note_query
     from .releases import get_release as get_release
     from .releases import list_releases as list_releases
+    from .security import SecurityGate as SecurityGate
     from .security import TokenBuckets as TokenBuckets
-    from .security import add_security as add_security
     from .security import caller_address as caller_address
     from .security import request_cookie as request_cookie
     from .status import get_config as get_config

@@ -66,21 +66,13 @@ class HeldBytes:
 class BodyGate:
     """Lets a few calls work at once, and few bytes in."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, service: Service) -> None:
         self.limiter, self.waiting = anyio.CapacityLimiter(AT_ONCE), 0
-        self.held = HeldBytes(most)
-
-    @classmethod
-    def of(cls, request: Request, service: Service) -> BodyGate:
-        """The gate of an application."""
-        gate: BodyGate | None = getattr(request.app.state, "body_gate", None)
-        if gate is None:
-            made = cls(_LARGEST_AT_ONCE * service.settings.limits.arrow_bytes)
-            gate = request.app.state.body_gate = made
-        return gate
+        self.held = HeldBytes(_LARGEST_AT_ONCE * service.settings.limits.arrow_bytes)
+        self._folder = str(service.settings.folder)
 
     @asynccontextmanager
-    async def body(self, request: Request, service: Service) -> AsyncIterator[IO[bytes]]:
+    async def body(self, request: Request) -> AsyncIterator[IO[bytes]]:
         """The body of a request as a file; it counts as held until it is let go."""
         if self.waiting >= WAITING:
             raise _busy()
@@ -90,8 +82,7 @@ class BodyGate:
             raise _busy()
         self.waiting += 1
         try:
-            folder = str(service.settings.folder)
-            with tempfile.SpooledTemporaryFile(max_size=_SMALL, dir=folder) as file:
+            with tempfile.SpooledTemporaryFile(max_size=_SMALL, dir=self._folder) as file:
                 held, size = [], 0
                 async for chunk in request.stream():
                     # The largest body that is allowed always passes where it came first.
@@ -110,9 +101,9 @@ class BodyGate:
             self.held.let_go(request)
             self.waiting -= 1
 
-    async def work(self, function: Callable[..., _Result], *given: Any) -> _Result:
-        """Do something beside the event loop, when it is one's turn."""
-        return await anyio.to_thread.run_sync(function, *given, limiter=self.limiter)
+    async def work(self, function: Callable[[IO[bytes]], _Result], file: IO[bytes]) -> _Result:
+        """Do something with a body beside the event loop, when it is one's turn."""
+        return await anyio.to_thread.run_sync(function, file, limiter=self.limiter)
 
 
 def _busy() -> ServiceError:

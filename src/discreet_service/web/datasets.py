@@ -4,13 +4,13 @@ Nothing here tells of records: neither how many there are, nor which codes occur
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 
 from discreet.errors import nearest
+from discreet_service.audit import utc
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion, VersionRecord
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
@@ -39,13 +39,9 @@ def list_datasets(visit: _Reader, language: LanguageParameter = None) -> dict[st
     for record in visit.service.datasets.records():
         if record.state == "published":
             latest.setdefault(record.dataset, record)
-    return {
-        "datasets": [
-            _summary(record, spoken)
-            for name, record in sorted(latest.items())
-            if visit.principal.may(Permission.catalogue_read, name)
-        ]
-    }
+    may = visit.principal.may
+    found = [latest[name] for name in sorted(latest) if may(Permission.catalogue_read, name)]
+    return {"datasets": [_summary(record, spoken) for record in found]}
 
 
 @router.get("/datasets/{dataset}")
@@ -53,16 +49,8 @@ def get_dataset(dataset: str, visit: _Reader, language: LanguageParameter = None
     """A data set with its versions, latest first."""
     spoken = language or visit.language
     latest = visit.service.datasets.record(dataset)
-    versions = [
-        {
-            "version": record.version,
-            "state": record.state,
-            "period": record.facts.get("period"),
-            "published": _day(record.published_at),
-            "parameters": record.facts.get("parameters"),
-        }
-        for record in visit.service.datasets.records(dataset)
-    ]
+    records = visit.service.datasets.records(dataset)
+    versions = [{"version": one.version, "state": one.state, **_times(one)} for one in records]
     return {**_summary(latest, spoken), "versions": versions}
 
 
@@ -117,10 +105,8 @@ def list_codes(
     """List the codes of a variable, page by page, in the order of its classification."""
     opened = visit.service.datasets.version(dataset, version)
     found = _asked_variable(opened, variable, unit)
-    tree = found.tree
-    if level is None:
-        positions = range(len(tree))
-    else:
+    positions: Sequence[int] = range(len(found.tree))
+    if level is not None:
         number = found.level_numbers.get(level, 0)
         if not number:
             hint = nearest(level, [item.name for item in found.levels])
@@ -167,9 +153,7 @@ def _summary(record: VersionRecord, language: str) -> dict[str, Any]:
         "titles": facts["title"],
         "description": said_in(facts.get("description") or {}, language),
         "source": said_in(facts.get("source") or {}, language),
-        "period": facts.get("period"),
-        "published": _day(record.published_at),
-        "parameters": facts.get("parameters"),
+        **_times(record),
         "units": [
             {"name": unit["name"], "label": said_in(unit["label"], language, unit["name"])}
             for unit in facts["units"]
@@ -177,8 +161,11 @@ def _summary(record: VersionRecord, language: str) -> dict[str, Any]:
     }
 
 
-def _day(milliseconds: int) -> str:
-    return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC).date().isoformat()
+def _times(record: VersionRecord) -> dict[str, Any]:
+    """What a version is about, since when it is there, and with what it is protected."""
+    published = utc(record.published_at).partition("T")[0]
+    return {"period": record.facts.get("period"), "published": published,
+            "parameters": record.facts.get("parameters")}  # fmt: skip
 
 
 def _named(texts: Mapping[str, str], language: str, name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Depends, Header, Response
@@ -197,14 +197,10 @@ def _body(kind: type[BaseModel], rows: str = "cells") -> dict[str, Any]:
 async def _answered(visit: Visit, most: str, answer: Callable[[HandedIn], Response]) -> Response:
     """Let the body of a call in when there is room for it, read it, and answer beside the loop."""
     body = body_kind(visit.headers.get("content-type", ""))
-    gate, rows = BodyGate.of(visit, visit.service), most.partition("_")[0]
-    limit = RowLimit(getattr(visit.service.settings.limits, most), rows)
-
-    def read(file: IO[bytes]) -> Response:
-        return answer(read_body(file, body, limit))
-
-    async with gate.body(visit, visit.service) as file:
-        return await gate.work(read, file)
+    gate: BodyGate = visit.app.state.body_gate
+    limit = RowLimit(getattr(visit.service.settings.limits, most), most.partition("_")[0])
+    async with gate.body(visit) as file:
+        return await gate.work(lambda file: answer(read_body(file, body, limit)), file)
 
 
 def sent_file(file: JobOutput, *, named: bool) -> Response:

@@ -59,8 +59,8 @@ def show_policy_document(dataset: str, version: str, visit: _Approver) -> JSONRe
     _ensure(visit.service, dataset, version)
     with visit.service.database.reading() as connection:
         found = visit.service.policies.in_force.signed(connection, dataset, version)
-    facts = {"digest": found.document.digest, "policy": found.text}
-    return _confidential(facts | {"signature": found.signature, "signer": found.signer})
+    return _confidential({"digest": found.document.digest, "policy": found.text,
+                          "signature": found.signature, "signer": found.signer})  # fmt: skip
 
 
 @router.post("/changes", status_code=202)
@@ -72,13 +72,9 @@ def propose_policy(
     try:
         with visit.service.database.writing() as connection:
             made = visit.service.policies.in_force.propose(
-                connection,
-                given.policy,
-                given.signature,
-                visit.principal,
-                given.reason,
+                connection, given.policy, given.signature, visit.principal, given.reason,
                 about=(dataset, version),
-            )
+            )  # fmt: skip
     except PolicyError as error:
         what, hint, problems = error.what, error.hint, error.problems
         raise ServiceError(what, "invalid-input", "policy", hint, problems=problems) from None
@@ -129,9 +125,8 @@ def list_policy_alerts(dataset: str, version: str, visit: _Explainer) -> JSONRes
     with visit.service.database.reading() as connection:
         found = alerts(connection, dataset, version)
     names = ("at", "principal", "kind", "number", "stopped")
-    return _confidential(
-        {"alerts": [{name: getattr(one, name) for name in names} for one in found]}
-    )
+    shown = [{name: getattr(one, name) for name in names} for one in found]
+    return _confidential({"alerts": shown})
 
 
 @router.get("/areas/{unit}")

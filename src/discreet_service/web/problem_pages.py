@@ -1,5 +1,5 @@
 """Problem pages: errors as RFC 9457 documents, or as a page for people. Words of an unexpected
-exception stay inside; its type and place are logged under the number of the request.
+exception stay inside: the gate of `security` tells of those, and logs their type and place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from discreet.errors import DiscreetError, Problem
-from discreet_service.operation import place_of_failure, service_log
 from discreet_service.policies import Language
 from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, ServiceError, problem_document
 from discreet_service.web.plugins import facades
@@ -55,31 +54,25 @@ def problem_response(request: Request, error: DiscreetError) -> Response:
     """The response that tells of an error."""
     if not isinstance(error, ServiceError) and error.code in _OURS:
         error = ServiceError(PROBLEM_TYPES[_OURS[error.code]].en, code=_OURS[error.code])
-    document = problem_document(error, request_number(request), language_of(request))
+    # The number by which staff finds a request in the log.
+    number = str(getattr(request.state, "number", "unknown"))
+    document = problem_document(error, number, language_of(request))
     headers = {"Cache-Control": "no-store"}
     if document["status"] == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="discreet"'
     if "retry_after" in document:
         headers["Retry-After"] = str(document["retry_after"])
     if _for_machines(request.url.path) or "text/html" not in request.headers.get("accept", ""):
-        return JSONResponse(
-            document, status_code=document["status"], media_type=MEDIA_TYPE, headers=headers
-        )
+        return JSONResponse(document, document["status"], headers, MEDIA_TYPE)
     place = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     text = _page(document, language_of(request), place if request.method == "GET" else "/")
     return HTMLResponse(text, document["status"], headers)
 
 
-def request_number(request: Request) -> str:
-    """The number by which staff finds a request in the log."""
-    return str(getattr(request.state, "number", "unknown"))
-
-
 def _page(told: dict[str, Any], language: str, place: str) -> str:
     words = {name: html.escape(str(told[name])) for name in ("title", "detail", "instance")}
-    hints = "".join(
-        f"<li>{html.escape(item['hint'])}</li>" for item in told["problems"] if item["hint"]
-    )
+    hints = [html.escape(item["hint"]) for item in told["problems"] if item["hint"]]
+    listed = "".join(f"<li>{hint}</li>" for hint in hints)
     home, enter = ("Startseite", "Anmelden") if language == "de" else ("Home", "Log in")
     onward = quote(place, safe="", errors="replace")  # paths may hold bytes that are no text
     login = f' · <a href="/login?next={onward}">{enter}</a>' if told["status"] == 401 else ""
@@ -89,7 +82,7 @@ def _page(told: dict[str, Any], language: str, place: str) -> str:
         '<link rel="icon" href="/static/icon.svg">'
         '<link rel="stylesheet" href="/static/service.css"></head><body>'
         '<main id="content">'
-        f"<h1>{words['title']}</h1><p>{words['detail']}</p><ul>{hints}</ul>"
+        f"<h1>{words['title']}</h1><p>{words['detail']}</p><ul>{listed}</ul>"
         f'<p><a href="/">{home}</a>{login}</p>'
         f"<p><small>{words['instance']}</small></p></main></body></html>"
     )
@@ -125,12 +118,5 @@ def add_problem_pages(app: FastAPI) -> None:
     @app.exception_handler(ClientDisconnect)
     def left(request: Request, _: ClientDisconnect) -> Response:
         # Nobody is there who could be told, and nothing of ours failed.
-        message = "the body is incomplete"
-        return problem_response(request, ServiceError(message, code="invalid-body", where="body"))
-
-    @app.exception_handler(Exception)
-    def failed(request: Request, error: Exception) -> Response:
-        fields = {"request": request_number(request), **place_of_failure(error)}
-        service_log().error("failure", extra={"fields": fields})
-        reason = "internal error; staff can find it by the number of the request"
-        return problem_response(request, ServiceError(reason, code="internal"))
+        error = ServiceError("the body is incomplete", "invalid-body", "body")
+        return problem_response(request, error)

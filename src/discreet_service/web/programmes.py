@@ -7,7 +7,7 @@ from __future__ import annotations
 import hmac
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,14 +59,9 @@ class PublicationRequest(BaseModel, extra="forbid"):
 
 
 def _entry(record: StoredProgramme) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "owner": record.owner,
-        "dataset": record.dataset,
-        "version": record.version or None,
-        "uploaded": utc(record.uploaded_at),
-        "digest": record.digest,
-    }
+    told = {name: getattr(record, name) for name in ("id", "owner", "dataset")}
+    told |= {"version": record.version or None, "uploaded": utc(record.uploaded_at)}
+    return {**told, "digest": record.digest}
 
 
 def programme_of(
@@ -89,8 +84,7 @@ async def upload_programme(visit: Producer) -> JSONResponse:
     """
     text = await _text_of(visit)
     record = await run_in_threadpool(take_programme, visit, text)
-    place = f"{router.prefix}/{record.id}"
-    return JSONResponse(_entry(record), status_code=201, headers={"Location": place})
+    return JSONResponse(_entry(record), 201, {"Location": f"{router.prefix}/{record.id}"})
 
 
 async def _text_of(request: Request) -> bytes:
@@ -159,7 +153,6 @@ async def validate_text(visit: Producer) -> dict[str, Any]:
 
 def check_text(visit: Visit, text: bytes) -> dict[str, Any]:
     """Problems of the text of a programme; nothing is stored."""
-    problems: Sequence[Problem] = ()
     asked: dict[str, Any] = {}
     try:
         asked = checked(text)
@@ -168,8 +161,7 @@ def check_text(visit: Visit, text: bytes) -> dict[str, Any]:
     except ServiceError as error:
         if error.code in ("too-large", "data-not-ready", "overloaded", "internal"):
             raise
-        problems = error.problems
-        return _verdict(str(asked.get("dataset", "")), None, [], problems)
+        return _verdict(str(asked.get("dataset", "")), None, {}, error.problems)
     with tempfile.TemporaryDirectory(prefix="programme-") as folder:
         place = Path(folder) / "programme.toml"
         write_text(place, text.decode("utf-8-sig"), private=True)
@@ -185,7 +177,6 @@ def validate_programme(visit: Producer, programme: str) -> dict[str, Any]:
 
 
 def _validated(visit: Visit, place: Path, version: DataVersion) -> dict[str, Any]:
-    problems: Sequence[Problem] = ()
     prices: dict[str, dict[str, Any]] = {}
     try:
         inputs = opened_inputs(place, version)
@@ -203,27 +194,16 @@ def _validated(visit: Visit, place: Path, version: DataVersion) -> dict[str, Any
     except ServiceError as error:
         if error.code != "invalid-input":
             raise
-        problems, prices = error.problems, {}
-    return _verdict(version.dataset, version.version, [*prices.values()], problems)
+        return _verdict(version.dataset, version.version, {}, error.problems)
+    return _verdict(version.dataset, version.version, prices, ())
 
 
 def _verdict(
-    dataset: str,
-    version: str | None,
-    prices: Sequence[dict[str, Any]],
-    problems: Sequence[Problem],
+    dataset: str, version: str | None, prices: Mapping[str, Any], problems: Sequence[Problem]
 ) -> dict[str, Any]:
-    return {
-        "valid": not problems,
-        "dataset": dataset,
-        "version": version,
-        "tables": [price["table"] for price in prices],
-        "prices": prices,
-        "problems": [
-            {"where": problem.where, "message": problem.what, "hint": problem.hint}
-            for problem in problems
-        ],
-    }
+    told = [{"where": one.where, "message": one.what, "hint": one.hint} for one in problems]
+    return {"valid": not problems, "dataset": dataset, "version": version, "tables": [*prices],
+            "prices": [*prices.values()], "problems": told}  # fmt: skip
 
 
 @router.post("/{programme}:run", status_code=202)
@@ -237,9 +217,7 @@ def run_programme_job(
     The policies of the data set apply to its tables as to queries; then they count as released.
     """
     job = begin_run(visit, programme, key)
-    return JSONResponse(
-        job.described(), status_code=202, headers={"Location": f"/api/v1/jobs/{job.id}"}
-    )
+    return JSONResponse(job.described(), 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
 
 def begin_run(visit: Visit, programme: str, key: str | None = None) -> Job:
@@ -259,12 +237,11 @@ def compare_draft(
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     found = _draft(visit.service, shelf, record, draft, release or "draft")
     before = visit.service.releases.releases().get(release) if release else None
+    files = found.release.published
     return {
         **{name: each for name, each in found.summary.items() if name != "judged"},
-        "files": sorted(found.release.published),
-        "quality": json.loads(found.release.files.read(QUALITY))
-        if QUALITY in found.release.published
-        else None,
+        "files": sorted(files),
+        "quality": json.loads(found.release.files.read(QUALITY)) if QUALITY in files else None,
         "release": release or None,
         "published": None if before is None else before.identity,
         "changes": _changes(visit.service, record, found, before),
@@ -290,11 +267,8 @@ def download_draft_file(visit: Producer, programme: str, draft: str, file: str) 
     found = _draft(visit.service, shelf, record, draft, "draft")
     if file not in found.release.published:
         raise ServiceError("file not found", "not-found", "file")
-    return Response(
-        found.release.files.read(file),
-        media_type="application/octet-stream",
-        headers={"Content-Disposition": "attachment", "Cache-Control": "no-store"},
-    )
+    headers = {"Content-Disposition": "attachment", "Cache-Control": "no-store"}
+    return Response(found.release.files.read(file), 200, headers, "application/octet-stream")
 
 
 def _draft(
@@ -316,16 +290,12 @@ def publish_programme(
     draft = _draft(visit.service, shelf, record, asked.draft, asked.release)
     before = visit.service.releases.releases().get(asked.release)
     word = confirmation(visit, record.id, draft, asked.release)
-    told = {
-        "release": asked.release,
-        "seal": draft.release.identity,
-        "replaces": None if before is None else before.identity,
-    }
+    told = {"release": asked.release, "seal": draft.release.identity}
+    told |= {"replaces": None if before is None else before.identity, "published": False}
     if not asked.confirm:
         changes = _changes(visit.service, record, draft, before)
-        return {**told, "published": False, "confirm": word, "changes": changes} | {
-            "warnings": draft.summary.get("warnings", [])
-        }
+        warnings = draft.summary.get("warnings", [])
+        return {**told, "confirm": word, "changes": changes, "warnings": warnings}
     if not hmac.compare_digest(asked.confirm.encode(), word.encode()):
         message = "preview or release changed since the last view"
         hint = "request again without confirm, and check the changes"
@@ -336,14 +306,13 @@ def publish_programme(
     if not visit.service.policies.released(about["dataset"], about["version"], judged):
         message, hint = "the policies do not allow the tables of this preview", "run it again"
         raise ServiceError(message, "refused-by-policy", "draft", hint)
-    origin = "" if before is None else _origin(visit.service, before)
-    both = record.dataset if before is None or origin == record.dataset else ""
-    who, why = visit.principal, asked.reason
+    alike = before is None or _origin(visit.service, before) == record.dataset
+    both, who = record.dataset if alike else "", visit.principal
     with visit.service.database.writing() as connection:
         made = visit.service.publications.propose(
-            connection, draft, record, principal=who, reason=why, dataset=both
+            connection, draft, record, principal=who, reason=asked.reason, dataset=both
         )
-    return {**told, "published": False, "proposal": made.id, "digest": made.digest}
+    return {**told, "proposal": made.id, "digest": made.digest}
 
 
 def confirmation(visit: Visit, programme: str, draft: ReleaseDraft, release: str) -> str:
@@ -363,11 +332,8 @@ def check_changeable(visit: Visit, release: ServedRelease) -> None:
     Who publishes one data set does not publish over another; where nobody knows of which a
     release is, it takes somebody who publishes all.
     """
-    origin = _origin(visit.service, release)
-    needed = Permission.releases_publish
-    if not (
-        visit.principal.may(needed, origin) if origin else ALL in visit.principal.datasets(needed)
-    ):
+    origin = _origin(visit.service, release) or ALL
+    if not visit.principal.may(Permission.releases_publish, origin):
         message, hint = "the release belongs to other data", "choose another name"
         raise ServiceError(message, "not-allowed", "release", hint)
 

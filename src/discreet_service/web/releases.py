@@ -60,16 +60,9 @@ def chosen_language(service: Service, given: str, request: Request) -> str:
 
 
 def _release_entry(release: ServedRelease, language: str) -> dict[str, Any]:
-    return {
-        "id": release.id,
-        "title": release.title(language),
-        "date": release.date or None,
-        "languages": list(release.languages),
-        "tables": len(release.tables),
-        "cells": release.cells,
-        "seal": release.identity,
-        "signer": release.signer,
-    }
+    told = {"id": release.id, "title": release.title(language), "date": release.date or None,
+            "languages": list(release.languages), "tables": len(release.tables)}  # fmt: skip
+    return {**told, "cells": release.cells, "seal": release.identity, "signer": release.signer}
 
 
 def _table_entry(listed: ListedTable, language: str) -> dict[str, Any]:
@@ -90,12 +83,9 @@ def list_releases(
 ) -> dict[str, Any]:
     """List the releases, newest first."""
     spoken = chosen_language(visit.service, language, visit)
-    found = sorted(
-        visit.service.releases.releases().values(),
-        key=lambda each: (each.date, each.id),
-        reverse=True,
-    )
-    entries = [_release_entry(item, spoken) for item in found[(page - 1) * size : page * size]]
+    found = sorted(visit.service.releases.releases().values(), key=lambda one: (one.date, one.id))
+    shown = found[::-1][(page - 1) * size : page * size]
+    entries = [_release_entry(item, spoken) for item in shown]
     return {"page": page, "size": size, "total": len(found), "releases": entries}
 
 
@@ -111,17 +101,13 @@ def get_release(
     """One release with its tables, page by page; `query` keeps those that contain all its words."""
     spoken = chosen_language(visit.service, language, visit)
     found = visit.service.releases.release(release)
-    words = query.casefold().split()
-    tables = [
-        table for table in found.tables.values() if all(word in table.searched for word in words)
-    ]
-    about = [name for name in found.manifest.get("reports", {}) if name in found.published]
+    words, manifest = query.casefold().split(), found.manifest
+    tables = [one for one in found.tables.values() if all(word in one.searched for word in words)]
     shown = tables[(page - 1) * size : page * size]
     return {
         **_release_entry(found, spoken),
-        "data_version": found.manifest.get("data_version"),
-        "software": found.manifest.get("software"),
-        "reports": about,
+        **{name: manifest.get(name) for name in ("data_version", "software")},
+        "reports": [name for name in manifest.get("reports", {}) if name in found.published],
         **{"page": page, "size": size, "total": len(tables)},
         "tables": [_table_entry(table, spoken) for table in shown],
     }
@@ -147,17 +133,11 @@ def get_release_table(
     form = chosen_format(format, visit)
     name = f"{listed.name}{'' if spoken == found.languages[0] else '.' + spoken}{suffix_of(form)}"
     media_type, shown = MEDIA_TYPES[form], form in _SHOWN
-    published = next(
-        (
-            output.file
-            for output in outputs(listed.name, [form], found.languages)
-            if output.language == spoken and output.file in listed.files
-        ),
-        "",
-    )
-    if published and labels and complete is None:
-        etag = etag_of(found.published[published])
-        return conditional(visit, etag, media_type, lambda: found.files.opened(published),
+    files = [output.file for output in outputs(listed.name, [form], found.languages)
+             if output.language == spoken and output.file in listed.files]  # fmt: skip
+    if files and labels and complete is None:
+        etag = etag_of(found.published[files[0]])
+        return conditional(visit, etag, media_type, lambda: found.files.opened(files[0]),
                            name=name, shown=shown)  # fmt: skip
     # Pages, sheets and whole grids have an end; files of cells that are stored have none.
     most = visit.service.settings.limits.cells_job

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,14 +46,9 @@ class TokenBuckets:
     (0, 0, 1)
     """
 
-    def __init__(
-        self, *, per_second: float, burst: float, clock: Callable[[], int], most: int = _MOST
-    ) -> None:
-        self._rate, self._burst, self._clock, self._most = per_second, burst, clock, most
+    def __init__(self, *, per_second: float, burst: float, clock: Callable[[], int]) -> None:
+        self._rate, self._burst, self._clock = per_second, burst, clock
         self._levels: OrderedDict[str, tuple[float, int]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._levels)
 
     def wait(self, who: str) -> int:
         """Take a token; the seconds to wait if there is none, 0 if there was one."""
@@ -62,7 +57,7 @@ class TokenBuckets:
         level = min(self._burst, level + max(0, now - before) / 1000 * self._rate)
         enough = level >= 1
         self._levels[who] = (level - 1 if enough else level, now)
-        while len(self._levels) > self._most:
+        if len(self._levels) > _MOST:
             self._levels.popitem(last=False)
         return 0 if enough else max(1, math.ceil((1 - level) / self._rate))
 
@@ -84,13 +79,10 @@ def address_key(address: str) -> str:
     return str(ip_address)
 
 
-_POLICY = (
-    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
-    "object-src 'none'"
-)
 #: Headers of every response; what an endpoint says of itself does not replace them.
 _ALWAYS: Mapping[str, str] = {
-    "Content-Security-Policy": _POLICY,
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -98,7 +90,6 @@ _ALWAYS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_TRANSPORT = "max-age=31536000"
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _WITHOUT_RATE = ("/api/v1/config", "/health/", "/static/")
 #: Routes that read large tables, and the media types of those.
@@ -159,11 +150,6 @@ def caller_address(request: Request) -> str:
     return request.client.host if request.client is not None else ""
 
 
-def add_security(app: FastAPI, service: Service) -> None:
-    """Look at all requests of an application."""
-    app.add_middleware(SecurityGate, service=service)
-
-
 class SecurityGate:
     """ASGI middleware through which every request goes, and every response."""
 
@@ -173,21 +159,19 @@ class SecurityGate:
         named = (urlsplit(settings.base_url).hostname or "").lower()
         # No name that somebody else could let point here.
         self._hosts = frozenset((named, settings.host, "localhost", "127.0.0.1", "::1"))
-        self._proxies = tuple(
-            ipaddress.ip_network(proxy, strict=False) for proxy in settings.trusted_proxies
-        )
+        proxies = settings.trusted_proxies
+        self._proxies = tuple(ipaddress.ip_network(proxy, strict=False) for proxy in proxies)
         self._held = HeldBytes(_JSON_AT_ONCE * limits.json_bytes)
         own = [path for each in facades().values() for path in getattr(each, "UNLIMITED", ())]
         self._unlimited = (*_WITHOUT_RATE, *own)
-
-        def buckets(per_second: float, times: int = 1) -> TokenBuckets:
-            return TokenBuckets(
-                per_second=per_second * times, burst=limits.burst * times, clock=service.clock
+        self._callers, self._addresses, self._nobodies = (
+            TokenBuckets(per_second=rate * times, burst=limits.burst * times, clock=service.clock)
+            for rate, times in (
+                (limits.requests_per_second, 1),
+                (limits.requests_per_second, _PER_ADDRESS),
+                (limits.anonymous_per_second, 1),
             )
-
-        self._callers = buckets(limits.requests_per_second)
-        self._addresses = buckets(limits.requests_per_second, _PER_ADDRESS)
-        self._nobodies = buckets(limits.anonymous_per_second)
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -199,11 +183,11 @@ class SecurityGate:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope = _with_true_caller(dict(scope), self._proxies)
+        scope = dict(scope)
+        trusted = _set_true_caller(scope, self._proxies)
         # Frameworks take the query for text, which bytes from anywhere need not be.
         scope["query_string"] = quote(scope["query_string"], _IN_QUERIES).encode("ascii")
         scope["state"] = dict(scope.get("state") or {})
-        trusted = scope.pop("discreet.trusted")
         given = Headers(scope=scope).get("x-request-id", "") if trusted else ""
         scope["state"]["number"] = given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
         back = _ResponseGate(send, scope, self._settings.secure, self._metrics)
@@ -362,12 +346,10 @@ class _ResponseGate:
                 headers[name] = value
             headers["X-Request-Id"] = self._scope["state"]["number"]
             if self._secure:
-                headers["Strict-Transport-Security"] = _TRANSPORT
+                headers["Strict-Transport-Security"] = "max-age=31536000"
             if "cache-control" not in headers:
                 headers["Cache-Control"] = "no-store" if status >= 400 else "private, no-cache"
             headers.add_vary_header("Accept-Language")
-            if "server" in headers:
-                del headers["server"]
             # By the pattern of its path; what never got to one, or was kept, by none.
             route = getattr(self._scope.get("route"), "path", "")
             self._metrics.requests.labels(route=route, status=str(status)).inc()
@@ -376,28 +358,26 @@ class _ResponseGate:
         await self._send(message)
 
 
-def _with_true_caller(scope: dict[str, Any], proxies: Sequence[_Network]) -> dict[str, Any]:
+def _set_true_caller(scope: dict[str, Any], proxies: Sequence[_Network]) -> bool:
+    """Take over what a trusted proxy says, and nothing from others; whether it is one."""
     headers = [(name.lower(), value) for name, value in scope["headers"]]
-    said = {
-        name: b",".join(value for each, value in headers if each == name).decode("latin-1")
-        for name in (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host")
-    }
     hops = (b"x-forwarded-", b"forwarded", b"x-real-ip")
     scope["headers"] = [header for header in headers if not header[0].startswith(hops)]
     peer = scope["client"][0] if scope.get("client") else ""
-    trusted = _is_trusted(peer, proxies)
-    scope["discreet.trusted"] = trusted
-    if not trusted:
-        return scope
-    scope["client"] = (_true_address(peer, said[b"x-forwarded-for"], proxies), 0)
-    scheme = said[b"x-forwarded-proto"].rpartition(",")[2].strip().lower()
-    if scheme in ("http", "https"):
+    if not _is_trusted(peer, proxies):
+        return False
+    chain, schemes, hosts = (
+        b",".join(value for name, value in headers if name == b"x-forwarded-" + each)
+        .decode("latin-1").lower().split(",")
+        for each in (b"for", b"proto", b"host")
+    )  # fmt: skip
+    scope["client"] = (_true_address(peer, chain, proxies), 0)
+    if (scheme := schemes[-1].strip()) in ("http", "https"):
         scope["scheme"] = scheme
-    host = said[b"x-forwarded-host"].rpartition(",")[2].strip().lower()
-    if host:
+    if host := hosts[-1].strip():
         kept = [item for item in scope["headers"] if item[0] != b"host"]
         scope["headers"] = [*kept, (b"host", host.encode("latin-1"))]
-    return scope
+    return True
 
 
 def _is_trusted(address: str, proxies: Sequence[_Network]) -> bool:
@@ -410,10 +390,10 @@ def _is_trusted(address: str, proxies: Sequence[_Network]) -> bool:
     return any(ip_address in network for network in proxies)
 
 
-def _true_address(peer: str, chain: str, proxies: Sequence[_Network]) -> str:
+def _true_address(peer: str, chain: Sequence[str], proxies: Sequence[_Network]) -> str:
     """The last address of the chain that no trusted proxy has; all before it can be made up."""
     true_address = peer
-    for part in reversed(chain.split(",")):
+    for part in reversed(chain):
         try:
             true_address = str(ipaddress.ip_address(part.strip()))
         except ValueError:
@@ -442,10 +422,9 @@ def _from_elsewhere(scope: Scope, headers: Headers, base_url: str) -> bool:
 
 def _own_origins(headers: Headers, base_url: str) -> frozenset[str]:
     """Origins of this service: the one that callers know, and on one machine the host asked."""
-    own = _origin_of(base_url)
-    scheme = own.partition(":")[0]
     # The host was checked before: it is one of this service.
-    return frozenset((own, _origin_of(f"{scheme}://{headers.get('host', '')}")))
+    scheme, host = base_url.partition(":")[0], headers.get("host", "")
+    return frozenset((_origin_of(base_url), _origin_of(f"{scheme}://{host}")))
 
 
 def _origin_of(address: str) -> str:
@@ -470,8 +449,7 @@ def _cookie(headers: Headers, name: str) -> str | None:
 
 
 def _too_large(limit: int) -> ServiceError:
-    message = "the body exceeds the limit"
-    return ServiceError(message, "too-large", limit=limit or None)
+    return ServiceError("the body exceeds the limit", "too-large", limit=limit or None)
 
 
 def _foreign() -> ServiceError:

@@ -201,21 +201,22 @@ class _Sent:
 
 
 def test_bodies_together_are_no_larger_than_there_is_room(office: Office) -> None:
-    gate = BodyGate(1_000)
+    gate = BodyGate(office.service)
+    gate.held.most = 1_000
 
     async def hold() -> None:
-        async with gate.body(_Sent([b"x" * 400] * 2), office.service) as file:  # type: ignore[arg-type]
+        async with gate.body(_Sent([b"x" * 400] * 2)) as file:  # type: ignore[arg-type]
             assert (len(file.read()), gate.held.total) == (800, 800)
             # One that says so is refused unread, one that does not as soon as it is too much.
             for sent, most in ((_Sent([b"x" * 300], 300), 0), (_Sent([b"x" * 150] * 9), 300)):
                 with pytest.raises(ServiceError) as refusal:
-                    async with gate.body(sent, office.service):  # type: ignore[arg-type]
+                    async with gate.body(sent):  # type: ignore[arg-type]
                         raise AssertionError
                 assert (refusal.value.code, refusal.value.retry_after) == ("overloaded", 2)
                 assert sent.read <= most
                 assert (gate.held.total, gate.waiting) == (800, 1)
         assert (gate.held.total, gate.waiting) == (0, 0)
-        async with gate.body(_Sent([b"x" * 1_000], 1_000), office.service) as file:  # type: ignore[arg-type]
+        async with gate.body(_Sent([b"x" * 1_000], 1_000)) as file:  # type: ignore[arg-type]
             assert len(file.read()) == 1_000
 
     anyio.run(hold)

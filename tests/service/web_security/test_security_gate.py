@@ -17,7 +17,7 @@ from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from discreet_service.web.body_gate import HeldBytes
 from discreet_service.web.problem_pages import add_problem_pages
-from discreet_service.web.security import TokenBuckets, add_security, address_key, caller_address
+from discreet_service.web.security import SecurityGate, TokenBuckets, address_key, caller_address
 from tests.helpers.asgi_browser import BASE, AsgiBrowser, in_pieces
 from tests.helpers.rows import for_all_rows
 
@@ -57,7 +57,7 @@ def application(clock: _Clock | None = None, **changes: Any) -> FastAPI:
         raise ValueError("the true count is 1717")
 
     add_problem_pages(app)
-    add_security(app, service)
+    app.add_middleware(SecurityGate, service=service)
     return app
 
 
@@ -246,11 +246,12 @@ def test_made_up_keys_do_not_help() -> None:
     assert found == [200] * 30 + [429] * 5
 
 
-def test_tables_of_buckets_are_bounded() -> None:
-    buckets = TokenBuckets(per_second=1, burst=1, clock=lambda: 0, most=100)
+def test_tables_of_buckets_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet_service.web.security._MOST", 100)
+    buckets = TokenBuckets(per_second=1, burst=1, clock=lambda: 0)
     for at in range(1000):
         buckets.wait(str(at))
-    assert len(buckets) == 100
+    assert len(buckets._levels) == 100
     assert address_key("2001:db8::1") == address_key("2001:db8::ffff:1")
 
 
