@@ -291,8 +291,7 @@ def live_in(service: Any) -> None:
     from discreet_service.people.approvals import ProposalState
     from discreet_service.permissions import Grant, Principal
     from discreet_service.problems import ServiceError
-    from discreet_service.web.addresses import read_address
-    from discreet_service.web.queries import note_query
+    from discreet_service.web.queries import note_query, read_address
     from tests.helpers.service_callers import visit_as
 
     def somebody(name: str, role: str) -> Principal:

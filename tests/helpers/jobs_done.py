@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from discreet_service.jobs.child import problem_of
 from discreet_service.jobs.context import JobContext, JobOutput
 from discreet_service.jobs.kinds import function_of, kind_of
 from discreet_service.jobs.records import Job
+from discreet_service.jobs.worker import problem_of
 from discreet_service.service import Service
 
 

@@ -26,7 +26,7 @@ from fastapi.routing import APIRoute
 from discreet_service.application import RESOURCES, create_app, modules_of
 from discreet_service.operation import JsonLines, service_log
 from discreet_service.people import users
-from discreet_service.people.passwords import PasswordCost
+from discreet_service.people.users import PasswordCost
 from discreet_service.permissions import ROLES, Grant, Principal
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
@@ -73,7 +73,7 @@ class HastyClock:
 def cheap_passwords() -> Iterator[None]:
     """Passwords that are kept meanwhile cost next to nothing: how hard they are is no matter."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(users, "PasswordCost", lambda: CHEAP)
+        patch.setattr(users, "_COST", CHEAP)
         yield
 
 

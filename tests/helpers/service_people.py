@@ -12,9 +12,8 @@ from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import METADATA
 from discreet_service.people.api_keys import ApiKeys
 from discreet_service.people.approvals import Approvals
-from discreet_service.people.passwords import PasswordCost
 from discreet_service.people.sessions import Sessions
-from discreet_service.people.users import UserAccount, Users
+from discreet_service.people.users import PasswordCost, UserAccount, Users
 from discreet_service.permissions import Grant, Principal
 
 QUICK = PasswordCost(log_n=10, p=1)

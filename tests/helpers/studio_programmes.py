@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from discreet_service.jobs.child import problem_of
+from discreet_service.jobs.worker import problem_of
 from discreet_service.permissions import Grant, Principal
 from discreet_service.releases.drafts import run_programme
 from discreet_service.service import Service

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .batches import Statement as Statement
-    from .batches import WriteBatch as WriteBatch
     from .connections import RowPage as RowPage
     from .connections import ServiceDatabase as ServiceDatabase
+    from .connections import Statement as Statement
+    from .connections import WriteBatch as WriteBatch
     from .connections import change_rows as change_rows
     from .connections import drop_rows as drop_rows
     from .connections import equal_to as equal_to

@@ -1,18 +1,19 @@
 """Connections: transactions in the database, one writer at a time. What was written is on the disk
-when `writing` ends, or nothing of it is. No error quotes SQL, values or the URL.
+when `writing` ends, or nothing of it is. What requests write goes there together, in batches of one
+thread, by statements that are prepared once. No error quotes SQL, values or the URL.
 """
 
 from __future__ import annotations
 
 import os
+import queue
 import sqlite3
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
@@ -21,7 +22,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from discreet_service.database.batches import BatchWriter, Statement, WriteBatch
 from discreet_service.database.schema import (
     METADATA,
     SERVICE_CHANGES,
@@ -29,7 +29,158 @@ from discreet_service.database.schema import (
     VERSION,
     triggers,
 )
+from discreet_service.last_used import LastUsed
 from discreet_service.problems import ServiceError
+
+_Result = TypeVar("_Result")
+_Work = tuple[Callable[["WriteBatch"], Any], Future[Any]]
+#: Pieces of work that are written together at most.
+_MOST_TOGETHER = 100
+
+
+class Statement:
+    """A statement with named values, written out once for each kind of database.
+
+    To build one takes many times as long as to run it.
+
+    >>> engine = sa.create_engine("sqlite://")
+    >>> one = Statement(sa.select(sa.bindparam("number", type_=sa.Integer()) + 1))
+    >>> with engine.connect() as connection:
+    ...     one.rows(connection, number=2)
+    [(3,)]
+    """
+
+    def __init__(self, statement: sa.ClauseElement, columns: Iterable[str] | None = None) -> None:
+        self._statement = statement
+        self._columns = None if columns is None else [*columns]
+        self._texts: dict[str, tuple[str, dict[str, Any]]] = {}
+
+    def rows(self, connection: sa.Connection, /, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows that it gives."""
+        rows: list[tuple[Any, ...]] = self._run(connection, values).fetchall()
+        return rows
+
+    def change(self, connection: sa.Connection, /, **values: Any) -> int:
+        """Change rows; how many were."""
+        return int(self._run(connection, values).rowcount)
+
+    def _run(self, connection: sa.Connection, values: Mapping[str, Any]) -> Any:
+        known = self._texts.get(connection.dialect.name) or self._written(connection.dialect)
+        driver: Any = connection.connection.driver_connection
+        return driver.execute(known[0], {**known[1], **values})
+
+    def _written(self, dialect: sa.Dialect) -> tuple[str, dict[str, Any]]:
+        """The statement as the driver takes it, with the values that it states itself."""
+        kind: Any = type(dialect)
+        named = kind(paramstyle="named" if dialect.name == "sqlite" else "pyformat")
+        written = self._statement.compile(dialect=named, column_keys=self._columns)
+        stated = {name: one for name, one in written.params.items() if one is not None}
+        found = self._texts[dialect.name] = (str(written), stated)
+        return found
+
+
+_COLUMNS = SERVICE_CHANGES.c
+_BEGUN = Statement(
+    sa.update(SERVICE_CHANGES)
+    .values(batches=_COLUMNS.batches + sa.literal_column("1"))
+    .returning(_COLUMNS.number, _COLUMNS.batches)
+)
+
+
+@dataclass(kw_only=True, repr=False)
+class WriteBatch:
+    """A transaction that several share."""
+
+    connection: sa.Connection
+    number: int  # The number of changes, as of `ServiceDatabase.number`
+    failures: int  # How many batches could not be written until now
+    writer: BatchWriter
+    # What is written at the end, once for all
+    at_end: dict[Callable[[sa.Connection], None], None] = field(default_factory=dict)
+
+    def known(self, owner: object) -> tuple[int, int]:
+        """As long as it is the same, all that was written is what this owner wrote."""
+        if self.writer.owner is not owner:
+            self.writer.owner = owner
+            self.writer.others += 1
+        return self.writer.others, self.failures
+
+
+class BatchWriter:
+    """Writes what requests hand in, in the order in which they do."""
+
+    def __init__(self, writing: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
+        self._writing = writing
+        self._waiting: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._batches, self._failures = -1, 0
+        #: Who keeps in mind what batches write, and how often somebody else has written.
+        self.owner: object = None
+        self.others = 0
+
+    def submit(self, work: Callable[[WriteBatch], _Result]) -> Future[_Result]:
+        """Hand in work; its result is known when all that it wrote is on the disk.
+
+        Work whose batch could not be written may be done again in another one.
+        """
+        result: Future[_Result] = Future()
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
+                self._thread.start()
+            self._waiting.put((work, result))
+        return result
+
+    def close(self) -> None:
+        """Write what was handed in, and end."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            if thread is not None:
+                self._waiting.put(None)
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        while (first := self._waiting.get()) is not None:
+            works, ended = [first], False
+            while len(works) < _MOST_TOGETHER and not self._waiting.empty():
+                if (one := self._waiting.get()) is None:
+                    ended = True
+                    break
+                works.append(one)
+            # From here on nobody who waits can leave.
+            self._write([one for one in works if one[1].set_running_or_notify_cancel()])
+            if ended:
+                return
+
+    def _write(self, works: list[_Work]) -> None:
+        running, results = None, list[Any]()
+        try:
+            with self._writing() as connection:
+                (number, batches), *_ = _BEGUN.rows(connection)
+                self.others += batches != self._batches + 1
+                batch = WriteBatch(connection=connection, number=number, failures=self._failures,
+                                   writer=self)  # fmt: skip
+                for running, _ in works:
+                    results.append(running(batch))
+                running = None
+                for write in batch.at_end:
+                    write(connection)
+        except BaseException as error:
+            self._failures += 1
+            if running is None or len(works) == 1:
+                for _, future in works:
+                    future.set_exception(error)
+                return
+            # One of them failed: the others are not to suffer for it.
+            for work in works:
+                self._write([work])
+            return
+        self._batches = batches
+        for (_, future), result in zip(works, results, strict=True):
+            future.set_result(result)
+
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -39,8 +190,11 @@ _Fact = TypeVar("_Fact")
 
 #: Seconds that one waits for other writers.
 _PATIENCE = 5
-#: Seconds that a statement may take on a server, and that a transaction may wait for its caller.
-_LONGEST_STATEMENT, _LONGEST_IDLE = 120, 60
+#: How long a statement may take on a server, and a transaction may wait for its caller.
+_OPTIONS = (
+    f"-c statement_timeout=120s -c lock_timeout={2 * _PATIENCE}s -c synchronous_commit=on "
+    "-c idle_in_transaction_session_timeout=60s -c timezone=UTC"
+)
 #: Readers at once of one process.
 _CONNECTIONS = 40
 #: Rows of one page.
@@ -103,8 +257,7 @@ class ServiceDatabase:
         self._engine = engine
         self.dialect = engine.dialect.name
         self._lock, self._mine = threading.Lock(), threading.local()
-        self._number, self._facts = -1, OrderedDict[Hashable, Any]()
-        self._remembering = threading.Lock()
+        self._facts = LastUsed[Hashable, Any](_MOST_FACTS)
         self._batches = BatchWriter(self.writing)
 
     def __repr__(self) -> str:
@@ -120,14 +273,6 @@ class ServiceDatabase:
         if parsed.drivername == "sqlite" and parsed.database and not parsed.query:
             engine = _sqlite_engine(parsed)
         elif parsed.drivername == "postgresql+psycopg":
-            options = " ".join(
-                f"-c {name}={seconds}s"
-                for name, seconds in {
-                    "statement_timeout": _LONGEST_STATEMENT,
-                    "lock_timeout": 2 * _PATIENCE,
-                    "idle_in_transaction_session_timeout": _LONGEST_IDLE,
-                }.items()
-            )
             engine = sa.create_engine(
                 parsed,
                 hide_parameters=True,
@@ -138,7 +283,7 @@ class ServiceDatabase:
                 pool_pre_ping=True,
                 connect_args={
                     "connect_timeout": _PATIENCE,
-                    "options": f"{options} -c synchronous_commit=on -c timezone=UTC",
+                    "options": _OPTIONS,
                     "application_name": "discreet",
                 },
             )
@@ -218,22 +363,14 @@ class ServiceDatabase:
         if number is None:
             database, noted = _NOTED.get()
             number = noted if database is self else self.number()
-        with self._remembering:
-            if number > self._number:
-                self._facts.clear()
-                self._number = number
-            if number == self._number and name in self._facts:
-                self._facts.move_to_end(name)
-                found: _Fact = self._facts[name]
-                return found
-        # Read after its number: what is newer is read again, what is older never is remembered.
+        known: tuple[int, _Fact] | None = self._facts.get(name)
+        if known is not None and known[0] == number:
+            return known[1]
+        # Read after its number: what is newer is read again.
         with self.reading() as connection:
             found = read(connection)
-        with self._remembering:
-            if number == self._number and found is not None:
-                self._facts[name] = found
-                if len(self._facts) > _MOST_FACTS:
-                    self._facts.popitem(last=False)
+        if found is not None and (known is None or known[0] < number):
+            self._facts.put(name, (number, found))
         return found
 
     @contextmanager

@@ -296,8 +296,9 @@ class ParameterSets:
         values = {"state": state.value, column: self._clock()}
         if change_rows(connection, PARAMETER_SETS, key, **values) != 1:
             raise ServiceError("it has been changed since", "conflict", "version")
-        facts = {"version": found.version, "digest": found.file, "proposal": agreed.id}
-        facts["persons"] = (agreed.proposer, agreed.decider)
+        persons = (agreed.proposer, agreed.decider)
+        facts = {"version": found.version, "digest": found.file, "proposal": agreed.id,
+                 "persons": persons}  # fmt: skip
         self._trail.append(connection, kind, agreed.decider, found.subject, facts)
         with self._lock:
             self._opened.pop(found.file, None)

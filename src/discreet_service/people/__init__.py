@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .approvals import ProposalKind as ProposalKind
     from .approvals import ProposalState as ProposalState
     from .oidc import OidcLogin as OidcLogin
-    from .passwords import PasswordCost as PasswordCost
     from .sessions import LoginSession as LoginSession
     from .sessions import Sessions as Sessions
+    from .users import PasswordCost as PasswordCost
     from .users import UserAccount as UserAccount
     from .users import Users as Users
 

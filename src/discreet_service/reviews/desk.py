@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from discreet.errors import OutputCheckError
@@ -107,6 +108,8 @@ _CODES = {
     **dict.fromkeys(("not-approved", "undecided", "linked", "conflict", "closed"), "conflict"),
     **dict.fromkeys(("no-output", "duplicate", "asked", "replaces"), "conflict"),
 }
+_TALK = {"ask": ask, "say": say}
+_ENDS = {"reject": reject, "change": ask_for_change, "subject": approve_subject}
 _OVER = frozenset((State.released, State.rejected, State.change, State.subject))
 
 
@@ -182,8 +185,6 @@ class ReviewDesk:
         try:
             with open_queue(self.settings.queue) as queue:
                 yield queue
-        except ServiceError:
-            raise
         except OutputCheckError as error:
             raise _translated(error) from None
 
@@ -336,9 +337,8 @@ class ReviewDesk:
             folder = store / ("program" if one.role == "program" else "outputs")
             content = (folder / one.name).read_bytes() if (folder / one.name).is_file() else b""
             if hashlib.sha256(content).hexdigest() != one.sha256:
-                raise ServiceError(
-                    "the file changed since its submission", "data-not-ready", "file"
-                )
+                message = "the file changed since its submission"
+                raise ServiceError(message, "data-not-ready", "file")
             return one.name, content
 
     def decide(
@@ -352,9 +352,8 @@ class ReviewDesk:
     ) -> Standing:
         """Decide on single outputs."""
         words: dict[str, Any] = {"person": principal.name, "reason": reason, "version": version}
-        return self._act(
-            principal, number, "decide", lambda queue: decide(queue, number, decisions, **words)
-        )
+        done = partial(decide, number=number, decisions=decisions, **words)
+        return self._act(principal, number, "decide", done)
 
     def act(
         self, principal: Principal, number: int, act: str, *, reason: str, version: int,
@@ -364,18 +363,13 @@ class ReviewDesk:
         words: dict[str, Any] = {"person": principal.name, "reason": reason, "version": version}
 
         def done(queue: Queue) -> Standing:
-            if act in ("ask", "say"):
-                talk = ask if act == "ask" else say
-                return talk(queue, number, person=principal.name, text=reason)
+            if act in _TALK:
+                return _TALK[act](queue, number, person=principal.name, text=reason)
+            if act in _ENDS:
+                return _ENDS[act](queue, number, **words)
             if act == "release":
                 release(queue, number, **words)
                 return view(queue, number).row.standing
-            if act == "reject":
-                return reject(queue, number, **words)
-            if act == "change":
-                return ask_for_change(queue, number, **words)
-            if act == "subject":
-                return approve_subject(queue, number, **words)
             if act != "approve":
                 raise ServiceError("unknown action", "invalid-input", "act")
             found = view(queue, number).row.standing

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from .access import Visit as Visit
     from .access import check_allowed as check_allowed
     from .access import visit_with as visit_with
-    from .addresses import address_of as address_of
-    from .addresses import read_address as read_address
     from .approvals import ProposalId as ProposalId
     from .approvals import decide_proposal as decide_proposal
     from .audit import AuditSearch as AuditSearch
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from .audit import search_audit as search_audit
     from .audit import search_log as search_log
     from .audit import verify_audit as verify_audit
-    from .body_gate import BodyGate as BodyGate
     from .datasets import list_datasets as list_datasets
     from .datasets import publish_dataset_version as publish_dataset_version
     from .datasets import retire_dataset_version as retire_dataset_version
@@ -27,31 +24,30 @@ if TYPE_CHECKING:
     from .etags import conditional as conditional
     from .etags import etag_of as etag_of
     from .etags import file_response as file_response
-    from .forms import PageForm as PageForm
-    from .forms import sent as sent
-    from .kept_answers import add_kept_answers as add_kept_answers
-    from .lists import Act as Act
-    from .lists import Cell as Cell
-    from .lists import Fold as Fold
-    from .lists import PageTable as PageTable
-    from .lists import Part as Part
-    from .lists import Value as Value
-    from .lists import address as address
-    from .lists import detail_page as detail_page
-    from .lists import list_page as list_page
-    from .lists import path_to as path_to
     from .openapi import dependants as dependants
     from .openapi import describe_interface as describe_interface
     from .operations import hand_in_operation as hand_in_operation
     from .operations import sent_file as sent_file
+    from .pages import Act as Act
+    from .pages import Cell as Cell
+    from .pages import Fold as Fold
     from .pages import FormVisit as FormVisit
     from .pages import NavigationEntry as NavigationEntry
+    from .pages import PageForm as PageForm
+    from .pages import PageTable as PageTable
     from .pages import PageWords as PageWords
+    from .pages import Part as Part
+    from .pages import Value as Value
+    from .pages import address as address
     from .pages import back_to as back_to
+    from .pages import detail_page as detail_page
     from .pages import form_visit_with as form_visit_with
     from .pages import iso_time as iso_time
+    from .pages import list_page as list_page
     from .pages import own_place as own_place
     from .pages import page as page
+    from .pages import path_to as path_to
+    from .pages import sent as sent
     from .pages import set_cookie as set_cookie
     from .pages import time_text as time_text
     from .pages import words as words
@@ -79,11 +75,15 @@ if TYPE_CHECKING:
     from .programmes import publish_programme as publish_programme
     from .programmes import take_programme as take_programme
     from .programmes import validate_programme as validate_programme
+    from .queries import add_kept_answers as add_kept_answers
+    from .queries import address_of as address_of
     from .queries import admitted as admitted
     from .queries import nearest_to as nearest_to
     from .queries import note_query as note_query
+    from .queries import read_address as read_address
     from .releases import get_release as get_release
     from .releases import list_releases as list_releases
+    from .security import BodyGate as BodyGate
     from .security import SecurityGate as SecurityGate
     from .security import TokenBuckets as TokenBuckets
     from .security import caller_address as caller_address

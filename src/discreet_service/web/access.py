@@ -70,9 +70,14 @@ class Visit(Request):
             if principal is not None:
                 check_same_origin(self)
         if principal is None:
-            principal = self.service.somebody(address_key(caller_address(self)))
+            principal = self.service.somebody(self.address)
         self.state.principal = principal
         return principal
+
+    @property
+    def address(self) -> str:
+        """Where they are, or their network."""
+        return address_key(caller_address(self))
 
     @property
     def language(self) -> Language:

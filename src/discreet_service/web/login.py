@@ -24,12 +24,7 @@ from discreet_service.web.pages import (
     set_cookie,
     told,
 )
-from discreet_service.web.security import (
-    address_key,
-    caller_address,
-    request_cookie,
-    session_cookie,
-)
+from discreet_service.web.security import request_cookie, session_cookie
 
 router = APIRouter(tags=["login"])
 
@@ -73,7 +68,7 @@ def log_in(
     service = visit.service
     service.sessions.check_csrf(request_cookie(visit, _BEFORE), csrf)
     try:
-        account = service.users.login(name, password, _address(visit))
+        account = service.users.login(name, password, visit.address)
     except ServiceError as error:
         if error.code not in ("not-authenticated", "rate-limited"):
             raise
@@ -97,7 +92,7 @@ def change_password(visit: FormVisit, old: _Text, new: _Text) -> Response:
     if visit.login is None or visit.login.elsewhere:
         raise ServiceError("the password of this login is managed elsewhere", "conflict")
     try:
-        account = service.users.change_password(name, old, new, _address(visit))
+        account = service.users.change_password(name, old, new, visit.address)
     except ServiceError as error:
         if error.code not in ("not-authenticated", "rate-limited", "invalid-input"):
             raise
@@ -213,7 +208,3 @@ def _place(onward: str) -> str:
     """Where somebody goes on to who has logged in: not to the login once more."""
     place = own_place(onward)
     return "/" if place.startswith(("/login", "/logout")) else place
-
-
-def _address(visit: Visit) -> str:
-    return address_key(caller_address(visit))

@@ -40,7 +40,7 @@ from discreet_service.operation import log_event
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.body_gate import BodyGate
+from discreet_service.web.security import BodyGate
 
 router = APIRouter(prefix="/api/v1")
 

@@ -1,5 +1,6 @@
-"""Pages: templates filled with values, in the reader's language. Everything is escaped, scripts and
-styles are our own files, and every form carries the token of its session.
+"""Pages: templates filled with values, in the reader's language, and what they are made of: lists,
+parts, forms. Everything is escaped, scripts and styles are our own files, and every form carries
+the token of its session. Labels, hints and options are words: `NAME`, `NAME_hint`, `OPTION`.
 """
 
 from __future__ import annotations
@@ -7,17 +8,21 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar, get_origin
+from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, Form, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import APIRouter, Depends, Form, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import UploadFile
 
 from discreet.publication import date_text, number_text
 from discreet_service.permissions import ROLES, Permission
@@ -329,3 +334,225 @@ def _environment() -> Environment:
     found.globals["explained"] = explained
     found.globals["hinted"] = hinted
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """A button that sends a form, in a cell or a part of a page."""
+
+    path: str  # Where the form goes
+    word: str  # Its label among the words of the page
+    value: str = ""  # What it sends as `act`
+    about: str = ""  # What it acts on, for those who hear the page
+    hidden: Mapping[str, str] = field(default_factory=dict)  # What it sends besides
+    second: bool = True  # Whether there is something more important to do
+    reason: str = ""  # The word of the reason that must be given; empty for none
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value with its looks; a plain one is its text."""
+
+    text: str
+    link: str = ""  # Where it leads
+    tag: str | None = None  # As a tag: "good", "problem", or "" for a plain one
+    look: str = ""  # "code", "quiet", "strong" or "number"
+    about: str = ""  # What the link says to those who hear the page
+    download: bool = False  # Whether the link is a file to keep
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Folded details: a word, and the lines behind it."""
+
+    word: str
+    lines: Sequence[str]
+
+
+#: What stands in a place of a page: several things stand side by side.
+Value = str | Cell | Act | Fold | Sequence[str | Cell | Act | Fold]
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table of a page. Columns are words; the first one names the row."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Value]]
+    name: str = "rows"  # Its name in the page
+    heading: str = ""  # The word above it; none if empty
+    nothing: str = "nothing"  # What is said where no rows
+    more: str = ""  # Where further rows are
+
+    template = "table"
+
+
+def list_page(
+    visit: Visit,
+    name: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Value]],
+    *,
+    path: str = "",
+    fields: Mapping[str, str] | None = None,
+    choices: Mapping[str, Mapping[str, str]] | None = None,
+    older: tuple[str, object] = ("", 0),
+    up: str = "",
+    above: tuple[str, str] | None = None,
+    css: str = "",
+    term: str = "",
+    before: Sequence[Any] = (),
+    after: Sequence[Any] = (),
+    status: int = 200,
+    table: str = "rows",
+    **more: Any,
+) -> Response:
+    """A list, with words of its own name: `title`, `lead`, `nothing`, and each column and field.
+
+    Fields hold what was searched for; choices of a field are its values with their labels. `older`
+    is the parameter that leads to further rows, if there are any. `up` names the page above, or
+    `above` gives its address and title; `term` is what the glossary explains; parts stand before
+    or after the table.
+    """
+    path, fields = path or visit.url.path, fields or {}
+    searched = [(field, value) for field, value in fields.items() if value]
+    onward = "" if not older[1] else address(path, [*searched, (older[0], str(older[1]))])
+    return page(
+        visit,
+        "list",
+        status=status,
+        said_in=name,
+        table=PageTable(columns, rows, table, more=onward),
+        path=path,
+        fields=fields,
+        choices=choices or {},
+        up=above or (up and (f"/{up}", words("base", visit.language)[up])),
+        css=css,
+        term=term,
+        before=before,
+        after=after,
+        **more,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a page; the others are `PageTable`, `PageForm`, and a word alone, which is a note.
+
+    `facts` are words with their values, `buttons` and `items` values; a `note` is a sentence, a
+    `source` a text that is folded away, a `term` the question that opens the glossary.
+    """
+
+    template: Literal["note", "heading", "facts", "items", "buttons", "source", "term", "wrong"]
+    word: str = ""  # What it says, among the words of the page
+    values: Sequence[Value] | Sequence[tuple[str, Value]] = ()  # What it shows
+    look: str = ""  # Of a note: "note", "quiet", "care", "good" or "problem"
+    lead: str = ""  # What stands before the word of a note
+    text: str = ""  # The text of a source, the name of a term, what is wrong
+    name: str = ""  # Its name in the page
+    error: ServiceError | None = None  # What is wrong, if there is more to say of it
+
+
+def detail_page(
+    visit: Visit,
+    name: str,
+    parts: Sequence[Any],
+    *,
+    title: str = "",
+    up: tuple[str, str] | None = None,
+    error: ServiceError | None = None,
+    **more: Any,
+) -> Response:
+    """A page of parts, with words of its own name. `up` is the page above: its address and title.
+
+    An error stands before all else, and gives the page its status.
+    """
+    status, first = (
+        (200, []) if error is None else (error.kind.status, [Part("wrong", error=error)])
+    )
+    return page(visit, "detail", status=status, title=title, said_in=name,
+                parts_of_page=[*first, *parts], up=up, **more)  # fmt: skip
+
+
+def path_to(*parts: str) -> str:
+    """The path of a page, whatever its parts are called.
+
+    >>> path_to("releases", "a/b")
+    '/releases/a%2Fb'
+    """
+    return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+def address(path: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """An address that people can read.
+
+    >>> address("/tables/census", [("by", "region:1,sex"), ("where.age", "Y15-29")])
+    '/tables/census?by=region:1,sex&where.age=Y15-29'
+    """
+    text = urlencode(pairs, quote_via=quote, safe=":,")
+    return f"{path}?{text}" if text else path
+
+
+#: Texts that may have more characters need all of a line, and more than one.
+_WIDE, _LONG = 500, 10_000
+#: What a schema says, and the attribute that says so.
+_BOUNDS = {"maxLength": "maxlength", "minimum": "min", "maximum": "max", "accept": "accept"}
+
+Sent = TypeVar("Sent", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageForm:
+    """A form of a page."""
+
+    path: str  # Where it goes
+    model: type[BaseModel]  # Its fields
+    send: str  # The word of its button
+    heading: str = ""  # The word above it; then it is a card
+    values: Mapping[str, Any] = field(default_factory=dict)  # What is filled in
+    parts: Sequence[Any] = ()  # What stands before its fields
+    second: bool = False  # Whether there is something more important to do
+
+    template = "form"
+
+    @property
+    def fields(self) -> list[dict[str, Any]]:
+        """The fields as they are shown: name, kind, value, options, attributes."""
+        schema, fields = self.model.model_json_schema(), []
+        for name, facts in schema["properties"].items():
+            longest, kind = facts.get("maxLength", 0), "text"
+            if "enum" in facts:
+                kind = "choice"
+            elif facts.get("format") == "binary" or "contentMediaType" in facts:
+                kind = "file"
+            elif longest > _WIDE:
+                kind = "long" if longest > _LONG else "wide"
+            bounds = {html: facts[known] for known, html in _BOUNDS.items() if known in facts}
+            value = self.values.get(name, facts.get("default", ""))
+            fields.append({"name": name, "kind": kind, "value": value, "bounds": bounds,
+                           "options": facts.get("enum"),
+                           "needed": name in schema.get("required", ())})  # fmt: skip
+        return fields
+
+
+def sent(model: type[Sent]) -> Callable[[Request], Awaitable[Sent]]:
+    """A dependency that gives what a form sent, of a name that comes twice the last.
+
+    Files without a name were not chosen.
+    """
+
+    async def read(request: Request) -> Sent:
+        form, fields = await request.form(), dict[str, Any]()
+        for name, facts in model.model_fields.items():
+            a_file = "UploadFile" in str(facts.annotation)
+            values = [one for one in form.getlist(name)
+                      if isinstance(one, UploadFile) == a_file
+                      and (isinstance(one, str) or one.filename)]  # fmt: skip
+            if values:
+                fields[name] = values if get_origin(facts.annotation) is list else values[-1]
+        try:
+            return model.model_validate(fields)
+        except ValidationError as error:
+            raise RequestValidationError(error.errors()) from None
+
+    return read

@@ -13,7 +13,7 @@ from discreet_service.parameter_sets import ParameterSet
 from discreet_service.people import ProposalKind
 from discreet_service.permissions import Permission
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.body_gate import raw_body
+from discreet_service.web.security import raw_body
 
 router = APIRouter(prefix="/api/v1/parameter-sets", tags=["parameter sets"])
 

@@ -10,15 +10,18 @@ from pydantic import BaseModel, Field
 from discreet_service.people import NewApiKey, UserAccount
 from discreet_service.permissions import ALL, ROLES, Grant, Permission
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.forms import PageForm, sent
 from discreet_service.web.keys import GrantBody, KeyId
-from discreet_service.web.lists import Cell, Part, list_page
 from discreet_service.web.pages import (
+    Cell,
     NavigationEntry,
+    PageForm,
+    Part,
     back_to,
     form_visit_with,
     iso_time,
+    list_page,
     page,
+    sent,
     words,
 )
 

@@ -37,7 +37,7 @@ from discreet_service.releases import (
 )
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.body_gate import raw_body, read_small
+from discreet_service.web.security import raw_body, read_small
 
 router = APIRouter(prefix="/api/v1/programmes", tags=["programmes"])
 
@@ -290,7 +290,7 @@ def publish_programme(
     draft = _draft(visit.service, shelf, record, asked.draft, asked.release)
     before = visit.service.releases.releases().get(asked.release)
     word = confirmation(visit, record.id, draft, asked.release)
-    told = {"release": asked.release, "seal": draft.release.identity}
+    told: dict[str, Any] = {"release": asked.release, "seal": draft.release.identity}
     told |= {"replaces": None if before is None else before.identity, "published": False}
     if not asked.confirm:
         changes = _changes(visit.service, record, draft, before)

@@ -16,8 +16,8 @@ from discreet_fire.queue import OutputDecision, PartVerdict, Standing
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.body_gate import raw_body, read_small
 from discreet_service.web.etags import file_response
+from discreet_service.web.security import raw_body, read_small
 
 router = APIRouter(prefix="/api/v1/submissions", tags=["submissions"])
 

@@ -15,7 +15,7 @@ from discreet import Classification, Table, ValueColumns, audit, primary, suppre
 from discreet.rules import Mark, MinimumFrequency, PPercent
 from discreet_service.jobs.records import JobState
 from discreet_service.problems import ServiceError
-from discreet_service.web.body_gate import BodyGate
+from discreet_service.web.security import BodyGate
 from tests.helpers.jobs_done import do_jobs, do_next_job
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import MethodOffice, example_body

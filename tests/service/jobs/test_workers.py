@@ -18,12 +18,11 @@ from discreet.errors import MicrodataError, PublicationError
 from discreet.release.packages.keys import write_key_pair
 from discreet_service.audit.trail import SignedHead
 from discreet_service.jobs import JobQueue
-from discreet_service.jobs.child import problem_of
 from discreet_service.jobs.kinds import KINDS as ALL_KINDS
 from discreet_service.jobs.kinds import JobKind, kind_of
 from discreet_service.jobs.records import Job, JobState
 from discreet_service.jobs.retention import keep_up, sign_daily_head
-from discreet_service.jobs.worker import JobWorker
+from discreet_service.jobs.worker import JobWorker, problem_of
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from tests.helpers.job_functions import KINDS, job_service, until, worker_process

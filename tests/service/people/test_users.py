@@ -12,14 +12,14 @@ import sqlalchemy as sa
 from discreet.errors import DiscreetError
 from discreet_service.database.schema import USERS
 from discreet_service.people.oidc import OidcIdentity
-from discreet_service.people.passwords import (
+from discreet_service.people.users import (
     PasswordCost,
+    Users,
     check_password,
     kept_password,
     one_time_password,
     password_fits,
 )
-from discreet_service.people.users import Users
 from discreet_service.permissions import Grant, Permission, Principal
 from discreet_service.problems import ServiceError
 from tests.helpers.rows import for_all_rows

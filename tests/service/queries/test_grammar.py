@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet_service.datasets import DataVersion
 from discreet_service.problems import PROBLEM_TYPES, ServiceError
 from discreet_service.queries import canonical_query, read_query
-from discreet_service.web.addresses import read_address
+from discreet_service.web.queries import read_address
 from tests.helpers.rows import for_all_rows
 
 

@@ -15,7 +15,7 @@ from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.queries import ANSWER_FORMATS, read_query
 from discreet_service.service import Service
-from discreet_service.web.addresses import address_of, read_address
+from discreet_service.web.queries import address_of, read_address
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import KnownCaller, app_of_known
 from tests.helpers.service_data import OPEN_POLICY, census_service

@@ -50,7 +50,7 @@ def test_exposure_is_what_the_policies_work_out(readers: Any) -> None:
 
 
 def _query(by: str) -> Any:
-    from discreet_service.web.addresses import read_address
+    from discreet_service.web.queries import read_address
 
     return read_address([("unit", "person"), ("by", by)])
 

@@ -15,7 +15,7 @@ from discreet.publication.writers.html import caption, notes_html, table_html
 from discreet_service.audit.query_log import LogVerdict
 from discreet_service.studio.choices import StudioView, TableChoices
 from discreet_service.studio.shown_tables import shown_table
-from discreet_service.web.addresses import read_address
+from discreet_service.web.queries import read_address
 from tests.helpers.rows import for_all_rows
 from tests.service.studio.conftest import GERMAN, HTML, body_cells, text_of
 

@@ -15,9 +15,14 @@ from hypothesis import strategies as st
 
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from discreet_service.web.body_gate import HeldBytes
 from discreet_service.web.problem_pages import add_problem_pages
-from discreet_service.web.security import SecurityGate, TokenBuckets, address_key, caller_address
+from discreet_service.web.security import (
+    HeldBytes,
+    SecurityGate,
+    TokenBuckets,
+    address_key,
+    caller_address,
+)
 from tests.helpers.asgi_browser import BASE, AsgiBrowser, in_pieces
 from tests.helpers.rows import for_all_rows
 
