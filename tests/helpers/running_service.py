@@ -57,6 +57,11 @@ class Told:
     def header(self, name: str) -> str:
         return next((value for each, value in self.headers if each == name), "")
 
+    def without_number(self) -> tuple[int, str, list[tuple[str, str]]]:
+        """All of it but the number of the request."""
+        text = re.sub(r"urn:discreet:request:[0-9a-f]+", "", self.text)
+        return self.status, text, [each for each in self.headers if each[0] != "x-request-id"]
+
 
 class HastyClock:
     """A clock that goes on by a step whenever it is asked: limits by time are out of the way."""
@@ -101,23 +106,14 @@ class _Loop:
 
 @dataclass(kw_only=True)
 class RunningDemo:
-    """A demonstration that is asked.
+    """A demonstration that is asked."""
 
-    Args:
-        folder: Where it is.
-        service: The service.
-        clock: Its clock.
-        app: Its application.
-        printed: Passwords and keys.
-        lines: What it logs.
-    """
-
-    folder: Path
-    service: Service
-    clock: HastyClock
-    app: Any
-    printed: dict[str, dict[str, str]]
-    lines: io.StringIO = field(default_factory=io.StringIO)
+    folder: Path  # Where it is
+    service: Service  # The service
+    clock: HastyClock  # Its clock
+    app: Any  # Its application
+    printed: dict[str, dict[str, str]]  # Passwords and keys
+    lines: io.StringIO = field(default_factory=io.StringIO)  # What it logs
     _loop: _Loop = field(default_factory=lambda: _Loop())
 
     def ask(
@@ -132,18 +128,7 @@ class RunningDemo:
         data: Any = None,
         address: str = "192.0.2.1",
     ) -> Told:
-        """Ask for something, with whatever is given.
-
-        Args:
-            method: The method.
-            path: The path, as it stands in a request.
-            key: Who asks.
-            headers: Further headers.
-            query: What stands behind the question mark.
-            body: The body, whole or in pieces.
-            data: A body as JSON.
-            address: Where the caller is.
-        """
+        """Ask for something, with whatever is given."""
         given = [("host", HOST), *((name.lower(), value) for name, value in headers)]
         if key:
             given.append(("authorization", f"Bearer {key}"))
@@ -229,12 +214,6 @@ def running_demo(
     """A copy of a demonstration that runs meanwhile.
 
     Each role has a key that is its name, and "everybody" one that has all roles.
-
-    Args:
-        made: The demonstration.
-        folder: Where the copy goes.
-        limits: Limits in place of its own.
-        change: What is done to the copy before it runs.
     """
     shutil.copytree(made, folder)
     change(folder)

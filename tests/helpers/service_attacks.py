@@ -37,20 +37,13 @@ REGIONS = {"state": 2, "district": 5, "municipality": 8}
 
 @dataclass(frozen=True, kw_only=True)
 class AttackRate:
-    """How often an attack succeeded.
+    """How often an attack succeeded."""
 
-    Args:
-        attack: What was done.
-        success: What counts as success.
-        hits: Attempts that succeeded.
-        tried: Attempts.
-        without: What is found without the attack, as a share; None where that is nothing.
-    """
-
-    attack: str
-    success: str
-    hits: int
-    tried: int
+    attack: str  # What was done
+    success: str  # What counts as success
+    hits: int  # Attempts that succeeded
+    tried: int  # Attempts
+    # What is found without the attack, as a share; None where that is nothing
     without: float | None = None
 
     @property
@@ -80,10 +73,17 @@ class AttackRate:
         )
 
 
-def asked(demo: RunningDemo, key: str = "requester", dataset: str = "census", **query: Any) -> Told:
-    """The answer to a query."""
+def asked(
+    demo: RunningDemo,
+    key: str = "requester",
+    dataset: str = "census",
+    known: str = "",
+    **query: Any,
+) -> Told:
+    """The answer to a query, for somebody who has a known one already."""
     whole = {"unit": "person", "format": "csv", "language": "en", **query}
-    return demo.ask("POST", f"/api/v1/datasets/{dataset}/query", key=key, data=whole)
+    headers, path = [("if-none-match", known)] * bool(known), f"/api/v1/datasets/{dataset}/query"
+    return demo.ask("POST", path, key=key, data=whole, headers=headers)
 
 
 def catalogue(demo: RunningDemo, dataset: str = "census") -> dict[str, Any]:
@@ -128,11 +128,7 @@ def _passing(name: str, case: RuleCase) -> RuleVerdict:
 
 
 def other_policy(text: str) -> Callable[[Path], None]:
-    """What gives a demonstration another policy from the beginning, to see what its own prevents.
-
-    Args:
-        text: The policy.
-    """
+    """Gives a demonstration another policy from its beginning, to see what its own prevents."""
 
     def change(folder: Path) -> None:
         (folder / DATA / "POLICY.toml").write_text(text, "utf-8")
@@ -308,12 +304,8 @@ def probed_tags(demo: RunningDemo, tries: int = 60) -> AttackRate:
     hits = 0
     for at in range(tries):
         tag = ("*", secrets.token_hex(16), 'W/"x"')[at % 3]
-        told = demo.ask(
-            "POST", "/api/v1/datasets/census/query", key="producer",
-            headers=[("if-none-match", tag)],
-            data={"unit": "person", "where": [{"variable": "nationality", "codes": [code]}]},
-        )  # fmt: skip
-        hits += told.status != 403
+        where = [{"variable": "nationality", "codes": [code]}]
+        hits += asked(demo, "producer", known=tag, where=where).status != 403
     return AttackRate(
         attack="tags of refused tables", success="anything but the refusal", hits=hits, tried=tries
     )

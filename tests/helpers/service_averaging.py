@@ -37,15 +37,11 @@ TARGETS = ("sex", "marital_status", "legal_age", "education", "nationality")
 
 @dataclass(frozen=True, kw_only=True)
 class KnownNoise:
-    """How noise is drawn, as an attacker knows it.
+    """How noise is drawn, as an attacker knows it."""
 
-    Args:
-        rows: For each count how likely each shown figure is; the last for all that are larger.
-        variance: Of the noise of a large count.
-    """
-
+    # For each count how likely each shown figure is; the last for all that are larger
     rows: tuple[dict[int, float], ...]
-    variance: float
+    variance: float  # Of the noise of a large count
 
     @classmethod
     def of(cls, demo: RunningDemo) -> KnownNoise:
@@ -110,10 +106,6 @@ def _variance_of_zeros(shown: Iterable[_Shown], noise: KnownNoise) -> float:
 def together(parts: Sequence[tuple[Sequence[int], NDArray[np.float64]]], total: int) -> list[int]:
     """The likeliest counts that add up to a known total; each alone where none do.
 
-    Args:
-        parts: For each count what it may be, and how likely that is, as a logarithm.
-        total: What they add up to.
-
     >>> each = ([1, 2, 3], np.log([0.5, 0.4, 0.1]))
     >>> together([each, each], 4), together([each, each], 3), together([each], 9)
     ([2, 2], [1, 2], [1])
@@ -162,11 +154,7 @@ def averaged_variable(
 ) -> tuple[dict[tuple[str, str], _Shown], int]:
     """What all crossings of a variable say of its counts in areas, and how many were answered.
 
-    Args:
-        demo: The service.
-        level: The level of the areas; empty for the whole country.
-        target: The variable.
-        keys: Who asks, in turn.
+    Without a level of areas, in the whole country.
     """
     place = [{"variable": "region", "level": level}] if level else []
     shown: dict[tuple[str, str], _Shown] = {}
@@ -193,14 +181,7 @@ def averaging_catalogue(
     *,
     targets: Sequence[str] = TARGETS,
 ) -> AttackRate:
-    """Every count of some variables in areas of a level, from all crossings of the catalogue.
-
-    Args:
-        demo: The service; what it released before counts.
-        level: The level of the areas; empty for the whole country.
-        keys: Who asks, in turn.
-        targets: Variables whose counts are estimated.
-    """
+    """Every count of some variables in areas of a level, from all crossings of the catalogue."""
     noise, frame = KnownNoise.of(demo), people(demo)
     areas = {"": pl.lit("")} | {
         name: pl.col("municipality").str.slice(0, length) for name, length in REGIONS.items()
@@ -235,14 +216,7 @@ def averaging_catalogue(
 def averaging_free_groups(
     demo: RunningDemo, keys: Sequence[str], partitions: int, seed: int = 1
 ) -> AttackRate:
-    """Men and women of municipalities, from partitions of ages into two groups of one's own.
-
-    Args:
-        demo: The service.
-        keys: Who asks, in turn.
-        partitions: How many are tried.
-        seed: Chooses them.
-    """
+    """Men and women of municipalities, from partitions of ages into two groups of one's own."""
     draw, turn = np.random.default_rng(seed), itertools.cycle(keys)
     by = [{"variable": "region", "level": "municipality"}, "sex"]
     first = cells(asked(demo, next(turn), by=by, totals="none"))

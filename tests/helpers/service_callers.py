@@ -106,13 +106,7 @@ class KnownCaller(AsgiBrowser):
 
 
 class RoleCallers:
-    """Asks a service as somebody: their key is their name.
-
-    Args:
-        service: The service.
-        resources: What it has.
-        roles: Name → roles, or role@dataset.
-    """
+    """Asks a service as somebody: their key is their name, their roles ROLE or ROLE@DATASET."""
 
     def __init__(
         self, service: Service, resources: Sequence[str], roles: dict[str, Sequence[str]]

@@ -58,13 +58,7 @@ spellings = { alert = 1_000_000, stop = 1_000_000, together = 1_000_000 }
 
 
 def write_policy(folder: Path, keys: Path, text: str = OPEN_POLICY) -> Path:
-    """Write and sign the policy of a data set, and give the public key that trusts it.
-
-    Args:
-        folder: The folder of its DATASET.toml.
-        keys: Folder in which the keys are made, unless they are there.
-        text: The policy.
-    """
+    """Write and sign the policy of a data set, and give the public key that trusts it."""
     from discreet.release.packages import write_key_pair
     from discreet_service.policies import sign_policy
 
@@ -77,13 +71,7 @@ def write_policy(folder: Path, keys: Path, text: str = OPEN_POLICY) -> Path:
 
 
 def write_census_dataset(folder: Path, persons: int = 3_000, seed: int = 2026) -> Path:
-    """Write records, programme, stores and DATASET.toml, and give their folder.
-
-    Args:
-        folder: A folder of data sets; the one of the census is made in it.
-        persons: How many persons.
-        seed: The same seed gives the same census.
-    """
+    """Write records, programme, stores and DATASET.toml, and give their folder."""
     place = folder / "census-2022-1"
     place.mkdir(parents=True)
     write_census(place, persons=persons, seed=seed)
@@ -106,15 +94,7 @@ def census_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def census_service(
     data: Path, folder: Path, policy: str = OPEN_POLICY, secret: Path | None = None, **limits: Any
 ) -> Service:
-    """A service in a folder of its own that has the census published under a policy.
-
-    Args:
-        data: The folder of data sets; copied.
-        folder: An empty folder.
-        policy: The policy.
-        secret: The secret, if it is to be that of another service.
-        limits: What is allowed beyond the usual.
-    """
+    """A service with a copy of data, in a folder of its own, that has the census published."""
     shutil.copytree(data, folder / "datasets")
     trusted = write_policy(folder / "datasets" / "census-2022-1", folder, policy)
     if secret is None:

@@ -51,21 +51,13 @@ _COLUMNS = {"age5": "age", "legal_age": "age", "state": "region"}
 
 @dataclass(frozen=True, kw_only=True)
 class FilterCondition:
-    """A code of a variable of the catalogue, and who has it.
+    """A code of a variable of the catalogue, and who has it."""
 
-    Args:
-        column: What the variable is read from.
-        variable: The variable.
-        level: The level.
-        code: The code.
-        members: Who has it.
-    """
-
-    column: str
-    variable: str
-    level: str
-    code: str
-    members: NDArray[np.bool_]
+    column: str  # What the variable is read from
+    variable: str  # The variable
+    level: str  # The level
+    code: str  # The code
+    members: NDArray[np.bool_]  # Who has it
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -75,17 +67,11 @@ class FilterCondition:
 
 @dataclass(frozen=True, kw_only=True)
 class NearUniverses:
-    """Two universes that differ by few.
+    """Two universes that differ by few."""
 
-    Args:
-        first: The conditions of the one.
-        second: Those of the other.
-        apart: Who is in one of them only.
-    """
-
-    first: tuple[FilterCondition, ...]
-    second: tuple[FilterCondition, ...]
-    apart: NDArray[np.int64]
+    first: tuple[FilterCondition, ...]  # The conditions of the one
+    second: tuple[FilterCondition, ...]  # Those of the other
+    apart: NDArray[np.int64]  # Who is in one of them only
 
     @property
     def attribute(self) -> str:
@@ -178,14 +164,7 @@ def near_filters(
 ) -> list[NearUniverses]:
     """Pairs of universes that differ by 1 to 9 persons, and contain none the other.
 
-    Args:
-        demo: The service.
-        frame: The persons.
-        most: So many are drawn of those there are.
-        dataset: The data set.
-        between: Two systems of areas: only an area of the one against one of the other, each with
-            the same conditions besides.
-        seed: Draws them.
+    With two systems of areas: an area of the one against one of the other, all else alike.
     """
     every = [*_universes(conditions(demo, frame, dataset), between)]
     packed = np.packbits(np.array([members for _, members in every]), axis=1)
@@ -222,14 +201,7 @@ def _unequal(first: pl.DataFrame, second: pl.DataFrame, names: Sequence[str]) ->
 def equality_of_filters(
     demo: RunningDemo, pairs: Sequence[NearUniverses], frame: pl.DataFrame, dataset: str = "census"
 ) -> tuple[AttackRate, AttackRate]:
-    """Pairs of filters, each pair by two principals: those that both are answered; that tell.
-
-    Args:
-        demo: The service.
-        pairs: What is asked for.
-        frame: The persons.
-        dataset: The data set.
-    """
+    """Pairs of filters, each pair by two principals: those that both are answered; that tell."""
     answered = proven = 0
     keys: list[str] = []
     for pair in pairs:
@@ -276,13 +248,8 @@ def with_places(
     """What gives a demonstration a second data set, with areas of two systems.
 
     Post areas follow municipalities but for some households, whose post comes from the next place;
-    post districts follow districts in the same way.
-
-    Args:
-        policy: The policy of the census, which holds for the other data set too.
-        heeded: Whether it leaves out the levels of post areas, as the report on areas advises.
-        moved: So many households are in the post area of another municipality.
-        seed: Draws them.
+    post districts follow districts in the same way. An office that heeds its report on areas has a
+    policy without their levels.
     """
 
     def change(folder: Path) -> None:
@@ -348,17 +315,11 @@ Spanning = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class RowPair:
-    """Rows of two tables that differ by few.
+    """Rows of two tables that differ by few."""
 
-    Args:
-        first: The codes of the one.
-        second: Those of the other.
-        apart: Who is in one of them only.
-    """
-
-    first: tuple[str, ...]
-    second: tuple[str, ...]
-    apart: NDArray[np.int64]
+    first: tuple[str, ...]  # The codes of the one
+    second: tuple[str, ...]  # Those of the other
+    apart: NDArray[np.int64]  # Who is in one of them only
 
 
 def _rows(
@@ -403,16 +364,7 @@ def equality_of_rows(
     dataset: str = "census",
     what: str,
 ) -> AttackRate:
-    """Rows of two tables that differ by few: an attribute of those apart is proven.
-
-    Args:
-        demo: The service.
-        frame: The persons.
-        one: What spans the one table: variables and levels.
-        other: What spans the other one.
-        dataset: The data set.
-        what: What the attack is called.
-    """
+    """Rows of two tables that differ by few: an attribute of those apart is proven."""
     hits = tried = 0
     pairs = near_rows(demo, frame, one, other, dataset)
     for attribute in ("sex", "marital_status", "education"):

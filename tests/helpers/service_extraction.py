@@ -31,17 +31,11 @@ Tabulating = Callable[[int, np.random.Generator], Iterator[tuple[int, list[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractionRun:
-    """What one attack came to.
+    """What one attack came to."""
 
-    Args:
-        told: Whether staff was told.
-        cells: How many cells were answered until then, or at all.
-        error: By how much the shares that were found are wrong, at most.
-    """
-
-    told: bool
-    cells: int
-    error: float
+    told: bool  # Whether staff was told
+    cells: int  # How many cells were answered until then, or at all
+    error: float  # By how much the shares that were found are wrong, at most
 
 
 def in_steps(count: int, draw: np.random.Generator) -> Iterator[tuple[int, list[int]]]:
@@ -112,15 +106,7 @@ def _error(demo: RunningDemo, count: int, found: Mapping[int, float]) -> float:
 def tabulated(
     demo: RunningDemo, style: Tabulating, count: int, seed: int, callers: int = 1
 ) -> ExtractionRun:
-    """One attack, by one system or by several that share the calls.
-
-    Args:
-        demo: The service.
-        style: How keys are chosen.
-        count: Whose noise is wanted.
-        seed: Of the keys.
-        callers: So many systems.
-    """
+    """One attack, by one system or by several that share the calls."""
     _next_day(demo)
     keys, seen, cells = real_keys(demo, "service", callers), Counter[int](), 0
     statistic = ("census", "housing")[seed % 2]
@@ -138,14 +124,7 @@ def tabulated(
 
 
 def searched(demo: RunningDemo, count: int, seed: int, steps: int = 40) -> ExtractionRun:
-    """The bounds of a row, each halved step by step: few cells, far apart, none of them twice.
-
-    Args:
-        demo: The service.
-        count: Whose noise is wanted.
-        seed: Where the search begins.
-        steps: How often bounds are halved.
-    """
+    """The bounds of a row, each halved step by step: few cells, far apart, none of them twice."""
     _next_day(demo)
     draw = np.random.default_rng(seed)
     (key,), statistic = real_keys(demo, "service", 1), ("census", "housing")[seed % 2]
@@ -175,12 +154,7 @@ def searched(demo: RunningDemo, count: int, seed: int, steps: int = 40) -> Extra
 def extraction_rates(
     what: str, runs: Sequence[ExtractionRun]
 ) -> tuple[AttackRate, AttackRate, str]:
-    """How often no alarm is given, how often shares are known to a point; and what is known.
-
-    Args:
-        what: What was done.
-        runs: The attacks.
-    """
+    """How often no alarm is given, how often shares are known to a point; and what is known."""
     cells = median(each.cells for each in runs)
     error = median(each.error for each in runs)
     return (

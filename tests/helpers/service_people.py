@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import pytest
 import sqlalchemy as sa
 
 from discreet_service.audit.trail import AuditTrail
@@ -15,6 +18,7 @@ from discreet_service.people.approvals import Approvals
 from discreet_service.people.sessions import Sessions
 from discreet_service.people.users import PasswordCost, UserAccount, Users
 from discreet_service.permissions import Grant, Principal
+from discreet_service.problems import ServiceError
 
 QUICK = PasswordCost(log_n=10, p=1)
 #: Acts for nobody in particular.
@@ -31,8 +35,25 @@ class SetClock:
     def __call__(self) -> int:
         return self.now
 
+    def pass_by(self, seconds: float) -> None:
+        self.now += int(seconds * 1000)
+
     def later(self, *, seconds: int = 0, minutes: int = 0, hours: int = 0, days: int = 0) -> None:
-        self.now += 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
+        self.pass_by(seconds + 60 * (minutes + 60 * (hours + 24 * days)))
+
+
+def at_once(*acts: Callable[[], object]) -> None:
+    """Do all of these at the same time; what one of them raises is raised."""
+    with ThreadPoolExecutor(len(acts)) as pool:
+        for done in [pool.submit(act) for act in acts]:
+            done.result()
+
+
+def code_of(act: Callable[..., object], *given: object, **named: object) -> str:
+    """The code of the error that something is refused with."""
+    with pytest.raises(ServiceError) as found:
+        act(*given, **named)
+    return str(found.value.code)
 
 
 @dataclass
@@ -77,14 +98,9 @@ class PeopleOfService:
 
     def everything_kept(self) -> str:
         """All that stands in the database, as one text."""
-
+        tables = map(sa.select, METADATA.sorted_tables)
         with self.database.reading() as connection:
-            return repr(
-                [
-                    list(connection.execute(sa.select(table)).all())
-                    for table in METADATA.sorted_tables
-                ]
-            )
+            return repr([list(connection.execute(table)) for table in tables])
 
     def acts(self) -> list[str]:
         """The kinds of acts in the trail, in their order."""

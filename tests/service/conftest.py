@@ -15,6 +15,7 @@ import pytest
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.connections import _PRAGMAS as PRAGMAS
 from tests.helpers.databases import postgresql_server
+from tests.helpers.service_people import SetClock
 
 _NUMBERS = itertools.count()
 
@@ -96,23 +97,6 @@ def service_database(service_url: str) -> Iterator[ServiceDatabase]:
     found = ServiceDatabase.open(service_url)
     yield found
     found.close()
-
-
-class SetClock:
-    """A clock that tells what it was set to.
-
-    Args:
-        now: Milliseconds.
-    """
-
-    def __init__(self, now: int = 1_800_000_000_000) -> None:
-        self.now = now
-
-    def __call__(self) -> int:
-        return self.now
-
-    def pass_by(self, seconds: float) -> None:
-        self.now += int(seconds * 1000)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import json
 import shutil
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,7 @@ import pytest
 
 from tests.helpers.asgi_browser import form_of
 from tests.helpers.served_process import ProcessCaller, served_process
+from tests.helpers.service_people import at_once
 from tests.helpers.shared_demonstration import copied_demonstration
 
 pytestmark = pytest.mark.exhaustive
@@ -125,11 +127,7 @@ def _asked(port: int, keys: list[str], seconds: float) -> list[tuple[str, int, b
             time.sleep(_PAUSE)
         caller.close()
 
-    threads = [threading.Thread(target=ask, args=each) for each in enumerate(keys)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    at_once(*(partial(ask, *each) for each in enumerate(keys)))
     return told
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.running_service import RunningDemo, running_demo
-from tests.helpers.service_attacks import real_keys
 from tests.helpers.service_extraction import STYLES, in_steps, searched, tabulated, true_shares
 
 pytestmark = pytest.mark.exhaustive
@@ -56,11 +55,3 @@ def test_random_keys_are_not_noticed_and_say_the_least(demo: RunningDemo) -> Non
 def test_what_is_compared_with_is_a_row_of_the_noise(demo: RunningDemo) -> None:
     assert sum(true_shares(demo, 3).values()) == pytest.approx(1)
     assert true_shares(demo, 50) == true_shares(demo, 8) != true_shares(demo, 3)
-
-
-def test_who_may_not_hand_cells_in_finds_nothing(demo: RunningDemo) -> None:
-    cells = {"parameter_set": "census", "cells": [{"n": 3, "key": 5, "official": False}]}
-    keys = [*real_keys(demo, "requester", 5), *real_keys(demo, "reader", 5)]
-    told = [demo.ask("POST", "/api/v1/protect/counts", key=key, data=cells) for key in keys]
-    assert {each.status for each in told} == {403}
-    assert not any(b"value" in each.content for each in told)

@@ -20,7 +20,6 @@ from tests.helpers.service_attacks import (
     probed_tags,
     refusal_times,
     repeated_spelling,
-    replayed_packages,
     told_by_time,
 )
 
@@ -42,7 +41,6 @@ def demo(
     [
         (guessed_jobs, 60),
         (repeated_spelling, 10),
-        (replayed_packages, 8),
         (forged_lines, 8),
         (probed_tags, 6),
     ],

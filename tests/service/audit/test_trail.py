@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from discreet_service.audit.trail import START, AuditTrail, SignedHead, _seal
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import AUDIT_ENTRIES, AUDIT_HEADS, grants_sql
 from discreet_service.problems import ServiceError
+from tests.helpers.service_people import at_once
 
 KEY = b"k" * 32
 
@@ -354,15 +355,7 @@ def test_writers_at_once_leave_no_gap(
             with database.writing(alone=alone) as connection:
                 own.append(connection, kind=AuditKind.logout, person="anna")
 
-    threads = [
-        threading.Thread(target=work, args=(each, alone))
-        for each in both
-        for alone in (True, False)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(work, each, alone) for each in both for alone in (True, False)))
     other.close()
     verdict = trail.verify()
     assert (verdict.entries, verdict.problems) == (32, ())

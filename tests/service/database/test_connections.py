@@ -7,9 +7,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from discreet_service.problems import ServiceError
 from tests.conftest import without
 from tests.helpers.places import ROOT
 from tests.helpers.rows import for_all_rows
+from tests.helpers.service_people import at_once, code_of
 
 
 def _add(connection: sa.Connection, amount: int, subject: str = "a") -> None:
@@ -94,11 +95,7 @@ def test_one_writer_at_a_time(service_database: ServiceDatabase, service_url: st
                 amount = connection.scalar(sa.select(RATE_COUNTERS.c.amount))
                 connection.execute(sa.update(RATE_COUNTERS).values(amount=amount + 1))
 
-    threads = [threading.Thread(target=count, args=(one,)) for one in others * 3]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(count, one) for one in others * 3))
     others[1].close()
     assert _amounts(service_database) == [60]
 
@@ -227,9 +224,8 @@ def test_what_is_no_database_is_told(tmp_path: Path) -> None:
     with pytest.raises(ServiceError) as told:
         ServiceDatabase.open(f"sqlite:///{place}").lay_out()
     assert told.value.code == "data-not-ready"
-    with pytest.raises(ServiceError) as told:
-        ServiceDatabase.open(f"sqlite:///{tmp_path}/missing/service.db")
-    assert told.value.code == "data-not-ready"
+    missing = f"sqlite:///{tmp_path}/missing/service.db"
+    assert code_of(ServiceDatabase.open, missing) == "data-not-ready"
 
 
 @pytest.mark.parametrize("value", [2**70, "a\x00", "a\ud800"])

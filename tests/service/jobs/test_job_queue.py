@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from discreet_service.jobs.records import Job, JobState
 from discreet_service.problems import ServiceError
 from discreet_service.settings import JobSettings
 from tests.helpers.rows import for_all_rows
+from tests.helpers.service_people import at_once, code_of
 
 DAY = 86_400
 
@@ -77,9 +78,7 @@ def test_a_job_from_its_beginning_to_its_end(
     renewed = jobs.renew(job, 40, "counting")
     assert renewed is not None
     assert (renewed.progress, renewed.step) == (40, "counting")
-    with pytest.raises(ServiceError) as told:
-        jobs.result(job.id, "anna")
-    assert told.value.code == "result-not-ready"
+    assert code_of(jobs.result, job.id, "anna") == "result-not-ready"
     assert jobs.finish(job, made(jobs, job))
     done, place = jobs.result(job.id, "anna")
     assert place.read_bytes() == b"result"
@@ -149,9 +148,7 @@ def test_a_job_that_kills_its_workers_fails(jobs: JobQueue, set_clock: Any) -> N
     assert found.state is JobState.failed
     assert json.loads(found.problem or "")["type"].endswith("internal")
     assert kinds_of_events(jobs, job) == ["queued", "running", "running", "running", "failed"]
-    with pytest.raises(ServiceError) as told:
-        jobs.result(job.id, "anna")
-    assert told.value.code == "job-failed"
+    assert code_of(jobs.result, job.id, "anna") == "job-failed"
 
 
 def test_letting_go_is_dying_at_once(jobs: JobQueue) -> None:
@@ -262,9 +259,7 @@ def test_the_same_key_is_the_same_job(jobs: JobQueue, set_clock: Any) -> None:
     job = hand_in(jobs, idempotency_key="k1")
     assert hand_in(jobs, idempotency_key="k1").id == job.id
     for other in ({"request": {"a": 2}}, {"kind": "programme"}):
-        with pytest.raises(ServiceError) as told:
-            hand_in(jobs, idempotency_key="k1", **other)
-        assert told.value.code == "conflict"
+        assert code_of(hand_in, jobs, idempotency_key="k1", **other) == "conflict"
     # Keys belong to whoever sends them.
     assert hand_in(jobs, "bob", idempotency_key="k1").id != job.id
     set_clock.pass_by(DAY - 1)
@@ -279,11 +274,7 @@ def test_the_same_key_at_once_is_one_job(jobs: JobQueue) -> None:
     def send() -> None:
         found.append(hand_in(jobs, idempotency_key="k").id)
 
-    threads = [threading.Thread(target=send) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[send] * 8)
     assert (len(found), len(set(found))) == (8, 1)
 
 
@@ -295,9 +286,7 @@ def test_what_is_no_key(jobs: JobQueue, key: str) -> None:
 
 
 def test_too_much_is_refused(jobs: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ServiceError) as told:
-        hand_in(jobs, request={"a": "x" * 2_000_001})
-    assert told.value.code == "too-large"
+    assert code_of(hand_in, jobs, request={"a": "x" * 2_000_001}) == "too-large"
     monkeypatch.setattr(queue_module, "_MOST_OPEN", 2)
     hand_in(jobs)
     jobs.finish(job := claimed(jobs), made(jobs, job))
@@ -379,14 +368,7 @@ def test_many_workers_do_each_job_once(
             if job is not None and queue.finish(job, made(queue, job)):
                 done.append(job.id)
 
-    threads = [
-        threading.Thread(target=do, args=(queue, f"w{at}"))
-        for at, queue in enumerate([jobs, others] * 2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(do, queue, f"w{at}") for at, queue in enumerate([jobs, others] * 2)))
     other.close()
     assert sorted(done) == sorted(numbers)
     assert len(trail.search(kind=AuditKind.job_released).rows) == 24

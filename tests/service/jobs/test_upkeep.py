@@ -22,24 +22,15 @@ from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
+from tests.helpers.service_people import SetClock, at_once
 
 HOUR, DAY = 3_600_000, 86_400_000
 CORA = Principal(name="cora", kind="session", grants=(Grant("custodian"),))
 
 
-class SetClock:
-    """A clock that is set."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
+def clock(set_clock: SetClock) -> SetClock:
+    return set_clock
 
 
 @pytest.fixture
@@ -118,11 +109,7 @@ def test_of_several_processes_one_does_it(kept: Service, clock: SetClock) -> Non
     others = [Service(kept.settings, clock) for _ in range(4)]
     done: list[list[str]] = []
     kept.database.lay_out()
-    threads = [threading.Thread(target=lambda one=one: done.append(keep_up(one))) for one in others]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(lambda one=one: done.append(keep_up(one)) for one in others))
     for other in others:
         show_chain(other)
         assert b"discreet_audit_chain_ok 1.0" in other.metrics.page()

@@ -15,17 +15,13 @@ from typing import Any
 import pytest
 
 from discreet.errors import MicrodataError, PublicationError
-from discreet.release.packages.keys import write_key_pair
-from discreet_service.audit.trail import SignedHead
-from discreet_service.jobs import JobQueue
 from discreet_service.jobs.kinds import KINDS as ALL_KINDS
 from discreet_service.jobs.kinds import JobKind, kind_of
 from discreet_service.jobs.records import Job, JobState
-from discreet_service.jobs.retention import keep_up, sign_daily_head
 from discreet_service.jobs.worker import JobWorker, problem_of
-from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from tests.helpers.job_functions import KINDS, job_service, until, worker_process
+from tests.helpers.service_people import code_of
 
 
 @pytest.fixture
@@ -209,37 +205,6 @@ def test_problems_tell_nothing_of_the_inside(tmp_path: Path) -> None:
 
 def test_kinds_are_complete() -> None:
     assert all(isinstance(kind, JobKind) for kind in ALL_KINDS.values())
-    with pytest.raises(ServiceError) as told:
-        kind_of("os:system")
-    assert told.value.code == "invalid-input"
+    assert code_of(kind_of, "os:system") == "invalid-input"
     with pytest.raises(TypeError):
         JobKind(permission=ALL_KINDS["query"].permission)  # type: ignore[call-arg]
-
-
-def test_upkeep_does_it_all(sqlite_service: Service, tmp_path: Path) -> None:
-    pair = write_key_pair(tmp_path / "office")
-    object.__setattr__(sqlite_service.settings, "signing_key_file", pair.signing)
-    keep_up(sqlite_service)
-    (place,) = (tmp_path / "heads").iterdir()
-    assert SignedHead.read(place) == sqlite_service.trail.last_signed()
-    keep_up(sqlite_service)
-    assert not sign_daily_head(sqlite_service)
-    assert len(list((tmp_path / "heads").iterdir())) == 1
-    now = sqlite_service.clock()
-    sqlite_service.trail._clock = lambda: now + 90_000_000
-    sqlite_service.clock = lambda: now + 90_000_000
-    assert sign_daily_head(sqlite_service)
-    assert sqlite_service.trail.verify().whole
-
-
-def test_one_step_of_upkeep_that_fails_keeps_no_other_from_being_done(
-    sqlite_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(self: JobQueue) -> int:
-        raise ServiceError("no", code="overloaded")
-
-    monkeypatch.setattr(JobQueue, "expire", failing)
-    pair = write_key_pair(tmp_path / "office")
-    object.__setattr__(sqlite_service.settings, "signing_key_file", pair.signing)
-    keep_up(sqlite_service)
-    assert sqlite_service.trail.last_signed() is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from discreet_service.people.approvals import (
 from discreet_service.permissions import Grant, Permission, Principal
 from discreet_service.problems import ServiceError
 from tests.helpers.rows import for_all_rows
-from tests.helpers.service_people import LOCAL, PeopleOfService
+from tests.helpers.service_people import LOCAL, PeopleOfService, at_once, code_of
 
 DIGEST, OTHER = "a" * 64, "b" * 64
 WHY = "the parameters of the census are due"
@@ -121,9 +121,7 @@ def test_nobody_agrees_with_themselves(people: PeopleOfService, acts: Acts) -> N
         Principal(name="ANNA", kind="session", grants=grants),
         Principal(name="\N{CYRILLIC SMALL LETTER A}nna", kind="session", grants=grants),
     ):
-        with pytest.raises(ServiceError) as found:
-            approve(people, waiting.id, other)
-        assert found.value.code == "second-person"
+        assert code_of(approve, people, waiting.id, other) == "second-person"
         with (
             people.database.writing() as connection,
             pytest.raises(ServiceError, match="you cannot decide on your own proposal"),
@@ -157,9 +155,7 @@ def test_the_content_agreed_on_is_the_one_proposed(people: PeopleOfService, acts
     anna, otto = custodians(people)
     waiting = proposed(people, anna)
     for seen in (OTHER, "", "é", DIGEST[:-1]):
-        with pytest.raises(ServiceError) as found:
-            approve(people, waiting.id, otto, seen)
-        assert found.value.code == "changed-meanwhile"
+        assert code_of(approve, people, waiting.id, otto, seen) == "changed-meanwhile"
     assert acts.done == 0
     # Somebody put another content in its place: everything is undone.
     acts.digest = OTHER
@@ -205,13 +201,9 @@ def test_rights_are_those_for_the_data_set(
     otto = people.logged_in("otto", Grant(role, "labour"))
     rosa = people.logged_in("rosa", Grant(role))
     for wrong in ("labour", "", "*"):
-        with pytest.raises(ServiceError) as found:
-            proposed(people, anna, kind, wrong)
-        assert found.value.code == "not-allowed"
+        assert code_of(proposed, people, anna, kind, wrong) == "not-allowed"
     waiting = proposed(people, anna, kind, dataset)
-    with pytest.raises(ServiceError) as found:
-        approve(people, waiting.id, otto)
-    assert found.value.code == "not-allowed"
+    assert code_of(approve, people, waiting.id, otto) == "not-allowed"
     assert approve(people, waiting.id, rosa).state is ProposalState.approved
 
 
@@ -220,9 +212,7 @@ def test_other_roles_agree_to_nothing(people: PeopleOfService, acts: Acts) -> No
     waiting = proposed(people, anna)
     for at, role in enumerate(("reader", "requester", "producer", "reviewer", "auditor", "admin")):
         other = people.logged_in(f"user {at}", Grant(role))
-        with pytest.raises(ServiceError) as found:
-            approve(people, waiting.id, other)
-        assert found.value.code == "not-allowed"
+        assert code_of(approve, people, waiting.id, other) == "not-allowed"
 
 
 def test_proposals_are_rejected_or_taken_back(people: PeopleOfService, acts: Acts) -> None:
@@ -282,11 +272,7 @@ def test_only_one_of_many_at_once_decides(people: PeopleOfService, acts: Acts) -
         except ServiceError as error:
             outcomes.append(error.code)
 
-    threads = [threading.Thread(target=decide, args=(each,)) for each in others]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    at_once(*(partial(decide, each) for each in others))
     assert sorted(outcomes) == ["conflict"] * 5 + ["done"]
     assert acts.done == 1
 

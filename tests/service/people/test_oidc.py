@@ -18,22 +18,16 @@ from discreet_service.problems import ServiceError
 from discreet_service.settings import OidcSettings
 from tests.helpers.oidc_provider import CLIENT, SECRET, LoopbackProvider, SigningKey, b64
 from tests.helpers.rows import for_all_rows
-
-
-class _Clock:
-    now = 1_800_000_000_000
-
-    def __call__(self) -> int:
-        return self.now
+from tests.helpers.service_people import SetClock
 
 
 @pytest.fixture
-def clock() -> _Clock:
-    return _Clock()
+def clock(set_clock: SetClock) -> SetClock:
+    return set_clock
 
 
 @pytest.fixture
-def provider(clock: _Clock) -> Iterator[LoopbackProvider]:
+def provider(clock: SetClock) -> Iterator[LoopbackProvider]:
     with LoopbackProvider(clock) as found:
         yield found
 
@@ -53,7 +47,7 @@ def said(provider: LoopbackProvider, tmp_path: Path) -> OidcSettings:
 
 
 @pytest.fixture
-def login(said: OidcSettings, clock: _Clock) -> OidcLogin:
+def login(said: OidcSettings, clock: SetClock) -> OidcLogin:
     return OidcLogin(said, clock)
 
 
@@ -208,7 +202,7 @@ def test_malformed_tokens_are_refused(
     refusal(login, provider)
 
 
-def test_keys_may_change(login: OidcLogin, provider: LoopbackProvider, clock: _Clock) -> None:
+def test_keys_may_change(login: OidcLogin, provider: LoopbackProvider, clock: SetClock) -> None:
     outcome(login, provider)
     new = SigningKey("two")
     provider.keys, provider.tokens = [new], lambda claims: new.token(claims)
@@ -274,7 +268,7 @@ def test_providers_are_asked_over_https_only(said: OidcSettings, issuer: str) ->
     ],
 )
 def test_no_other_host_is_asked(
-    said: OidcSettings, clock: _Clock, provider: LoopbackProvider, described: dict[str, Any]
+    said: OidcSettings, clock: SetClock, provider: LoopbackProvider, described: dict[str, Any]
 ) -> None:
     provider.described = described
     with pytest.raises(ServiceError) as found:
@@ -299,7 +293,7 @@ def test_no_other_host_is_asked(
 )
 @for_all_rows("path", ["/.well-known/openid-configuration", "/keys", "/token"])
 def test_strange_answers_let_nobody_in(
-    said: OidcSettings, clock: _Clock, provider: LoopbackProvider, path: str, answer: Any
+    said: OidcSettings, clock: SetClock, provider: LoopbackProvider, path: str, answer: Any
 ) -> None:
     provider.answers = {path: answer}
     with pytest.raises(ServiceError) as found:
@@ -326,7 +320,7 @@ def test_no_redirect_is_followed(login: OidcLogin, provider: LoopbackProvider, p
     assert "/right" not in provider.asked
 
 
-def test_a_silent_provider_holds_nobody_up(said: OidcSettings, clock: _Clock) -> None:
+def test_a_silent_provider_holds_nobody_up(said: OidcSettings, clock: SetClock) -> None:
     login = OidcLogin(replace(said, issuer="http://127.0.0.1:1"), clock)
     for _ in range(3):
         with pytest.raises(ServiceError, match="does not respond") as found:

@@ -25,22 +25,15 @@ from discreet_service.web.security import (
 )
 from tests.helpers.asgi_browser import BASE, AsgiBrowser, in_pieces
 from tests.helpers.rows import for_all_rows
+from tests.helpers.service_people import SetClock
 
 LIMITS = LimitSettings(json_bytes=1000, arrow_bytes=5000, requests_per_second=5, burst=1000)
 
 
-class _Clock:
-    def __init__(self) -> None:
-        self.now = 1_700_000_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
-def application(clock: _Clock | None = None, **changes: Any) -> FastAPI:
+def application(clock: SetClock | None = None, **changes: Any) -> FastAPI:
     """An application with three endpoints behind the gate."""
     said = ServiceSettings(folder=Path("/nowhere"), limits=LIMITS)
-    service = Service(replace(said, **changes), clock or _Clock())
+    service = Service(replace(said, **changes), clock or SetClock())
     app = FastAPI()
     app.state.service = service
 
@@ -227,7 +220,7 @@ def test_pages_of_other_sites_change_nothing(sent: dict[str, str], status: int) 
 
 
 def test_callers_are_slowed_down_each_for_themselves() -> None:
-    clock = _Clock()
+    clock = SetClock()
     limits = LimitSettings(requests_per_second=1, burst=3, anonymous_per_second=1)
     browser = AsgiBrowser(application(clock, limits=limits))
     anna, otto = {"Authorization": "Bearer anna"}, {"Authorization": "Bearer otto"}
@@ -261,7 +254,7 @@ def test_tables_of_buckets_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_clocks_that_go_back_give_nothing() -> None:
-    clock = _Clock()
+    clock = SetClock()
     buckets = TokenBuckets(per_second=1, burst=1, clock=clock)
     assert buckets.wait("a") == 0
     clock.now -= 100_000
