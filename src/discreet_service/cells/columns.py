@@ -81,9 +81,18 @@ class HandedColumns:
             return np.zeros(len(series), dtype=np.float64)
         return values
 
+    def number(self, name: str, *, gaps: bool = False) -> pl.Series:
+        """A column of numbers, of any sign, perhaps with gaps."""
+        series = as_numbers(self.frame[name]) if gaps else self._column(name, pl.Float64)
+        if not series.dtype.is_numeric():
+            self.note("expected numbers", name)
+        return series
+
     def yes_or_no(self, name: str) -> BoolArray:
-        """A column of true and false; false if it cannot be used."""
+        """A column of true and false, or 1 and 0; false if it cannot be used."""
         series = self._column(name, pl.Boolean)
+        if series.dtype.is_integer() and series.is_in([0, 1]).all():
+            series = series.cast(pl.Boolean)
         if series.dtype == pl.String:
             words = series.str.strip_chars().str.to_lowercase()
             series = words.replace_strict(

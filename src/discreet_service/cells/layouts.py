@@ -43,7 +43,7 @@ from discreet_service.cells.bodies import as_numbers
 from discreet_service.cells.columns import HandedColumns
 from discreet_service.cells.protection import TreeLayout
 from discreet_service.permissions import Permission
-from discreet_service.problems import ServiceError, refuse
+from discreet_service.problems import refuse
 
 _Text = Annotated[str, Field(max_length=200)]
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -328,10 +328,9 @@ class UnitLayout(CellLayout):
         refuse(problems)
         columns = HandedColumns(frame)
         codes = self.codes(columns)
-        if not as_numbers(frame[self.value]).dtype.is_numeric():
-            columns.note("expected numbers", self.value)
+        value = columns.number(self.value, gaps=True)
         columns.refuse()
-        records = frame.with_columns(*codes.values(), as_numbers(frame[self.value]))
+        records = frame.with_columns(*codes.values(), value)
         return UnitSource(records=records, by=self.spanning(records), value=self.value, where=None,
                           decimals=self.decimals, name=self.name, titles=self.titles)  # fmt: skip
 
@@ -368,7 +367,9 @@ class SensitiveLayout(CountedLayout):
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> SensitiveSource:
         """The table of some cells, and what is sensitive in it. CONFIDENTIAL."""
-        named = self._numbers()
+        named = {} if self.records else {"count": self.count}
+        named |= {} if self.value is None else {"value": self.value}
+        named |= {f"largest[{at}]": name for at, name in enumerate(self.largest)}
         problems = self.column_problems(named | self._further(), frame)
         if self.value is None and (self.largest or self.decimals):
             problems.append(Problem("the option needs a value", "value"))
@@ -380,24 +381,16 @@ class SensitiveLayout(CountedLayout):
         rules = self._rules(problems)
         refuse(problems)
         assert rules is not None
-        columns = {name: frame[name].cast(pl.String) for name in self.by}
-        for where, name in named.items():
-            series, whole = as_numbers(frame[name]), where == "count"
-            if not (series.dtype.is_integer() if whole else series.dtype.is_numeric()):
-                kind = "whole numbers" if whole else "numbers"
-                problems.append(Problem(f"the column contains values other than {kind}", where))
-                continue
-            if not where.startswith("largest") and series.null_count():
-                problems.append(Problem("the column has missing values", where))
-            columns[name] = series.cast(pl.Int64 if whole else pl.Float64)
-        problems += [
-            Problem("a row lacks a code", f"by[{at}]", "the total needs a code")
-            for at, name in enumerate(self.by)
-            if columns[name].null_count()
-        ]
-        refuse(problems)
-        key = pl.Series(_KEY, np.zeros(frame.height, dtype=np.int64))
-        table = self._table(pl.DataFrame({**columns, _KEY: key}), rules.contributions)
+        columns = HandedColumns(frame)
+        series = self.codes(columns)
+        if not self.records:
+            series[self.count] = pl.Series(self.count, columns.whole(self.count))
+        amounts = [] if self.value is None else [columns.number(self.value)]
+        amounts += [columns.number(name, gaps=True) for name in self.largest]
+        series |= {own.name: own.cast(pl.Float64, strict=False) for own in amounts}
+        series[_KEY] = pl.Series(_KEY, np.zeros(frame.height, dtype=np.int64))
+        columns.refuse()
+        table = self._table(pl.DataFrame(series), rules.contributions)
         unit = 10.0**-self.decimals if self.value is not None else 1.0
         marks = [Mark(**mark.model_dump()) for mark in self.marks]
         return SensitiveSource(
@@ -408,11 +401,6 @@ class SensitiveLayout(CountedLayout):
             decimals=self.decimals,
             computed=0 if self.records else len(table) - frame.height,
         )
-
-    def _numbers(self) -> dict[str, str]:
-        named = {} if self.records else {"count": self.count}
-        named |= {} if self.value is None else {"value": self.value}
-        return named | {f"largest[{at}]": name for at, name in enumerate(self.largest)}
 
     def _further(self) -> dict[str, str]:
         return {}
@@ -464,18 +452,11 @@ class HiddenLayout(SensitiveLayout):
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> HiddenSource:
         """The table of some cells, and the same as it is published. CONFIDENTIAL."""
         source = super().source(frame, operation, settings)
-        column = frame[self.hidden]
-        if column.dtype == pl.String:
-            texts = column.str.strip_chars().str.to_lowercase()
-            words = {"true": True, "1": True, "false": False, "0": False}
-            column = texts.replace_strict(words, default=None, return_dtype=pl.Boolean)
-        elif column.dtype.is_integer() and column.is_in([0, 1]).all():
-            column = column.cast(pl.Boolean)
-        if column.dtype != pl.Boolean or column.null_count():
-            message = "the column contains values other than true and false"
-            raise ServiceError(message, "invalid-input", "hidden")
+        columns = HandedColumns(frame)
+        hidden = frame.filter(columns.yes_or_no(self.hidden))
+        columns.refuse()
         known = {one.name: getattr(source, one.name) for one in fields(source)}
-        return HiddenSource(**known, published=self._published(source.table, frame.filter(column)))
+        return HiddenSource(**known, published=self._published(source.table, hidden))
 
     def _further(self) -> dict[str, str]:
         return {"hidden": self.hidden}

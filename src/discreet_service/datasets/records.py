@@ -4,7 +4,7 @@ stated beforehand; problems that name no code which only records told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -25,9 +25,15 @@ _TAKEN = (*COLUMNS, FIGURE, "value", "status", "symbol", "note")
 class SourceColumns:
     """The columns of a source. CONFIDENTIAL."""
 
-    def __init__(self, inputs: Inputs, source: str) -> None:
-        self.inputs, self.source = inputs, source
+    def __init__(
+        self, inputs: Inputs, source: str, public: Collection[str], problems: list[Problem]
+    ) -> None:
+        self.inputs, self.public, self.problems = inputs, public, problems
         self.records = inputs.records[source]
+
+    def note(self, what: str, where: str, hint: str = "") -> None:
+        """Note a problem."""
+        self.problems.append(Problem(what, where, hint))
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -60,27 +66,20 @@ class SourceColumns:
             return held.distinct(column)
         return collected(self.records.lazy().select(column).unique())[column]
 
-    def filter_problems(self, text: str, where: str) -> list[Problem]:
-        """Problems of a filter on its records."""
-        if not text.strip():
-            return []
+    def check_filter(self, text: str, where: str) -> None:
+        """Note problems of a filter on its records."""
         try:
             parse_filter(text).check(self.schema)
         except DiscreetError as error:
-            return [Problem(problem.what, where, problem.hint) for problem in error.problems]
-        return []
-
-    def columns_of(self, variable: str) -> list[str]:
-        """The columns that a variable of the programme needs; itself if it is no such."""
-        programme = self.inputs.programme
-        if variable not in programme.variables:
-            return [variable]
-        return [column for _, column in programme.columns_of(variable)]
+            for problem in error.problems:
+                self.note(problem.what, where, problem.hint)
 
     def has(self, variable: str) -> bool:
         """Whether the records have the columns of a variable, and they hold no keys."""
-        columns = self.columns_of(variable)
-        return bool(columns) and set(columns) <= set(self.schema) - self.confidential
+        programme, columns = self.inputs.programme, {variable}
+        if variable in programme.variables:
+            columns = {column for _, column in programme.columns_of(variable)}
+        return bool(columns) and columns <= set(self.schema) - self.confidential
 
     @cached_property
     def merged(self) -> dict[str, tuple[str, ...]]:
@@ -88,11 +87,7 @@ class SourceColumns:
         stated = self.inputs.programme.document.variables
         return {name: (*entry.merged(name),) for name, entry in stated.items() if entry.breaks}
 
-    def stated_tree(self, variable: str) -> Classification | None:
-        """The classification of a variable, if no data decide it."""
-        return self.inputs.trees.get(variable)
-
-    def found_tree(self, variable: str) -> Classification:
+    def _found_tree(self, variable: str) -> Classification:
         """The classification of a variable whose codes are public, though the data tell them."""
         programme = self.inputs.programme
         if variable not in programme.variables:
@@ -101,92 +96,73 @@ class SourceColumns:
         assert isinstance(found, Classification)
         return found.replace(found="none")
 
+    def variables(
+        self, wanted: Sequence[str] | None, geography: Collection[str], where: str
+    ) -> dict[str, CatalogueVariable]:
+        """The variables that can be asked for: those wanted, or all that are fit."""
+        programme = self.inputs.programme
+        if wanted is None:
+            every = [name for name, entry in programme.variables.items() if not entry.alternatives]
+            known = {*self.inputs.trees, *self.public}
+            named = [name for name in every if self.has(name) and name in known]
+        else:
+            merged = (one for name in wanted for one in self.merged.get(name, ()))
+            named = list(dict.fromkeys([*wanted, *merged]))
+        variables = {}
+        for name in named:
+            base = next((one for one, own in self.merged.items() if name in own), "")
+            place = where if wanted is None else f"{where}[{list(wanted).index(base or name)}]"
+            tree = self._tree(name, place)
+            if tree is not None:
+                joined = tuple(
+                    each
+                    for each, entry in programme.variables.items()
+                    if name in (entry.alternatives or ())
+                )
+                variables[name] = CatalogueVariable(
+                    name=name, tree=tree, geography=name in geography, joined=joined, merged=base
+                )
+        return variables
 
-def offered_variables(
-    columns: SourceColumns,
-    *,
-    wanted: Sequence[str] | None,
-    public: frozenset[str],
-    geography: frozenset[str],
-    where: str,
-    problems: list[Problem],
-) -> dict[str, CatalogueVariable]:
-    """The variables of a unit that can be asked for."""
-    programme = columns.inputs.programme
-    if wanted is None:
-        every = [name for name, e in programme.variables.items() if not e.alternatives]
-        named = [n for n in every if columns.has(n) and (columns.stated_tree(n) or n in public)]
-    else:
-        merged = (one for name in wanted for one in columns.merged.get(name, ()))
-        named = list(dict.fromkeys([*wanted, *merged]))
-    variables = {}
-    for name in named:
-        base = next((one for one, own in columns.merged.items() if name in own), "")
-        place = where if wanted is None else f"{where}[{list(wanted).index(base or name)}]"
-        tree = _tree(columns, name, public, place, problems)
-        if tree is not None:
-            joined = tuple(
-                each
-                for each, entry in programme.variables.items()
-                if name in (entry.alternatives or ())
-            )
-            variables[name] = CatalogueVariable(
-                name=name, tree=tree, geography=name in geography, joined=joined, merged=base
-            )
-    return variables
-
-
-def _tree(
-    columns: SourceColumns, name: str, public: frozenset[str], where: str, problems: list[Problem]
-) -> Classification | None:
-    """The classification of a variable; None, and a problem, where it would tell of the data."""
-    entry = columns.inputs.programme.variables.get(name)
-    message = hint = ""
-    if name in _TAKEN:
-        message = f"a variable cannot be called {name!r}"
-    elif entry is not None and entry.alternatives:
-        message, hint = f"{name!r} has several classifications", "name each classification"
-    elif not columns.has(name):
-        message = f"the records have no column for {name!r}"
-        hint = nearest(name, list(columns.inputs.programme.variables))
-    elif columns.stated_tree(name) is None and name not in public:
-        message = f"the list of codes of {name!r} would disclose that they occur"
-        hint = "add them to the programme, or declare them public: public_codes"
-    if message:
-        problems.append(Problem(message, where, hint))
-        return None
-    tree = columns.stated_tree(name) or columns.found_tree(name)
-    if tree.level_columns and tree.column is None:
-        message = f"no single column has the codes of {name!r}"
-        problems.append(Problem(message, where, "add such a column, and declare it with column ="))
-        return None
-    return _complete(columns, name, tree, public, where, problems)
-
-
-def _complete(
-    columns: SourceColumns,
-    name: str,
-    tree: Classification,
-    public: frozenset[str],
-    where: str,
-    problems: list[Problem],
-) -> Classification | None:
-    values = columns.values(tree.source)
-    if values.dtype.is_float():
-        values = values.fill_nan(None)
-    if values.null_count() and tree.missing not in tree.index:
-        if name not in public:
-            message = f"some records lack {name!r}, and missing values have no code"
-            hint = "list the code with the others, or declare it public: public_codes"
-            problems.append(Problem(message, where, hint))
+    def _tree(self, name: str, where: str) -> Classification | None:
+        """The classification of a variable; None, and a problem, where it would tell of data."""
+        programme, stated = self.inputs.programme, self.inputs.trees.get(name)
+        entry = programme.variables.get(name)
+        message = hint = ""
+        if name in _TAKEN:
+            message = f"a variable cannot be called {name!r}"
+        elif entry is not None and entry.alternatives:
+            message, hint = f"{name!r} has several classifications", "name each classification"
+        elif not self.has(name):
+            message = f"the records have no column for {name!r}"
+            hint = nearest(name, list(programme.variables))
+        elif stated is None and name not in self.public:
+            message = f"the list of codes of {name!r} would disclose that they occur"
+            hint = "add them to the programme, or declare them public: public_codes"
+        if message:
+            self.note(message, where, hint)
             return None
-        tree = tree.with_missing()
-    if not _holds_all(tree, values.drop_nulls()):
-        message = f"some records have values outside the codes of {name!r}"
-        hint = "to list them, run: discreet protect PROGRAMME --check"
-        problems.append(Problem(message, where, hint))
-        return None
-    return tree.replace(found="none")
+        tree = stated or self._found_tree(name)
+        if tree.level_columns and tree.column is None:
+            message = f"no single column has the codes of {name!r}"
+            self.note(message, where, "add such a column, and declare it with column =")
+            return None
+        values = self.values(tree.source)
+        if values.dtype.is_float():
+            values = values.fill_nan(None)
+        if values.null_count() and tree.missing not in tree.index:
+            if name not in self.public:
+                message = f"some records lack {name!r}, and missing values have no code"
+                hint = "list the code with the others, or declare it public: public_codes"
+                self.note(message, where, hint)
+                return None
+            tree = tree.with_missing()
+        if not _holds_all(tree, values.drop_nulls()):
+            message = f"some records have values outside the codes of {name!r}"
+            hint = "to list them, run: discreet protect PROGRAMME --check"
+            self.note(message, where, hint)
+            return None
+        return tree.replace(found="none")
 
 
 def _holds_all(tree: Classification, values: pl.Series) -> bool:

@@ -45,7 +45,7 @@ from discreet.settings import NameList, Text
 from discreet.store import Store, tree_digest
 from discreet.tables import Table, code_texts
 from discreet.tabulation import Query, tabulate_many
-from discreet_service.datasets.records import SourceColumns, offered_variables
+from discreet_service.datasets.records import SourceColumns
 from discreet_service.datasets.variables import CatalogueVariable, grouped_apart
 from discreet_service.last_used import LastUsed
 
@@ -461,44 +461,31 @@ def _with_stores(
 def _unit(
     name: str, description: DatasetDescription, inputs: Inputs, problems: list[Problem]
 ) -> CatalogueUnit:
-    unit = description.units[name]
-    columns = SourceColumns(inputs, unit.source)
-    variables = offered_variables(
-        columns,
-        wanted=unit.variables,
-        public=frozenset(description.dataset.public_codes),
-        geography=frozenset(description.dataset.geography),
-        where=f"units.{name}.variables",
-        problems=problems,
-    )
+    unit, about = description.units[name], description.dataset
+    columns = SourceColumns(inputs, unit.source, frozenset(about.public_codes), problems)
+    place = f"units.{name}"
+    variables = columns.variables(unit.variables, about.geography, f"{place}.variables")
     # The value columns of a unit: those that have noise of their own.
     noisy = {} if inputs.parameters is None else inputs.parameters.magnitudes
     for column in unit.values:
-        where = f"units.{name}.values.{column}"
+        where = f"{place}.values.{column}"
         if column not in noisy:
             hint = nearest(column, list(noisy)) or "add [magnitudes.COLUMN]"
-            problems.append(Problem(f"no noise for the column {column!r}", where, hint))
+            columns.note(f"no noise for the column {column!r}", where, hint)
         elif not columns.is_number(column):
-            problems.append(Problem(f"no numeric column {column!r}", where))
-    problems += _figure_problems(name, unit, columns)
-    return CatalogueUnit(name=name, source=unit.source, label=unit.label, variables=variables,
-                         values=unit.values, figures=unit.figures, coarser={})  # fmt: skip
-
-
-def _figure_problems(name: str, unit: UnitEntry, columns: SourceColumns) -> list[Problem]:
-    problems = []
+            columns.note(f"no numeric column {column!r}", where)
     known = [COUNTS, *unit.figures]
     for figure, entry in unit.figures.items():
-        where = f"units.{name}.figures.{figure}"
+        where = f"{place}.figures.{figure}"
         if figure in (COUNTS, "figure") or not figure.isidentifier():
-            problems.append(Problem("invalid name of a figure", where))
+            columns.note("invalid name of a figure", where)
         if entry.of is not None and entry.of not in unit.values:
-            hint = nearest(entry.of, list(unit.values)) or f"add [units.{name}.values.{entry.of}]"
-            problems.append(Problem(f"value column {entry.of!r} not found", where, hint))
-        problems += [
-            Problem(f"figure {other!r} not found", where, nearest(other, known))
-            for other in (entry.part, entry.whole)
-            if other is not None and other not in known
-        ]
-        problems += columns.filter_problems(entry.where or "", where)
-    return problems
+            hint = nearest(entry.of, list(unit.values)) or f"add [{place}.values.{entry.of}]"
+            columns.note(f"value column {entry.of!r} not found", where, hint)
+        for other in (entry.part, entry.whole):
+            if other is not None and other not in known:
+                columns.note(f"figure {other!r} not found", where, nearest(other, known))
+        if (entry.where or "").strip():
+            columns.check_filter(str(entry.where), where)
+    return CatalogueUnit(name=name, source=unit.source, label=unit.label, variables=variables,
+                         values=unit.values, figures=unit.figures, coarser={})  # fmt: skip
