@@ -143,8 +143,8 @@ FoldedTrees = Mapping[tuple[str, int], Classification]
 class FoldedRecords(StoredRecords):
     """The current version of a store, with coarser columns (confidential)."""
 
-    # Column → the column that it is made of, and the code of each finest code
-    coarser: Mapping[str, tuple[str, Mapping[str, str], str]] = field(default_factory=dict)
+    # Column → the column that it is made of, its values, and the number of each value there
+    coarser: Mapping[str, tuple[str, pl.Series, Any]] = field(default_factory=dict)
     _folded: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -152,18 +152,23 @@ class FoldedRecords(StoredRecords):
         cls, stored: StoredRecords, trees: Iterable[Classification]
     ) -> tuple[FoldedRecords, FoldedTrees]:
         """A store with a column for each coarser level of some classifications."""
-        coarser: dict[str, tuple[str, Mapping[str, str], str]] = {}
+        coarser: dict[str, tuple[str, pl.Series, Any]] = {}
         classifications: dict[tuple[str, int], Classification] = {}
         for tree in trees:
             kind = stored.columns.get(tree.source, {}).get("kind", "plain")
             if tree.bounds is not None or tree.level_columns or kind == "plain":
                 continue
+            texts = code_texts(stored.values(tree.source), tree.source).fill_null(tree.missing)
             for number in range(1, tree.depth):
                 name = f"{tree.source} on level {number} of {tree.name}"
                 if name in stored.columns:
                     continue
                 cut, code_of = levels_folded(tree, number)
-                coarser[name] = (tree.source, code_of, tree.missing)
+                codes = texts.replace(code_of)
+                listed = codes.unique().sort().alias(name)
+                lookup = codes.cast(pl.Enum(listed)).to_physical().to_numpy()
+                narrow = lookup.astype(np.min_scalar_type(len(listed) - 1))
+                coarser[name] = (tree.source, listed, narrow)
                 classifications[tree.name, number] = cut.replace(column=name)
         facts = {item.name: getattr(stored, item.name) for item in fields(StoredRecords)}
         return cls(**facts, coarser=coarser), classifications
@@ -186,32 +191,18 @@ class FoldedRecords(StoredRecords):
 
     def values(self, name: str) -> pl.Series:
         """The value that each code of a column stands for."""
-        return self._made(name)[0] if name in self.coarser else super().values(name)
+        return self.coarser[name][1] if name in self.coarser else super().values(name)
 
     def codes(self, name: str) -> Any:
         """The codes of a column: one per record, or per area."""
         if name not in self.coarser:
             return super().codes(name)
-        place = f"codes of {name}"
-        if place not in self._folded:
-            source, (_, lookup) = self.coarser[name][0], self._made(name)
+        if name not in self._folded:
+            source, _, lookup = self.coarser[name]
             found = lookup if self._kind(source) == "sorted" else lookup[super().codes(source)]
             found.flags.writeable = False
-            self._folded[place] = found
-        return self._folded[place]
-
-    def _made(self, name: str) -> tuple[pl.Series, Any]:
-        if name not in self._folded:
-            source, code_of, missing = self.coarser[name]
-            texts = code_texts(super().values(source), source).fill_null(missing).to_list()
-            codes = [code_of.get(text, text) for text in texts]
-            listed = sorted(set(codes))
-            place = {code: at for at, code in enumerate(listed)}
-            width = 1 if len(listed) <= 2**8 else 2 if len(listed) <= 2**16 else 4
-            lookup = np.array([place[code] for code in codes], dtype=f"u{width}")
-            self._folded[name] = (pl.Series(name, listed, dtype=pl.String), lookup)
-        made: tuple[pl.Series, Any] = self._folded[name]
-        return made
+            self._folded[name] = found
+        return self._folded[name]
 
 
 #: So many forms and filters of answers are remembered.

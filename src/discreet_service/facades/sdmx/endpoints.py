@@ -185,37 +185,31 @@ def _structures(
     flows, releases = _flows(visit), visit.service.releases
     wanted = {part for part in parts["id"].split(",") if part not in ("*", "all")}
     found: dict[str, dict[str, Any]] = {name: {} for name in _KINDS}
-    if _of_agency(parts["agency"]):
-        for kind in kinds:
-            own = [flow for flow in flows if not wanted or _meant(kind, flow, wanted)]
-            also = _also(kind, references)
-            opened = [entry for entry in (kind, *also) if entry != "dataflow"]
-            if opened and len(own) > _MOST_TABLES:
-                reason = f"too many tables: the limit is {_MOST_TABLES}"
-                hint, most = "select one, or request dataflows without references", _MOST_TABLES
-                raise ServiceError(reason, "too-many-cells", "", hint, limit=most, actual=len(own))
-            for flow in own:
-                exact = wanted if kind in _PREFIXES else set()
-                for number, item in enumerate((kind, *also)):
-                    if item == "dataflow":
-                        listed = releases.listed(flows[flow])
-                        found[item][flow] = dataflow(flow, listed, language)
-                        continue
-                    table = SdmxTable(flow=flow, table=releases.table(flows[flow]))
-                    if item == "datastructure":
-                        structures = [table.data_structure(language)]
-                    elif item == "conceptscheme":
-                        structures = [table.concept_scheme(language)]
-                    else:
-                        structures = list(table.code_lists(language))
-                    only = () if number else exact
-                    found[item] |= {
-                        one["id"]: one for one in structures if not only or one["id"] in only
-                    }
-            if kind == "codelist" or "codelist" in also:
-                for states in status_lists(language):
-                    if kind != "codelist" or not wanted or states["id"] in wanted:
-                        found["codelist"][states["id"]] = states
+    for kind in kinds if _of_agency(parts["agency"]) else ():
+        own = [flow for flow in flows if not wanted or _meant(kind, flow, wanted)]
+        asked = (kind, *_also(kind, references))
+        opened = [item for item in asked if item != "dataflow"]
+        if opened and len(own) > _MOST_TABLES:
+            reason = f"too many tables: the limit is {_MOST_TABLES}"
+            hint, most = "select one, or request dataflows without references", _MOST_TABLES
+            raise ServiceError(reason, "too-many-cells", "", hint, limit=most, actual=len(own))
+        exact = wanted if kind in _PREFIXES else set()
+        for flow in own:
+            if "dataflow" in asked:
+                listed = releases.listed(flows[flow])
+                found["dataflow"][flow] = dataflow(flow, listed, language)
+            if opened:
+                table = SdmxTable(flow=flow, table=releases.table(flows[flow]))
+            for item in opened:
+                only = exact if item == kind else set()
+                found[item] |= {
+                    one["id"]: one
+                    for one in table.structures(item, language)
+                    if not only or one["id"] in only
+                }
+        for states in status_lists(language) if "codelist" in asked else ():
+            if kind != "codelist" or not wanted or states["id"] in wanted:
+                found["codelist"][states["id"]] = states
     content = {_KINDS[kind]: list(each.values()) for kind, each in found.items() if each}
     if not content and (wanted or not _of_agency(parts["agency"])):
         raise ServiceError("structures not found", "not-found", "id")

@@ -5,7 +5,7 @@ with a structure of its own; codes are written as they are published.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -156,11 +156,19 @@ class SdmxTable:
             "concepts": [{"id": name, **named(each, language)} for name, each in texts.items()],
         }
 
-    def code_lists(self, language: str) -> Iterator[dict[str, Any]]:
-        """The code list of each dimension, with the hierarchy of its codes."""
-        for one in self.listed:
-            codes = listed_codes(one, language)
-            yield {**_maintained(one.codelist, one.titles, language), "codes": codes}
+    def structures(self, kind: str, language: str) -> list[dict[str, Any]]:
+        """Its data structure, its concept scheme, or its code lists, with hierarchies of codes."""
+        if kind == "datastructure":
+            return [self.data_structure(language)]
+        if kind == "conceptscheme":
+            return [self.concept_scheme(language)]
+        return [
+            {
+                **_maintained(one.codelist, one.titles, language),
+                "codes": listed_codes(one, language),
+            }
+            for one in self.listed
+        ]
 
 
 def listed_codes(dimension: StructureDimension, language: str) -> list[dict[str, Any]]:
