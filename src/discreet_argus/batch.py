@@ -1,7 +1,7 @@
 """`Batch`: what a batch file (`.arb`) asks for, as a plan. It runs nothing.
 
 In: a text of commands. Out: files, tables, rules, methods and outputs by name; commands
-about windows, solvers and licences are kept as not needed; problems are raised together.
+about windows, solvers and licences mean nothing here; problems are raised together.
 SECRET: it holds rules.
 """
 
@@ -62,7 +62,6 @@ class BatchApriori:
     path: str
     separator: str
     ignore_errors: bool = False
-    expand: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,10 +130,8 @@ class Batch:
     tables: tuple[BatchTable, ...]  # the tables; steps number them from 1
     #: For files of cells: "given" (must be additive), "add" or "unchecked"
     totals: Literal["given", "add", "unchecked"] = "given"
-    keep_status: bool = True  # whether the status of totals given stays when they are added up
     protections: tuple[BatchMethod, ...] = ()  # methods to be run, in their order
     outputs: tuple[BatchOutput, ...] = ()  # files to be written
-    not_needed: tuple[str, ...] = ()  # commands that mean nothing here, as written
     #: Where the batch stands; its paths are meant from there
     folder: Path = field(default=Path(), compare=False)
 
@@ -201,10 +198,9 @@ class _BatchReader(LineReader):
         self.files: dict[str, str] = {}
         self.of: Literal["records", "cells"] = "records"
         self.tables: list[BatchTable] = []
-        self.asked: tuple[str, bool] | None = None
+        self.asked = ""
         self.protections: list[BatchMethod] = []
         self.outputs: list[BatchOutput] = []
-        self.not_needed: list[str] = []
 
     def take(self, words: list[str]) -> None:
         command, rest = words[0].upper(), words[1:]
@@ -222,12 +218,10 @@ class _BatchReader(LineReader):
             "<SUPPRESS>": self._suppress,
             "<WRITETABLE>": self._write,
         }
-        if command in _NOT_NEEDED:
-            self.not_needed.append(" ".join(words))
-        elif command not in takers:
-            self.wrong(f"unknown command {words[0]}", f"known: {', '.join(takers)}")
-        else:
+        if command in takers:
             takers[command](command, rest)
+        elif command not in _NOT_NEEDED:
+            self.wrong(f"unknown command {words[0]}", f"known: {', '.join(takers)}")
 
     def _open(self, command: str, rest: list[str]) -> None:
         if not rest:
@@ -299,7 +293,7 @@ class _BatchReader(LineReader):
         if not fits or mode[0] not in "012" or mode[1:] not in ("", "T", "F"):
             self.wrong(f"{command} does not fit the data opened, or its option is not 0, 1 or 2")
             return
-        self.asked = (mode[0], mode[1:] != "F")
+        self.asked = mode[0]
 
     def _recode(self, _: str, rest: list[str]) -> None:
         words = [word for word in rest if word != ","]
@@ -323,7 +317,6 @@ class _BatchReader(LineReader):
             path=words[0],
             separator=words[2],
             ignore_errors=len(words) > 3 and words[3] == "1",
-            expand=len(words) <= 4 or words[4] != "0",
         )
         known = self.tables[at]
         self.tables[at] = replace(known, apriori=(*known.apriori, marks))
@@ -363,20 +356,17 @@ class _BatchReader(LineReader):
                 self.wrong(f"{command} is missing")
         if not self.tables:
             self.wrong("no table given", "<SPECIFYTABLE>")
-        if self.asked is None and not self.problems:
+        if not self.asked and not self.problems:
             self.wrong("the batch does not read the data", "<READMICRODATA> or <READTABLE>")
         refuse_lines(self.text, self.problems)
-        assert self.asked is not None
         return Batch(
             data=self.files["data"],
             of=self.of,
             metadata=self.files["<OPENMETADATA>"],
             tables=tuple(self.tables),
-            totals=_TOTALS[self.asked[0]],
-            keep_status=self.asked[1],
+            totals=_TOTALS[self.asked],
             protections=tuple(self.protections),
             outputs=tuple(self.outputs),
-            not_needed=tuple(self.not_needed),
             folder=self.text.path.parent,
         )
 

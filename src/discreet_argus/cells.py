@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, CellIndex, FloatArray, PositionArray, SmallIntArray
 from discreet.errors import Problem, SuppressionError
 from discreet.files import write_text
-from discreet.rules import CellVerdict, Primary, Reason, lone_contributors
+from discreet.rules import CellVerdict, NothingSensitive, Primary, Reason, primary
 from discreet.tables import Contributions, Dimension, Table, parts_of, sort_cells
 from discreet_argus.metadata import ArgusMetadata, ArgusVariable, write_rda
 from discreet_argus.texts import (
@@ -293,40 +293,23 @@ def _cell_file(
         name=text.path.name.split(".")[0],
         parts=parts_of(dimensions, index, len(whole)) if len(whole) else None,
     )
-    primary = None
+    found = None
     if status is not None:
         verdict = np.maximum(status, 0).astype(np.int8)
         sensitive = verdict == CellVerdict.sensitive
-        nothing, unknown = np.zeros(len(table)), np.full(len(table), np.nan)
-        never = np.zeros(len(table), dtype=np.bool_)
-        lower, upper = (
-            np.where(sensitive, numbers[roles[role][0].name], 0.0) if roles[role] else nothing
+        levels: dict[str, Any] = {
+            role: np.where(sensitive, numbers[roles[role][0].name], 0.0)
             for role in ("lower", "upper")
-        )
-        primary = Primary(
-            table=table.name,
-            value=response.name,
-            verdict=verdict,
-            reason=np.where(sensitive, Reason.manual, Reason.none).astype(np.int8),
-            rules=np.zeros((0, len(table)), dtype=np.bool_),
-            lower=lower,
-            upper=upper,
-            sliding=nothing,
-            cost=unknown,
-            low=unknown,
-            high=unknown,
-            waived=never,
-            at_most=np.full(len(table), np.inf),
-            at_least=np.full(len(table), -np.inf),
-            opens=never,
-            contributor=lone_contributors(table, response.name),
-            weighted=None,
-        )
+            if roles[role]
+        }
+        reason = np.where(sensitive, Reason.manual, Reason.none).astype(np.int8)
+        blank = primary(table, [NothingSensitive()], value=response.name)
+        found = replace(blank, verdict=verdict, reason=reason, **levels)
     return CellFile(
         table=table,
         value=response.name,
         decimals=response.decimals,
-        primary=primary,
+        primary=found,
         shadow=shadow,
         cost=cost,
     )

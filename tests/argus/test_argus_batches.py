@@ -22,12 +22,11 @@ def batch(tmp_path: Path, text: str):
 
 def test_the_sample_batch(reference: Path) -> None:
     plan = read_batch(reference / "argus" / "tableinput" / "TestTable.arb")
-    assert (plan.of, plan.data, plan.totals, plan.keep_status) == ("cells", "pp.tab", "add", True)
+    assert (plan.of, plan.data, plan.totals) == ("cells", "pp.tab", "add")
     assert plan.file(plan.data).is_file()
     (table,) = plan.tables
     assert (table.variables, table.response) == (("Size", "Region"), "Var2")
     assert (table.shadow, table.cost.of, table.primary_rules) == ("Var2_Shadow", "value", [])
-    assert plan.not_needed == ("<GOINTERACTIVE>",)
 
 
 def test_rules_for_records_then_for_holdings(tmp_path: Path) -> None:
@@ -77,13 +76,12 @@ def test_methods_marks_recodes_and_outputs(tmp_path: Path) -> None:
         ("optimal", 2, None),
     ]
     assert plan.tables[0].recodes == (("Region", "1"),)
-    assert (plan.tables[0].apriori[0].separator, plan.tables[0].apriori[0].expand) == (";", False)
+    assert plan.tables[0].apriori[0].separator == ";"
     assert plan.tables[1].apriori[0].separator == ","
     assert [(out.table, out.form, out.options, out.path) for out in plan.outputs] == [
         (1, "pivot", "AS+", "out/pivot.csv"),
         (2, "jj", "TR+", "two.jj"),
     ]
-    assert plan.not_needed == ("<SOLVER> FREE",)
 
 
 def test_a_frequency_table_has_no_response(tmp_path: Path) -> None:
