@@ -152,23 +152,25 @@ class ReleaseCatalogue:
             marks[folder] = _mark(folder) + (_file_mark(folder) if closely else before[1:])
             held = self._served.get(folder.name)
             old = held if held is not None and held.files.folder == folder else None
+            known, why = before == marks[folder], self._refused.get(str(folder), "")
+            release: ServedRelease | None
             if folder.name in served:
-                refused[str(folder)] = "another release has the same name"
-            elif old is not None and before == marks[folder] and not old.files.doubtful:
-                served[folder.name] = old
-                refused |= {key: why for key, why in self._refused.items() if key == str(folder)}
+                release, why = None, "another release has the same name"
+            elif old is not None and known and not old.files.doubtful:
+                release = old
             elif (
                 old is None
-                and before == marks[folder]
-                and str(folder) in self._refused
+                and known
+                and why
                 and self._waiting.get(str(folder), math.inf) > self._clock()
             ):
-                refused[str(folder)] = self._refused[str(folder)]
-                if held is not None and held.files.folder == earlier(folder):
-                    served[folder.name] = held
+                stays = held is not None and held.files.folder == earlier(folder)
+                release = held if stays else None
             else:
-                self._read(folder, old, served, refused)
+                release, why = self._read(folder, old)
                 marks[folder] = _mark(folder) + _file_mark(folder)
+            served |= {} if release is None else {folder.name: release}
+            refused |= {str(folder): why} if why else {}
         self._marks = marks
         self._looked_closely = time.monotonic() if closely else self._looked_closely
         tables = {each.id: each for name in sorted(served) for each in served[name].tables.values()}
@@ -178,36 +180,32 @@ class ReleaseCatalogue:
         self._refused = MappingProxyType(refused)
         self._looked = time.monotonic()
 
-    def _read(
-        self,
-        folder: Path,
-        old: ServedRelease | None,
-        served: dict[str, ServedRelease],
-        refused: dict[str, str],
-    ) -> None:
-        """Read one folder; the old release stays while a run is writing there."""
+    def _read(self, folder: Path, old: ServedRelease | None) -> tuple[ServedRelease | None, str]:
+        """What a folder serves, and why that is not what stands there; empty if it is.
+
+        The old release stays while a run is writing there.
+        """
         try:
             memory = folder / FOLDER
             if (memory / "stage").exists() or any(memory.glob("*.seal")):
-                refused[str(folder)] = "a run is writing to the folder, or was interrupted"
-                if old is not None and not old.files.doubtful:
-                    served[folder.name] = old
-                return
+                stays = old is not None and not old.files.doubtful
+                why = "a run is writing to the folder, or was interrupted"
+                return old if stays else None, why
             found = open_release(folder, self.keys)
-            if found.public_from > self._clock():
-                self._waiting[str(folder)] = found.public_from
-                refused[str(folder)] = f"under embargo until {found.embargo}"
-                with suppress(DiscreetError):
-                    before = open_release(earlier(folder), self.keys, folder.name)
-                    if before.public_from <= self._clock():
-                        served[folder.name] = before
-            else:
+            if found.public_from <= self._clock():
                 self._waiting.pop(str(folder), None)
-                served[folder.name] = found
+                return found, ""
+            self._waiting[str(folder)] = found.public_from
+            why = f"under embargo until {found.embargo}"
+            with suppress(DiscreetError):
+                before = open_release(earlier(folder), self.keys, folder.name)
+                if before.public_from <= self._clock():
+                    return before, why
         except DiscreetError as error:
-            refused[str(folder)] = error.what
+            why = error.what
         except (OSError, ValueError, KeyError, TypeError, LookupError):
-            refused[str(folder)] = "the release cannot be read"
+            why = "the release cannot be read"
+        return None, why
 
     def _candidates(self) -> Iterator[Path]:
         for folder in self._folders:

@@ -30,6 +30,7 @@ def compared(
     """Per table, what a reader would see changed, and why."""
     old = {} if before is None else before.tables
     found: list[dict[str, Any]] = []
+    known = [] if before is None else _origins(draft, before, made_of or {}, was_made_of or {})
     for name in draft.tables:
         if name not in old or before is None:
             found.append({"table": name, "change": "new"})
@@ -39,7 +40,6 @@ def compared(
             new_table, old_table = draft.read_table(name), before.read_table(name)
             told = {"table": name} | changed_cells(new_table, old_table)
             if told["change"] != "same":
-                known = _origins(draft, before, made_of or {}, was_made_of or {})
                 told["reasons"] = reasons(new_table, old_table, told, known)
             found.append(told)
     found += [{"table": name, "change": "gone"} for name in old if name not in draft.tables]

@@ -20,6 +20,7 @@ from typing import Any, get_args
 
 from discreet.errors import DiscreetError, Problem, nearest
 from discreet.files import make_folder, write_text
+from discreet.microdata import parse_filter
 from discreet.protection.protocol import all_of
 from discreet.protection.registry import DEFAULT, clash, protections
 from discreet.publication import FORMATS
@@ -383,71 +384,53 @@ def _with_exact(formats: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys([*(formats or ["csv"]), EXACT]))
 
 
-def _beyond_the_data(programme: Programme, version: DataVersion) -> list[Problem]:
+def _beyond_the_data(programme: Programme, version: DataVersion) -> Iterator[Problem]:
     """What the data set does not offer: variables, columns that tell one record from others,
     methods, and weaker rules.
     """
-    base = version.inputs.programme
-    names = list(base.variables)
-    problems: list[Problem] = []
+    base, names = version.inputs.programme.document, list(version.inputs.programme.variables)
+    own = programme.document.defaults.where
+    filters: list[tuple[KeyPath, str | None]] = [(("defaults", "where"), own)]
     for table, entry in programme.document.tables.items():
-        problems += _weaker_protection(programme, table, version)
+        place, method = ("tables", table), entry.protect or DEFAULT
+        filters.append(((*place, "where"), entry.where))
+        filters += [
+            ((*place, "figures", name, "where"), figure.where)
+            for name, figure in entry.figures.items()
+        ]
         for at, name in enumerate(entry.by or []):
             if name not in names:
                 message = f"variable {name!r} not found in the data set"
-                place: KeyPath = ("tables", table, "by", at)
-                problems.append(programme.problem(place, message, nearest(name, names)))
-        filters: list[tuple[KeyPath, str | None]] = [(("tables", table, "where"), entry.where)]
-        for name, figure in entry.figures.items():
-            filters.append((("tables", table, "figures", name, "where"), figure.where))
-        for path, where in filters:
-            problems += _telling_columns(programme, path, where)
-    return problems + _telling_columns(
-        programme, ("defaults", "where"), programme.document.defaults.where
-    )
-
-
-def _weaker_protection(programme: Programme, table: str, version: DataVersion) -> Iterator[Problem]:
-    """A method that the data set does not admit for a table, and rules that ask for less."""
-    base, entry = version.inputs.programme.document, programme.document.tables[table]
-    choices = [one for one in method_choices(version, programme.source_of(table).name)
-               if one.name == (entry.protect or DEFAULT)]  # fmt: skip
-    for choice in choices:
-        if choice.reason:
-            message = f"not admitted beside the answers to queries: {choice.reason}"
-            place: KeyPath = ("tables", table, "protect")
-            yield programme.problem(place, message, f'protect = "{DEFAULT}"')
-    offered = [choice.value for choice in choices if choice.value]
-    for value in entry.value or () if offered else ():
-        if value not in offered:
-            message = f"the data set does not publish {value!r} by this method"
-            yield programme.problem(("tables", table, "value"), message, nearest(value, offered))
-    if entry.parts is not None and not entry.parts.enabled and base.parts and base.parts.enabled:
-        message, hint = "the data set suppresses disclosive subtables", "remove parts"
-        yield programme.problem(("tables", table, "parts"), message, hint)
-    least = base.defaults.round_to
-    counts = (entry.protect or DEFAULT) == DEFAULT
-    if counts and entry.round_to is not None and least and entry.round_to % least:
-        message, hint = "finer than the data set publishes", f"a multiple of {least}"
-        yield programme.problem(("tables", table, "round_to"), message, hint)
-
-
-def _telling_columns(programme: Programme, path: KeyPath, where: str | None) -> list[Problem]:
-    from discreet.microdata import parse_filter
-
-    try:
-        columns = parse_filter(where).columns if where and where.strip() else ()
-    except DiscreetError:
-        return []  # the checks of the programme say so
-    telling: set[str] = set()
-    for source in programme.sources.values():
-        keys = source.keys
-        telling |= {*(keys.id or ()), *(keys.by or ()), *([keys.column] if keys.column else ())}
-    message = "filters cannot use identifiers"
-    return [
-        programme.problem(path, message, "filter by variables of the data set")
-        for name in sorted(set(columns) & telling)
-    ]
+                yield programme.problem((*place, "by", at), message, nearest(name, names))
+        choices = [one for one in method_choices(version, programme.source_of(table).name)
+                   if one.name == method]  # fmt: skip
+        for choice in choices:
+            if choice.reason:
+                message = f"not admitted beside the answers to queries: {choice.reason}"
+                yield programme.problem((*place, "protect"), message, f'protect = "{DEFAULT}"')
+        offered = [choice.value for choice in choices if choice.value]
+        for value in entry.value or () if offered else ():
+            if value not in offered:
+                message = f"the data set does not publish {value!r} by this method"
+                yield programme.problem((*place, "value"), message, nearest(value, offered))
+        weaker = entry.parts is not None and not entry.parts.enabled
+        if weaker and base.parts and base.parts.enabled:
+            message, hint = "the data set suppresses disclosive subtables", "remove parts"
+            yield programme.problem((*place, "parts"), message, hint)
+        least = base.defaults.round_to
+        if method == DEFAULT and entry.round_to is not None and least and entry.round_to % least:
+            message, hint = "finer than the data set publishes", f"a multiple of {least}"
+            yield programme.problem((*place, "round_to"), message, hint)
+    keys = [source.keys for source in programme.sources.values()]
+    telling = {one for key in keys for one in (*(key.id or ()), *(key.by or ()), key.column)}
+    for path, where in filters:
+        try:
+            columns = parse_filter(where).columns if where and where.strip() else ()
+        except DiscreetError:
+            continue  # the checks of the programme say so
+        message, hint = "filters cannot use identifiers", "filter by variables of the data set"
+        for _ in telling.intersection(columns):
+            yield programme.problem(path, message, hint)
 
 
 def _without_places(error: DiscreetError, *places: Path) -> list[Problem]:
