@@ -58,15 +58,10 @@ if TYPE_CHECKING:
     from .layout import arrange as arrange
     from .layout import lay_out as lay_out
     from .margins import CountMargin as CountMargin
-    from .notation import IMPRECISE as IMPRECISE
-    from .notation import INAPPLICABLE as INAPPLICABLE
-    from .notation import LIMITED as LIMITED
-    from .notation import OFFICIAL as OFFICIAL
     from .notation import SUPPRESSED as SUPPRESSED
-    from .notation import ZERO as ZERO
     from .notation import legend as legend
     from .notation import number_text as number_text
-    from .notation import symbol as symbol
+    from .notation import signs_of as signs_of
     from .notation import symbols as symbols
     from .notebook import great_table as great_table
     from .notebook import notebook_html as notebook_html

@@ -20,14 +20,8 @@ import pyarrow.parquet
 from discreet.arrays import FloatArray, IntArray
 from discreet.protection.noise import NON_ADDITIVITY
 from discreet.publication import (
-    IMPRECISE,
-    INAPPLICABLE,
-    LIMITED,
-    OFFICIAL,
-    SUPPRESSED,
-    ZERO,
     has_number,
-    legend,
+    signs_of,
     suffix_of,
     symbols,
     write,
@@ -50,14 +44,6 @@ RESULT_TYPES: Mapping[str, str] = {
 }
 #: Formats of lists of cells.
 LISTS = ("json", "csv", "parquet", "arrow")
-_SIGNS: Mapping[int, str] = {
-    CellStatus.zero_or_changed_to_zero: ZERO,
-    CellStatus.suppressed: SUPPRESSED,
-    CellStatus.bracketed: LIMITED,
-    CellStatus.official: OFFICIAL,
-    CellStatus.not_applicable: INAPPLICABLE,
-    CellStatus.imprecise: IMPRECISE,
-}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -97,14 +83,14 @@ def cells_output(cells: ProtectedCells, form: str, language: str) -> JobOutput:
     """A list of protected cells."""
     shown = has_number(cells.status)
     names = [status.name for status in CellStatus]
-    wanted = {_SIGNS.get(state) for state in np.unique(cells.status).tolist()}
+    states = np.unique(cells.status).tolist()
     # Notes and legend, as files of tables have them.
     about = {
         "notes": [{"kind": note.kind, "text": note.text(language)} for note in cells.notes],
         "legend": [
             {"symbol": sign.symbol, "meaning": sign.meaning}
-            for sign in legend(language=language)
-            if sign.symbol in wanted
+            for state, sign in signs_of(None, language).items()
+            if state in states
         ],
     }
     if form in ("arrow", "parquet"):

@@ -196,7 +196,18 @@ class DatasetCatalogue:
                 message, "unknown-dataset", "version", f"both are named in {DESCRIPTION}"
             )
         opened = open_version(folder, self._key, self._parameters_of)
-        facts = {"folder": folder.relative_to(self.folder).as_posix(), **public_facts(opened)}
+        entry, package = opened.description.dataset, opened.inputs.package
+        facts = {  # none comes from records
+            "folder": folder.relative_to(self.folder).as_posix(),
+            "title": dict(entry.title),
+            "description": dict(entry.description),
+            "period": entry.period,
+            "source": dict(entry.source),
+            "parameters": package and {name: package[name] for name in ("statistic", "version")},
+            "units": [
+                {"name": unit.name, "label": dict(unit.label)} for unit in opened.units.values()
+            ],
+        }
         row = {"dataset": dataset, "version": version, "fingerprint": opened.fingerprint}
         row |= {"facts": json.dumps(facts, ensure_ascii=False, sort_keys=True)}
         act = {"state": "published", "published_at": self.clock(), "published_by": person}
@@ -206,8 +217,7 @@ class DatasetCatalogue:
                 raise ServiceError(message, "conflict", "version", hint)
             # Remember that there is such a data set.
             if row_of(connection, DATA_SETS, id=dataset) is None:
-                entry = {"id": dataset, "facts": "{}", "created_at": self.clock()}
-                insert_row(connection, DATA_SETS, **entry)
+                insert_row(connection, DATA_SETS, id=dataset, facts="{}", created_at=self.clock())
             insert_row(connection, DATA_VERSIONS, **row, **act, retired_at=None)
             kind = AuditKind.dataset_published
             stated = {"version": version, "fingerprint": opened.fingerprint}
@@ -229,26 +239,3 @@ class DatasetCatalogue:
         with self._lock:
             self._opened.pop((dataset, version), None)
         return self.record(dataset, version)
-
-
-def public_facts(version: DataVersion) -> dict[str, Any]:
-    """Public facts about a version; none comes from records."""
-    entry = version.description.dataset
-    return {
-        "title": dict(entry.title),
-        "description": dict(entry.description),
-        "period": entry.period,
-        "source": dict(entry.source),
-        "parameters": parameters_name(version),
-        "units": [
-            {"name": unit.name, "label": dict(unit.label)} for unit in version.units.values()
-        ],
-    }
-
-
-def parameters_name(version: DataVersion) -> dict[str, str] | None:
-    """The set of parameters that a version uses; None if its own programme states them."""
-    package = version.inputs.package
-    if package is None:
-        return None
-    return {"statistic": package["statistic"], "version": package["version"]}

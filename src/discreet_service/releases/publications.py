@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +102,33 @@ class Publications:
         )
 
     def _agreed(self, connection: sa.Connection, proposal: Proposal) -> str:
-        """Write down what two persons agreed on; the digest of what it is by now."""
+        """Write down, together, who publishes what, and what is to be done; `finish` does it.
+
+        Gives the digest of what it is by now; nothing is written down of another.
+        """
         draft, programme = self.proposed(proposal)
         digest = self._digest(draft, programme)
-        if digest == proposal.digest:
-            persons = (proposal.proposer, self._approvals.proposal(connection, proposal.id).decider)
-            self.begin(connection, draft, programme, persons=persons, proposal=proposal.id)
+        if digest != proposal.digest:
+            return digest
+        persons = (proposal.proposer, self._approvals.proposal(connection, proposal.id).decider)
+        new, summary = draft.release, draft.summary
+        there, served = _identity(self._catalogue.shelf / new.id), self._served(new.id)
+        last = row_of(connection, PUBLICATIONS, release=new.id)
+        known = there, _identity(earlier(self._catalogue.shelf / new.id))
+        if (last is not None and last.begun) or (served and served not in known):
+            message, hint = "the release has been replaced since", "check the changes again"
+            raise ServiceError(message, "changed-meanwhile", "release", hint)
+        origin = {"dataset": programme.dataset, "programme": programme.digest}
+        facts: dict[str, FactValue] = {**origin}
+        facts |= {"version": str(summary.get("version", "")), "proposal": proposal.id}
+        facts |= {"digest": new.identity, "signer": new.signer, "persons": persons}
+        origin |= {name: summary.get(name, "") for name in ("version", "parameters")}
+        kind = AuditKind.release_published
+        self._trail.append(connection, kind, persons[-1], new.id, facts)
+        seals = {"seal": new.identity, "replaces": there}
+        put_row(connection, PUBLICATIONS, {"release": new.id}, programme=programme.id, **seals,
+                draft=str(summary["draft"]), origin=json.dumps(origin, sort_keys=True),
+                at=self._clock(), begun=True)  # fmt: skip
         return digest
 
     def proposed(self, proposal: Proposal) -> tuple[ReleaseDraft, StoredProgramme]:
@@ -154,35 +175,6 @@ class Publications:
         return []
 
     # -- steps -------------------------------------------------------------------
-
-    def begin(
-        self,
-        connection: sa.Connection,
-        draft: ReleaseDraft,
-        programme: StoredProgramme,
-        *,
-        persons: Sequence[str],
-        proposal: str,
-    ) -> None:
-        """Write down, together, who publishes and what is to be done; `finish` does it."""
-        new, summary = draft.release, draft.summary
-        there, served = _identity(self._catalogue.shelf / new.id), self._served(new.id)
-        last = row_of(connection, PUBLICATIONS, release=new.id)
-        known = there, _identity(earlier(self._catalogue.shelf / new.id))
-        if (last is not None and last.begun) or (served and served not in known):
-            message, hint = "the release has been replaced since", "check the changes again"
-            raise ServiceError(message, "changed-meanwhile", "release", hint)
-        origin = {"dataset": programme.dataset, "programme": programme.digest}
-        facts: dict[str, FactValue] = {**origin}
-        facts |= {"version": str(summary.get("version", "")), "proposal": proposal}
-        facts |= {"digest": new.identity, "signer": new.signer, "persons": tuple(persons)}
-        origin |= {name: summary.get(name, "") for name in ("version", "parameters")}
-        kind = AuditKind.release_published
-        self._trail.append(connection, kind, persons[-1], new.id, facts)
-        seals = {"seal": new.identity, "replaces": there}
-        put_row(connection, PUBLICATIONS, {"release": new.id}, programme=programme.id, **seals,
-                draft=str(summary["draft"]), origin=json.dumps(origin, sort_keys=True),
-                at=self._clock(), begun=True)  # fmt: skip
 
     def _served(self, release: str) -> str:
         """The short name of the seal of what readers get now; empty if nothing."""
@@ -310,28 +302,23 @@ def switch(beside: Path, place: Path) -> None:
 
     Where the system can, there is no moment in which there is neither.
     """
-    if place.exists():
-        _exchange(beside, place)
-    else:
+    if not place.exists():
         beside.rename(place)
+        return
+    if sys.platform == "linux":
+        call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        if call is not None:
+            names = (os.fsencode(beside), os.fsencode(place))
+            if call(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0:
+                return
+            if ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL):
+                raise OSError(ctypes.get_errno(), "the folders cannot be exchanged")
+    old = aside(beside)
+    place.rename(old)
+    beside.rename(place)
+    old.rename(beside)
 
 
 def aside(beside: Path) -> Path:
     """Temporary place of the old folder, if the system cannot exchange two folders at once."""
     return beside.with_name(f"{beside.name}.old")
-
-
-def _exchange(one: Path, other: Path) -> None:
-    """Let two folders take each other's names, at once where the system can."""
-    if sys.platform == "linux":
-        call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-        if call is not None:
-            names = (os.fsencode(one), os.fsencode(other))
-            if call(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0:
-                return
-            if ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL):
-                raise OSError(ctypes.get_errno(), "the folders cannot be exchanged")
-    old = aside(one)
-    other.rename(old)
-    one.rename(other)
-    old.rename(one)

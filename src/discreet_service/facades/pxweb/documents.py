@@ -18,7 +18,7 @@ from discreet.publication import (
     legend,
     number_text,
     printed_notes,
-    symbol,
+    signs_of,
     universe,
     words,
 )
@@ -122,14 +122,11 @@ def json_stat(
         # Values in the order of the dimensions, and the signs of those that are no plain numbers.
         place, numbers = _places(selection, shown), selection.numbers()
         status = selection.cells[1][place]
-        marked = np.flatnonzero(
-            (status != CellStatus.published) & (status != CellStatus.zero_or_changed_to_zero)
-        )
+        plain, known = CellStatus.zero_or_changed_to_zero, signs_of(None, language)
         signs = {
-            str(at): symbol(1, CellStatus(int(status[at])), 0)
-            .replace("(1)", "( )")
-            .replace("1", "")
-            for at in marked.tolist()
+            str(at): known[state].symbol
+            for at, state in enumerate(map(CellStatus, status.tolist()))
+            if state in known and state != plain
         }
         document |= {"value": [numbers[at] for at in place.tolist()], "status": signs or None}
     return {key: value for key, value in document.items() if value is not None or key == "value"}
