@@ -51,9 +51,6 @@ class BatchRule:
             return ZeroUnsafe(numbers[0])
         return None
 
-    def __repr__(self) -> str:
-        return f"<BatchRule {self.name} (secret)>"
-
 
 @dataclass(frozen=True, kw_only=True)
 class BatchApriori:

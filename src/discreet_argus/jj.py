@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.errors import Problem, SuppressionError, shortened
+from discreet.errors import Problem, SuppressionError, raise_all, shortened
 from discreet.files import write_text
 from discreet.protection.suppression import UNBOUNDED, CellState, Relations, SuppressionProblem
 
@@ -180,9 +180,8 @@ def repaired_problem(problem: SuppressionProblem) -> tuple[SuppressionProblem, I
     low = np.where(natural, 0, problem.low + changed)
     other = replace(problem, value=value, low=low, high=problem.high + changed)
     wrong = np.flatnonzero(other.relations.residuals(value))
-    if wrong.size:
-        message = "different parts give the total different sums"
-        raise _refused(problem, message, np.unique(_named(problem, wrong)))
+    message = "different parts give the total different sums"
+    _refuse(problem, message, np.unique(_named(problem, wrong)))
     return other, changed
 
 
@@ -225,9 +224,7 @@ def _added_up(problem: SuppressionProblem) -> IntArray:
                 value[cell] = int(links.coef[at] @ value[links.cell[at]]) - int(links.rhs[row])
                 known[cell] = True
                 ready.append(cell)
-    if not known.all():
-        message = "the total is part of itself"
-        raise _refused(problem, message, np.flatnonzero(~known))
+    _refuse(problem, "the total is part of itself", np.flatnonzero(~known))
     return value
 
 
@@ -250,13 +247,10 @@ def _named(problem: SuppressionProblem, rows: IntArray) -> IntArray:
     return np.where(total >= 0, total, first)
 
 
-def _refused(problem: SuppressionProblem, what: str, cells: IntArray) -> SuppressionError:
+def _refuse(problem: SuppressionProblem, what: str, cells: IntArray) -> None:
+    """Raise an error if there are such cells."""
     hint = "correct the cells; recalculated totals do not help"
     problems = [Problem(what, problem.name(int(at)), hint) for at in cells]
-    return SuppressionError(
-        what if len(problems) == 1 else f"{len(problems):,} cells: {what}",
-        code="not-additive",
-        where=problems[0].where if len(problems) == 1 else problem.title,
-        hint=hint,
-        problems=shortened(problems, _SHOWN),
-    )
+    many = f"{{:,}} cells: {what}"
+    raise_all(SuppressionError, problems, code="not-additive", many=many, where=problem.title,
+              most=_SHOWN)  # fmt: skip

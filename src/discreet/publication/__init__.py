@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .layout import lay_out as lay_out
     from .margins import CountMargin as CountMargin
     from .notation import SUPPRESSED as SUPPRESSED
+    from .notation import decimals_of as decimals_of
     from .notation import legend as legend
     from .notation import number_text as number_text
     from .notation import signs_of as signs_of

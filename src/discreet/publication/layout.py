@@ -160,7 +160,8 @@ def arrange(
     problems = []
     for where, placed in (("rows", rows), ("columns", columns)):
         if isinstance(placed, str):
-            problems.append(Problem("expected a list of names, got a text", where))
+            message = "expected a list of names, got a text"
+            problems.append(Problem(message, where, variables))
             continue
         lost = [name for name in placed or () if name not in names]
         problems += [Problem(f"variable {name!r} not found", where, variables) for name in lost]
@@ -172,17 +173,9 @@ def arrange(
             wrong += [
                 f"variable {name!r} is missing in the layout" for name in names if name not in known
             ]
-        problems = [Problem(message, "rows and columns") for message in wrong]
-    if problems:
-        first = problems[0]
-        message = first.what if len(problems) == 1 else "the layout does not match the table"
-        raise PublicationError(
-            message,
-            code="layout",
-            where=first.where,
-            hint=first.hint or variables,
-            problems=problems,
-        )
+        problems = [Problem(message, "rows and columns", variables) for message in wrong]
+    many = "the layout does not match the table"
+    raise_all(PublicationError, problems, code="layout", many=many)
     unplaced = table.several_figures and FIGURE not in (*(rows or ()), *(columns or ()))
     free = [FIGURE] if unplaced else []
     rest = [name for name in names if name not in free]

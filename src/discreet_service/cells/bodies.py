@@ -55,9 +55,6 @@ class HandedIn:
     frame: pl.DataFrame  # the cells, in the order of the caller
     members: Mapping[str, Any] = field(default_factory=dict)  # what else a JSON body says
 
-    def __repr__(self) -> str:
-        return "<HandedIn: confidential>"
-
 
 def body_kind(content_type: str) -> BodyKind:
     """The kind of a body by its media type.

@@ -26,9 +26,6 @@ class HandedColumns:
     def __init__(self, frame: pl.DataFrame) -> None:
         self.frame, self.problems = frame, list[Problem]()
 
-    def __repr__(self) -> str:
-        return "<HandedColumns: confidential>"
-
     def check_names(self, known: Sequence[str], needed: Sequence[str] = ()) -> None:
         """Note columns that are missing, and that there are others; no name is repeated."""
         for name in needed:

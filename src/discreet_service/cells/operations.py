@@ -193,9 +193,6 @@ class CellsCall:
                 name, kind = place.name, RESULT_TYPES[form]
         return JobOutput(file_name=name, media_type=kind, content=content)
 
-    def __repr__(self) -> str:
-        return f"<CellsCall {self.operation.name}: confidential>"
-
 
 def run_operation(context: JobContext) -> JobOutput:
     """Carry out an operation: the function of its jobs."""

@@ -81,9 +81,6 @@ class KeyWatch:
         self._days = LastUsed[tuple[str, str], _Day](_MOST_DAYS)
         self._lock = threading.Lock()
 
-    def __repr__(self) -> str:
-        return "<KeyWatch>"
-
     def watch(
         self, caller: str, parameter_set: str, count: IntArray, key: IntArray, grid: KeyGrid
     ) -> list[AlarmKind]:

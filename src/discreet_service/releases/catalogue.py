@@ -215,9 +215,6 @@ class ReleaseCatalogue:
                 inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
                 yield from (item for item in inside if item.is_dir())
 
-    def __repr__(self) -> str:
-        return f"<ReleaseCatalogue: {len(self._served):,} releases>"
-
 
 def earlier(folder: Path) -> Path:
     """Where the release stays that is served until the embargo of the one in a folder ends."""

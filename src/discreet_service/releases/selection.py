@@ -16,10 +16,16 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, CellIndex, PositionArray
 from discreet.assessment import published_at
 from discreet.classifications import Classification
-from discreet.publication import FIGURES, LANGUAGES, labels_of, printed_notes
+from discreet.publication import (
+    FIGURES,
+    LANGUAGES,
+    decimals_of,
+    has_number,
+    labels_of,
+    printed_notes,
+)
 from discreet.tables import (
     FIGURE,
-    WITHOUT_NUMBER,
     CellStatus,
     Dimension,
     Figure,
@@ -79,14 +85,13 @@ class Selection:
         """Values and states of the cells. What a table does not say is not known, thus hidden."""
         value, status = published_at(self.table, self.index, self.size)
         status[~self.table.known(self.index, self.size)] = CellStatus.suppressed
-        value[np.isin(status, WITHOUT_NUMBER)] = 0
+        value[~has_number(status)] = 0
         return value, status
 
     @cached_property
     def numbered(self) -> BoolArray:
         """Which cells show a number."""
-        mask: BoolArray = np.isin(self.cells[1], WITHOUT_NUMBER, invert=True)
-        return mask
+        return has_number(self.cells[1])
 
     def numbers(self) -> list[Any]:
         """The values as JSON takes them; None for cells without a number."""
@@ -96,11 +101,8 @@ class Selection:
 
     def decimals(self) -> list[int]:
         """Digits after the decimal point of each cell."""
-        table = self.table
-        if not table.several_figures:
-            return [table.figure_decimals()] * self.size
-        places = np.array([figure.decimals for figure in table.figures])
-        return [int(place) for place in places[self.index[-1]].tolist()]
+        places: list[int] = np.broadcast_to(decimals_of(self.table, self.index), self.size).tolist()
+        return places
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:

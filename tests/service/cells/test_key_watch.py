@@ -122,4 +122,3 @@ def test_alarms_are_counted_and_written_down_without_refusing(caller: Caller) ->
     newest = caller.served.service.query_log.search(principal="tool").rows[0]
     assert json.loads(newest.rules) == ["alarm:uneven-keys"]
     assert newest.cells == size
-    assert repr(caller.served.service.key_watch) == "<KeyWatch>"

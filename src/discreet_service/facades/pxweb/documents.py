@@ -15,6 +15,8 @@ from discreet.publication import (
     SUPPRESSED,
     figure_text,
     harmless,
+    is_figure,
+    labels_at,
     legend,
     number_text,
     printed_notes,
@@ -99,7 +101,7 @@ def json_stat(
         for title, at in zip(titles, shown, strict=True)
     }
     notes = [note.text(language) for note in printed_notes(table)]
-    figures = len(table.dimensions) - 1 if table.several_figures else -1
+    figures = [table.dimensions[at].name for at in shown if is_figure(table, at)]
     document: dict[str, Any] = {
         "version": "2.0",
         "class": "dataset",
@@ -108,7 +110,7 @@ def json_stat(
         "source": f"discreet {table.provenance.version}",
         "updated": updated_of(table.provenance.time),
         "note": notes,
-        "role": {"metric": [table.dimensions[figures].name]} if figures in shown else {},
+        "role": {"metric": figures} if figures else {},
         "id": [table.dimensions[at].name for at in shown],
         "size": [len(selection.positions[at]) for at in shown],
         "dimension": {
@@ -141,7 +143,7 @@ def _dimension(
         "index": {code: k for k, code in enumerate(codes)},
         "label": dict(zip(codes, selection.labels(at, language), strict=True)),
     }
-    figures = table.several_figures and at == len(table.dimensions) - 1
+    figures = is_figure(table, at)
     if figures:
         number = words(language).number
         category["unit"] = {
@@ -273,10 +275,8 @@ def _harmless(texts: Sequence[str]) -> list[str]:
 
 
 def _csv_texts(selection: Selection, at: int, query: PxQuery) -> list[str]:
-    codes, labels = selection.codes(at), selection.labels(at, query.language)
-    table = selection.table
-    if table.several_figures and at == len(table.dimensions) - 1:
-        labels = [figure_text(figure, query.language) for figure in selection.figures]
+    codes, every = selection.codes(at), labels_at(selection.table, at, query.language)
+    labels = [every[code] for code in selection.positions[at].tolist()]
     if query.texts == "UseCodes":
         return codes
     if query.texts == "UseTexts":
@@ -292,10 +292,9 @@ def _placement(selection: Selection, query: PxQuery) -> tuple[list[int], list[in
     stub = [names[item] for item in query.stub if names[item] in shown]
     heading = [names[item] for item in query.heading if names[item] in shown]
     left = [at for at in selection.shown if at not in (*stub, *heading)]
-    figures = len(table.dimensions) - 1 if table.several_figures else -1
-    if figures in left and not heading:
-        heading, left = [figures], [at for at in left if at != figures]
-    return [*stub, *left], heading
+    if not heading:
+        heading = [at for at in left if is_figure(table, at)]
+    return [*stub, *(at for at in left if at not in heading)], heading
 
 
 def json_px(selection: Selection, query: PxQuery) -> dict[str, Any]:
@@ -330,7 +329,6 @@ def json_px(selection: Selection, query: PxQuery) -> dict[str, Any]:
 
 def json_px_metadata(table: ProtectedTable, language: str) -> dict[str, Any]:
     """Variables of a table as json-px metadata."""
-    figures = len(table.dimensions) - 1 if table.several_figures else -1
     return {
         "title": table.title(language),
         "variables": [
@@ -339,7 +337,7 @@ def json_px_metadata(table: ProtectedTable, language: str) -> dict[str, Any]:
                 "text": dimension.title(language),
                 "values": list(dimension.codes),
                 "valueTexts": list(dimension.labels(language)),
-                "elimination": at != figures,
+                "elimination": not is_figure(table, at),
             }
             for at, dimension in enumerate(table.dimensions)
         ],
