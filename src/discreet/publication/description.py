@@ -33,7 +33,7 @@ from discreet.publication.vocabulary import (
     title_in,
     words,
 )
-from discreet.tables import CellStatus, Dimension, Figure, Note, Parts, ProtectedTable
+from discreet.tables import CellStatus, Dimension, Figure, Note, ProtectedTable, single_figure
 
 #: Kind of the note that names the suppressed parts.
 SUPPRESSED_PARTS = "suppressed-parts"
@@ -157,26 +157,17 @@ def _alone(table: ProtectedTable, at: int) -> ProtectedTable:
     decimals = table.figures[at].decimals
     if not table.several_figures:
         return replace(table, figures=(), decimals=decimals, cell_notes=())
-    mask = table.index[-1] == at
-    value: Any = table.value[mask]
+    own = single_figure(replace(table, suppressed_parts=frozenset()), at)
+    value: Any = own.value
     if decimals == 0 and bool((value == np.rint(value)).all()):
         value = value.astype(np.int64)
     number = 1 if at == 0 else 0  # in the dimension of figures, the first stands as the total
-
-    def narrowed(parts: Parts) -> Parts:
-        return frozenset(part[:-1] for part in parts if part[-1] == number)
-
+    parts, suppressed = (
+        None if known is None else frozenset(part[:-1] for part in known if part[-1] == number)
+        for known in (table.parts, table.suppressed_parts)
+    )
     return replace(
-        table,
-        dimensions=table.spanning,
-        index=tuple(part[mask] for part in table.index[:-1]),
-        value=value,
-        status=table.status[mask],
-        parts=None if table.parts is None else narrowed(table.parts),
-        suppressed_parts=narrowed(table.suppressed_parts),
-        figures=(),
-        decimals=decimals,
-        cell_notes=(),
+        own, value=value, parts=parts, suppressed_parts=suppressed or frozenset(), figures=()
     )
 
 
