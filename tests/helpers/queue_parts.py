@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from discreet_fire.queue import Queue, QueueSettings, Submission, SubmissionWork, submit, view
+from discreet_fire.queue import (
+    OutputDecision,
+    OutputPart,
+    Queue,
+    QueueSettings,
+    Submission,
+    SubmissionWork,
+    approve,
+    decide,
+    release,
+    submit,
+    view,
+)
 
 LOG = ". tab sex\n\n        sex |      Freq.\n------------+-----------\n      Total |        500\n"
 
@@ -39,3 +52,22 @@ def hand_in(
 def version(queue: Queue, number: int) -> int:
     """The version of a submission."""
     return view(queue, number).row.standing.version
+
+
+def let_go(
+    queue: Queue,
+    number: int,
+    choice: Callable[[OutputPart], OutputDecision] | None = None,
+    *,
+    persons: tuple[str, ...] = ("Anna", "Ben"),
+    reason: str = "fine",
+) -> Path:
+    """Decide on each part, approve and release."""
+    now = view(queue, number).row.standing
+    if choice is not None:
+        chosen = {one.number: choice(one) for one in now.parts}
+        now = decide(queue, number, chosen, person="Anna", reason=reason, version=now.version)
+    how = {"reason": reason, "despite_conflicts": True}
+    for person in persons:
+        now = approve(queue, number, person=person, version=now.version, **how)
+    return release(queue, number, person="Ben", reason=reason, version=now.version)

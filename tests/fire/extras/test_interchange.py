@@ -14,19 +14,9 @@ import discreet_fire as fire
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.extras.interchange import CratePublisher, write_crate, write_decided
-from discreet_fire.queue import (
-    OutputDecision,
-    PartVerdict,
-    Queue,
-    Submission,
-    approve,
-    decide,
-    release,
-    submit,
-    view,
-)
+from discreet_fire.queue import OutputDecision, OutputPart, PartVerdict, Queue, Submission, submit
 from discreet_fire.research_session.submission_folder import read_sacro
-from tests.helpers.queue_parts import new_queue
+from tests.helpers.queue_parts import let_go, new_queue
 from tests.helpers.session_parts import people
 
 CENTRE = CratePublisher(
@@ -45,26 +35,14 @@ def queue(tmp_path: Path) -> Queue:
     handed = session.finalise(tmp_path / "handed")
     opened = new_queue(tmp_path, approvals=2, clean_approvals=2)
     given = {"researcher": "Weber", "project": "P17", "data": (tmp_path / "people.parquet",)}
-    number = submit(opened, Submission(program=handed, **given))
-    now = view(opened, number).row.standing
-    chosen = {
-        one.number: OutputDecision(verdict=PartVerdict.hold, comment="asked for twice")
-        if "held" in one.file
-        else OutputDecision(verdict=PartVerdict.exception, comment="seen by me")
-        for one in now.parts
-    }
-    told = {"person": "Anna", "reason": "secret reason"}
-    now = decide(opened, number, chosen, version=now.version, **told)
-    for person in ("Anna", "Ben"):
-        now = approve(
-            opened,
-            number,
-            person=person,
-            reason="secret reason",
-            version=now.version,
-            despite_conflicts=True,
-        )
-    release(opened, number, person="Ben", reason="secret reason", version=now.version)
+
+    def choice(one: OutputPart) -> OutputDecision:
+        if "held" in one.file:
+            return OutputDecision(verdict=PartVerdict.hold, comment="asked for twice")
+        return OutputDecision(verdict=PartVerdict.exception, comment="seen by me")
+
+    let_go(opened, submit(opened, Submission(program=handed, **given)), choice,
+           reason="secret reason")  # fmt: skip
     yield opened
     opened.close()
 

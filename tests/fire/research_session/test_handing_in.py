@@ -16,18 +16,17 @@ from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import (
     OutputDecision,
+    OutputPart,
     PartVerdict,
     Submission,
-    approve,
-    decide,
-    release,
     submit,
     verify,
     view,
 )
 from discreet_fire.research_session import ResearchSession
 from discreet_fire.research_session.submission_folder import read_folder
-from tests.helpers.queue_parts import new_queue
+from discreet_fire.statistics import SafeLimits
+from tests.helpers.queue_parts import let_go, new_queue
 from tests.helpers.session_parts import GIANT, people
 
 
@@ -66,6 +65,13 @@ def _findings(queue, number: int) -> dict[str, list[str]]:
     return found
 
 
+def _found(tmp_path: Path, folder: Path, *data: Path, project: str = "P17") -> dict[str, list[str]]:
+    """What is found about a folder that is handed in."""
+    with new_queue(tmp_path) as queue:
+        handed = Submission(program=folder, researcher="Weber", project=project, data=data)
+        return _findings(queue, submit(queue, handed))
+
+
 def test_released_by_two_persons(tmp_path: Path, folder: Path, data: Path) -> None:
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
         submission = Submission(
@@ -83,25 +89,13 @@ def test_released_by_two_persons(tmp_path: Path, folder: Path, data: Path) -> No
         names = {one.file: one.names for one in now.parts}
         assert names["001 women by county.txt"] == {"county", "sex"}
         assert names["005 hist-5.svg"] == {"age"}
-        chosen = {
-            one.number: OutputDecision(
-                verdict=PartVerdict.exception if one.file.startswith("003") else PartVerdict.accept,
-                comment="it is" if one.file.startswith("003") else "",
-            )
-            for one in now.parts
-        }
-        version = now.version
-        now = decide(queue, number, chosen, person="Anna", reason="seen", version=version)
-        for person in ("Anna", "Ben"):
-            now = approve(
-                queue,
-                number,
-                person=person,
-                reason="fine",
-                version=now.version,
-                despite_conflicts=True,
-            )
-        target = release(queue, number, person="Ben", reason="fine", version=now.version)
+
+        def choice(one: OutputPart) -> OutputDecision:
+            if one.file.startswith("003"):
+                return OutputDecision(verdict=PartVerdict.exception, comment="it is")
+            return OutputDecision(verdict=PartVerdict.accept)
+
+        target = let_go(queue, number, choice)
         assert verify(queue) == []
     released = {path.name for path in target.iterdir()}
     assert released == {
@@ -117,23 +111,15 @@ def test_a_held_output_is_left_out_with_its_picture(tmp_path: Path, data: Path) 
     session.hist("age", edges=[30, 40, 50])
     session.crosstab("region", "sex")
     folder = session.finalise(tmp_path / "handed")
+
+    def choice(one: OutputPart) -> OutputDecision:
+        if one.file.startswith("001"):
+            return OutputDecision(verdict=PartVerdict.hold, comment="ages are told elsewhere")
+        return OutputDecision(verdict=PartVerdict.exception, comment="other variables")
+
     with new_queue(tmp_path) as queue:
         submission = Submission(program=folder, researcher="Weber", project="P17", data=(data,))
-        number = submit(queue, submission)
-        now = view(queue, number).row.standing
-        hold = OutputDecision(verdict=PartVerdict.hold, comment="ages are told elsewhere")
-        chosen = {
-            one.number: hold
-            if one.file.startswith("001")
-            else OutputDecision(verdict=PartVerdict.exception, comment="other variables")
-            for one in now.parts
-        }
-        version = now.version
-        now = decide(queue, number, chosen, person="Anna", reason="seen", version=version)
-        now = approve(
-            queue, number, person="Ben", reason="ok", version=now.version, despite_conflicts=True
-        )
-        target = release(queue, number, person="Ben", reason="ok", version=now.version)
+        target = let_go(queue, submit(queue, submission), choice, persons=("Ben",))
     assert {path.name for path in target.iterdir()} == {
         "002 crosstab-2.txt", "manifest.json", "SHA256SUMS"
     }  # fmt: skip
@@ -185,12 +171,8 @@ def test_a_changed_output_is_an_error_although_checksums_fit(
     with pytest.raises(OutputCheckError, match="not what its checksum says"):
         read_folder(folder)
     _sealed(folder)
-    with new_queue(tmp_path) as queue:
-        number = submit(
-            queue, Submission(program=folder, researcher="Weber", project="P17", data=(data,))
-        )
-        (told,) = _findings(queue, number)["repeated-differs"]
-        assert told.startswith("error output 1")
+    (told,) = _found(tmp_path, folder, data)["repeated-differs"]
+    assert told.startswith("error output 1")
 
 
 def _with_manifest(folder: Path, change) -> None:
@@ -201,16 +183,10 @@ def _with_manifest(folder: Path, change) -> None:
 
 
 def test_weaker_rules_of_the_session_do_not_help(tmp_path: Path, data: Path) -> None:
-
-    from discreet_fire.statistics import SafeLimits
-
     session = fire.session("P17", data=people(), limits=SafeLimits(minimum=1))
     session.crosstab("county", "sex")
     folder = session.finalise(tmp_path / "handed")
-    with new_queue(tmp_path) as queue:
-        submission = Submission(program=folder, researcher="Weber", project="P17", data=(data,))
-        found = _findings(queue, submit(queue, submission))
-        assert "repeated-differs" in found
+    assert "repeated-differs" in _found(tmp_path, folder, data)
 
 
 def test_tables_that_give_cells_away_are_found_when_repeated(tmp_path: Path, data: Path) -> None:
@@ -225,11 +201,9 @@ def test_tables_that_give_cells_away_are_found_when_repeated(tmp_path: Path, dat
     shutil.copy(second / "outputs" / "002 crosstab-2.txt", folder / "outputs")
     more = json.loads((second / "session.json").read_text())["outputs"][1]
     _with_manifest(folder, lambda plain: plain["outputs"].append(more))
-    with new_queue(tmp_path) as queue:
-        submission = Submission(program=folder, researcher="Weber", project="P17", data=(data,))
-        found = _findings(queue, submit(queue, submission))
-        assert len(found["repeated"]) == 2
-        assert any("taken together" in told for told in found["linked-tables"])
+    found = _found(tmp_path, folder, data)
+    assert len(found["repeated"]) == 2
+    assert any("taken together" in told for told in found["linked-tables"])
 
 
 @pytest.mark.parametrize(
@@ -248,8 +222,8 @@ def test_tables_that_give_cells_away_are_found_when_repeated(tmp_path: Path, dat
 )
 def test_other_manifests_are_refused(tmp_path: Path, folder: Path, change) -> None:
     _with_manifest(folder, change)
-    with new_queue(tmp_path) as queue, pytest.raises(OutputCheckError, match="session-folder"):
-        submit(queue, Submission(program=folder, researcher="Weber", project="P17"))
+    with pytest.raises(OutputCheckError, match="session-folder"):
+        _found(tmp_path, folder)
 
 
 @pytest.mark.parametrize(

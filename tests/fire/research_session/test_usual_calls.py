@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -39,81 +38,63 @@ def records(size: int = 400) -> pd.DataFrame:
 DATA = records()
 ARRAYS = DATA[["age", "year"]].copy()
 ARRAYS.insert(0, "const", 1.0)
-Call = Callable[[ResearchSession, pd.DataFrame], object]
-CALLS: dict[str, Call] = {
-    "crosstab(df.year, df.sex)": lambda s, df: s.crosstab(df.year, df.sex),
-    "crosstab('year', 'sex')": lambda s, df: s.crosstab("year", "sex"),
-    "crosstab(df['year'], df['sex'])": lambda s, df: s.crosstab(df["year"], df["sex"]),
-    "crosstab of lists": lambda s, df: s.crosstab([df.year, df.region], df.sex),
-    "crosstab of categories": lambda s, df: s.crosstab(df.kind, df.sex),
-    "crosstab with margins": lambda s, df: s.crosstab(
-        df.year, df.sex, margins=True, margins_name="All"
-    ),
-    "crosstab by rows": lambda s, df: s.crosstab(df.year, df.sex, normalize="index"),
-    "crosstab by columns": lambda s, df: s.crosstab(df.year, df.sex, normalize="columns"),
-    "crosstab in shares": lambda s, df: s.crosstab(df.year, df.sex, normalize=True),
-    "crosstab of means": lambda s, df: s.crosstab(df.year, df.sex, values=df.wage, aggfunc="mean"),
-    "crosstab of values in place": lambda s, df: s.crosstab(
-        df.year, df.sex, df.wage, aggfunc="mean"
-    ),
-    "crosstab of several": lambda s, df: s.crosstab(
-        df.year, df.sex, values=df.wage, aggfunc=["mean", "std"]
-    ),
-    "crosstab of counts": lambda s, df: s.crosstab(
-        df.year, df.sex, values=df.wage, aggfunc="count"
-    ),
-    "crosstab of np.mean": lambda s, df: s.crosstab(
-        df.year, df.sex, values=df.wage, aggfunc=np.mean
-    ),
-    "crosstab with missing": lambda s, df: s.crosstab(df.year, df.sex, dropna=False),
-    "crosstab with names": lambda s, df: s.crosstab(
-        df.year, df.sex, rownames=["y"], colnames=["s"]
-    ),
-    "crosstab rounded": lambda s, df: s.crosstab(df.year, df.sex, rounding=5),
-    "crosstab of a made column": lambda s, df: s.crosstab((df.age > 40).rename("old"), df.sex),
-    "pivot_table": lambda s, df: s.pivot_table(df, values="wage", index="sex", aggfunc="mean"),
-    "pivot_table of lists": lambda s, df: s.pivot_table(
-        df, index=["region"], values=["wage"], aggfunc=["mean", "std"]
-    ),
-    "pivot_table of two values": lambda s, df: s.pivot_table(
-        df, index=["region"], values=["wage", "age"]
-    ),
-    "pivot_table across": lambda s, df: s.pivot_table(
-        df, values="wage", index="region", columns="sex", aggfunc="sum"
-    ),
-    "pivot_table of medians": lambda s, df: s.pivot_table(
-        data=df, values="wage", index="region", aggfunc="median", margins=True
-    ),
-    "pivot_table of columns alone": lambda s, df: s.pivot_table(
-        df, values="wage", columns="region"
-    ),
-    "ols of a formula": lambda s, df: s.ols("wage ~ age + C(region)", data=df),
-    "olsr": lambda s, df: s.olsr(formula="wage ~ age", data=df),
-    "ols of columns": lambda s, df: s.ols(df.wage, ARRAYS),
-    "ols of logarithms": lambda s, df: s.ols("np.log(wage) ~ age + I(age**2)", data=df),
-    "ols with a logarithm": lambda s, df: s.ols("wage ~ np.log(days) + I(age**2)", data=df),
-    "ols with a product": lambda s, df: s.ols("wage ~ age * C(sex)", data=df),
-    "logit": lambda s, df: s.logit(df.ill, ARRAYS),
-    "logitr": lambda s, df: s.logitr(formula="ill ~ age + sex", data=df),
-    "probit": lambda s, df: s.probit(df.ill, ARRAYS),
-    "probitr": lambda s, df: s.probitr("ill ~ age", data=df),
-    "hist": lambda s, df: s.hist(df, "wage"),
-    "hist of a column": lambda s, df: s.hist(df.wage),
-    "pie": lambda s, df: s.pie(df, "region"),
-    "pie of a column": lambda s, df: s.pie(df.region),
-    "surv_func": lambda s, df: s.surv_func(df.days, df.dead, output="table"),
-    "survival": lambda s, df: s.survival(df.days, df.dead),
-}
+#: As researchers write them: `s` is the session, `df` the data.
+CALLS = (
+    "s.crosstab(df.year, df.sex)",
+    "s.crosstab('year', 'sex')",
+    "s.crosstab(df['year'], df['sex'])",
+    "s.crosstab([df.year, df.region], df.sex)",
+    "s.crosstab(df.kind, df.sex)",
+    "s.crosstab(df.year, df.sex, margins=True, margins_name='All')",
+    "s.crosstab(df.year, df.sex, normalize='index')",
+    "s.crosstab(df.year, df.sex, normalize='columns')",
+    "s.crosstab(df.year, df.sex, normalize=True)",
+    "s.crosstab(df.year, df.sex, values=df.wage, aggfunc='mean')",
+    "s.crosstab(df.year, df.sex, df.wage, aggfunc='mean')",
+    "s.crosstab(df.year, df.sex, values=df.wage, aggfunc=['mean', 'std'])",
+    "s.crosstab(df.year, df.sex, values=df.wage, aggfunc='count')",
+    "s.crosstab(df.year, df.sex, values=df.wage, aggfunc=np.mean)",
+    "s.crosstab(df.year, df.sex, dropna=False)",
+    "s.crosstab(df.year, df.sex, rownames=['y'], colnames=['s'])",
+    "s.crosstab(df.year, df.sex, rounding=5)",
+    "s.crosstab((df.age > 40).rename('old'), df.sex)",
+    "s.pivot_table(df, values='wage', index='sex', aggfunc='mean')",
+    "s.pivot_table(df, index=['region'], values=['wage'], aggfunc=['mean', 'std'])",
+    "s.pivot_table(df, index=['region'], values=['wage', 'age'])",
+    "s.pivot_table(df, values='wage', index='region', columns='sex', aggfunc='sum')",
+    "s.pivot_table(data=df, values='wage', index='region', aggfunc='median', margins=True)",
+    "s.pivot_table(df, values='wage', columns='region')",
+    "s.ols('wage ~ age + C(region)', data=df)",
+    "s.olsr(formula='wage ~ age', data=df)",
+    "s.ols(df.wage, arrays)",
+    "s.ols('np.log(wage) ~ age + I(age**2)', data=df)",
+    "s.ols('wage ~ np.log(days) + I(age**2)', data=df)",
+    "s.ols('wage ~ age * C(sex)', data=df)",
+    "s.logit(df.ill, arrays)",
+    "s.logitr(formula='ill ~ age + sex', data=df)",
+    "s.probit(df.ill, arrays)",
+    "s.probitr('ill ~ age', data=df)",
+    "s.hist(df, 'wage')",
+    "s.hist(df.wage)",
+    "s.pie(df, 'region')",
+    "s.pie(df.region)",
+    "s.surv_func(df.days, df.dead, output='table')",
+    "s.survival(df.days, df.dead)",
+)
+
+
+def run(call: str, session: ResearchSession) -> None:
+    eval(call, {"s": session, "df": DATA, "arrays": ARRAYS, "np": np})
 
 
 def begun() -> ResearchSession:
     return fire.session("P17", data=DATA)
 
 
-@for_all_rows("name", CALLS)
-def test_the_usual_call_works(name: str) -> None:
+@for_all_rows("call", CALLS)
+def test_the_usual_call_works(call: str) -> None:
     session = begun()
-    CALLS[name](session, DATA)
+    run(call, session)
     (output,) = session.outputs
     assert output.verdict.value in str(output)
     assert "withheld" not in output.summary
@@ -123,8 +104,8 @@ def test_the_usual_call_works(name: str) -> None:
 def test_there_are_forty_and_what_is_done_with_outputs_works_too(tmp_path: Path) -> None:
     assert len(CALLS) >= 40
     session = begun()
-    for name in ("crosstab(df.year, df.sex)", "hist", "pie", "pivot_table", "olsr"):
-        CALLS[name](session, DATA)
+    for at in (0, 34, 36, 18, 25):
+        run(CALLS[at], session)
     (tmp_path / "own.txt").write_text("Gini 0.31\n")
     session.custom_output(tmp_path / "own.txt", "by hand")
     session.rename_output("output_0", "years by sex")

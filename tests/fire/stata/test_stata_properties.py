@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.stata.parser import parse_do
-from discreet_fire.stata.statements import DoFile, Kind
+from discreet_fire.stata.statements import DoFile
 from discreet_fire.texts import read_source
 from tests.helpers.do_files import MARKED, Planted, planted_do_files
 from tests.helpers.places import FIRE_DATA
@@ -142,16 +142,3 @@ def test_the_time_grows_as_the_length(name: str) -> None:
     text = unit * (size // len(unit) + 1)
     short, long = text[:size], text[:size] + text[:size] + text[:size] + text[:size]
     assert seconds(long) < 7 * seconds(short) + 0.02
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["/*" * 100_000, "di " + "`" * 100_000 + "'" * 100_000, "{" * 30_000, "x " * 500_000],
-    ids=["comments", "macros", "braces", "one line"],
-)
-def test_extreme_texts_are_read(text: str) -> None:
-    start = time.process_time()
-    do = parse_do(text)
-    assert time.process_time() - start < 5
-    assert do.statements[-1].end == len(text.rstrip())
-    assert do.statements[0].kind in (Kind.COMMENT, Kind.COMMAND, Kind.BRACE)

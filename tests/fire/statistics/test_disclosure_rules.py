@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from discreet_fire.statistics.disclosure_rules import (
     MANY,
     REASONS,
@@ -11,13 +9,9 @@ from discreet_fire.statistics.disclosure_rules import (
     Found,
     broken,
     checks_of,
-    concentrated,
-    free_statistics,
-    leading,
 )
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import CheckVerdict
-from discreet_fire.statistics.suppression import shared_counts
 from tests.helpers.rows import for_all_rows
 
 WIDE = SafeLimits(k=99, p=1)
@@ -62,35 +56,6 @@ def test_a_sum_of_weights_is_a_sum_too(heavy: tuple[float, float, float], breaks
     assert broken(facts(heavy=heavy), SafeLimits(k=80, p=1)) == ({"weights"} if breaks else set())
 
 
-def test_contributions_are_concentrated_by_either_rule() -> None:
-    assert concentrated(50, 31, 100, SafeLimits(k=80, p=1))
-    assert not concentrated(50, 30, 100, SafeLimits(k=80, p=1))
-    # The second largest knows the largest one up to the rest: 19 is less than 40 % of 50.
-    assert concentrated(50, 31, 100, SafeLimits(k=99, p=40))
-    assert not concentrated(50, 30, 100, SafeLimits(k=99, p=40))
-    assert not concentrated(0, 0, 0, SafeLimits())
-
-
-def test_numbers_of_cases_are_withheld_where_they_are_small_only() -> None:
-    limits = SafeLimits(k=80, p=1)
-    held = facts(first=58.0, second=1.0)
-    assert broken(held, limits) == {"dominance"}
-    assert shared_counts([[facts(), held]], limits) == frozenset()
-    small = facts(n=2, cases=2, first=58.0, second=1.0)
-    assert broken(small, limits) >= {"minimum", "dominance"}
-    assert 1 in shared_counts([[facts(), small]], limits)
-
-
-@pytest.mark.parametrize("minimum", [1, 2, 3, 5])
-def test_who_knows_a_value_is_left_with_more_unknowns_than_equations(minimum: int) -> None:
-    """With few cases needed one value is known, else one less than the minimum."""
-    limits = SafeLimits(minimum=minimum, bin_cases=5)
-    known = max(minimum - 1, 1)
-    assert [free_statistics(cases, limits) for cases in range(9)] == [
-        max(cases - known, 0) for cases in range(9)
-    ]
-
-
 def test_checks_name_variables_and_the_rules_that_weigh_most_first() -> None:
     """A place with its rule would narrow down what is withheld there."""
     found = [
@@ -112,11 +77,6 @@ def test_checks_name_variables_and_the_rules_that_weigh_most_first() -> None:
     assert (merged.rule, merged.verdict) == ("bins", CheckVerdict.passed)
     assert (withheld.rule, withheld.verdict) == ("same", CheckVerdict.fail)
     assert withheld.reason == REASONS["same"]
-
-
-def test_only_the_rule_that_weighs_most_is_named() -> None:
-    assert leading({"dominance", "alike", "weights"}) == ["alike"]
-    assert leading(set()) == []
 
 
 def test_many_is_more_than_any_rule_asks_for() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet_fire.statistics.disclosure_rules import Facts, counts_to_hide
+from discreet_fire.statistics.disclosure_rules import counts_to_hide
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.summarize import tabstat
@@ -17,7 +17,6 @@ from discreet_fire.statistics.suppression import (
     HiddenSpreads,
     hide_groups,
     is_lonely,
-    shared_counts,
     spreads_to_hide,
 )
 from tests.helpers.rows import for_all_rows
@@ -63,27 +62,9 @@ def test_groups_withheld_for_other_reasons_take_another_with_them() -> None:
     assert not total
 
 
-def facts_of(sizes: list[int]) -> list[Facts]:
-    """Facts of groups of so many cases that no other rule is about."""
-    values = np.concatenate([100 + np.arange(float(size)) for size in sizes])
-    return held(values, sizes).facts(SafeLimits())
-
-
 def held(values: Any, sizes: list[int], weights: Any = None) -> GroupedValues:
     codes = np.repeat(np.arange(len(sizes)), sizes)
     return GroupedValues.of(np.asarray(values, dtype=float), codes, len(sizes), weights=weights)
-
-
-def test_counts_are_withheld_alike_for_all_variables() -> None:
-    """A group is small for one variable, and a second is needed for another."""
-    one, other = facts_of([2, 9, 5, 7]), facts_of([9, 9, 9, 8])
-    assert shared_counts([one], SafeLimits()) == {0, 2}
-    assert shared_counts([other], SafeLimits()) == frozenset()
-    # A group counts as large as it is for any variable: that hides most.
-    assert shared_counts([one, other], SafeLimits()) == {0, 3}
-    # Withheld counts of each variable must hide each other: 1 + 1 is twice one.
-    few = facts_of([1, 9, 1, 9])
-    assert shared_counts([one, few], SafeLimits()) == {0, 1, 2}
 
 
 @for_all_rows(
@@ -97,17 +78,6 @@ def test_the_number_of_all_cases_is_withheld_where_it_tells_a_small_count(
     holding = held(10.0 + np.arange(sum(sizes)), sizes)
     found = hide_groups(holding, holding.facts(SafeLimits()), SafeLimits())
     assert found.total_count is withheld
-
-
-def test_withheld_groups_are_safe_together() -> None:
-    """The total less the shown sums is theirs: the smallest group that helps goes too."""
-    values = [50.0, 51.0, *range(20, 26), *range(30, 38), *range(40, 50)]
-    holding = held(values, [2, 6, 8, 10])
-    found = hide_groups(holding, holding.facts(SafeLimits()), SafeLimits())
-    assert found.value == {0, 1}
-    assert not found.total_value
-    assert "minimum" in found.rules[0]
-    assert found.rules[1:] == (frozenset(),) * 3, "the second one is withheld for the first"
 
 
 def test_the_union_of_withheld_groups_needs_one_case_more_than_a_group() -> None:
@@ -184,14 +154,6 @@ def test_withheld_means_count_as_equations_too() -> None:
     sizes = [3, 2, 10, 12]
     found = spreads(sizes, drawn(sizes), hidden=frozenset({1}))
     assert found == HiddenSpreads(groups={0: "equations"})
-
-
-def test_the_more_statistics_the_more_cases_are_needed() -> None:
-    sizes = [4, 4, 10, 12]
-    assert spreads(sizes, drawn(sizes), needed=2) == HiddenSpreads()
-    assert spreads(sizes, drawn(sizes), needed=3).groups == {0: "equations", 1: "equations"}
-    sizes = [4, 10, 10, 12]
-    assert spreads(sizes, drawn(sizes), needed=3).groups == {0: "equations", 1: "secondary"}
 
 
 def test_the_smallest_other_group_goes_and_the_first_of_equal_ones() -> None:

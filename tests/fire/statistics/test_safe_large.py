@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.errors import OutputCheckError
 from discreet_fire import statistics
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, concentrated
 from discreet_fire.statistics.grouped_values import (
@@ -17,14 +16,10 @@ from discreet_fire.statistics.grouped_values import (
     GroupedValues,
     exact_sum,
     exact_sums,
-    percentile,
 )
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.models import regress
-from discreet_fire.statistics.records import coded, count_of, group, take
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics.records import group, take
 from discreet_fire.statistics.tables import weights_by_group
-from tests.helpers.rows import for_all_rows
 
 ROWS = 21_000
 WIDE = 10**12
@@ -102,25 +97,6 @@ def test_facts_are_those_of_each_group_alone(frame, entity, weighted):
                 assert getattr(facts, name) == getattr(alone, name), name
 
 
-@pytest.mark.parametrize(
-    ("entity", "weights"), [(None, "weight"), ("wide", None), ("name", "weight")]
-)
-def test_the_order_of_records_never_matters(frame, entity, weights):
-    several = "n mean sd sum p25 p50 p75 skewness"
-
-    def results(data):
-        more = {"entity": entity, "weights": weights}
-        yield statistics.tabstat(data, "income", statistics=several, by="region", **more)
-        yield statistics.tabstat(data, "income", statistics=several, by="size", **more)
-        yield statistics.summarize(data, "income", detail=True, **more)
-        yield statistics.tabulate(data, "region", **more)
-        yield statistics.tabulate(data, "region", "size", **more)
-
-    mixed = frame.sample(fraction=1.0, shuffle=True, seed=4)
-    for one, other in zip(results(frame), results(mixed), strict=True):
-        assert one.to_dict() == other.to_dict()
-
-
 def test_small_values_beside_huge_ones_keep_their_digits():
     rng = np.random.default_rng(1)
     small = rng.integers(1, 10, ROWS // 2) / 10
@@ -134,32 +110,6 @@ def test_small_values_beside_huge_ones_keep_their_digits():
         assert shown is not None
         assert shown["mean"][0] == pytest.approx(part.mean(), rel=1e-6)
         assert shown["sd"][0] == pytest.approx(part.std(), rel=1e-6)
-
-
-def test_a_group_that_is_nearly_alike_is_found_among_many_records():
-    value = np.zeros(ROWS)
-    group = np.arange(ROWS) % 2
-    value[:ROWS:1000] = 1.0
-    value[1::2] = 0.0
-    value[1] = 5.0
-    value[3] = 6.0
-    frame = pl.DataFrame({"g": group, "x": value, "who": np.arange(ROWS) // 4})
-    for entity in (None, "who"):
-        shown = statistics.tabstat(frame, "x", statistics="mean", by="g", entity=entity)
-        assert shown.frame is not None
-        assert shown.frame["mean"][1] is None
-        assert any(check.rule == "alike" for check in shown.checks)
-
-
-def test_cases_are_distinct_entities(frame):
-    for entity in ("person", "wide", "name"):
-        records = take(frame, ["region", "size"], entity=entity)
-        axis = group(records, "region", SafeLimits(), missing=True)
-        cases = records.cases(axis.codes, len(axis))
-        counted = frame.group_by("region").agg(pl.col("person").n_unique())
-        known = dict(counted.iter_rows())
-        assert cases.tolist() == [known[value] for value in axis.values]
-        assert len(records.numbering.start) - 1 == frame["person"].n_unique()
 
 
 def test_a_table_across_counts_entities_in_cells_and_margins(frame):
@@ -177,15 +127,6 @@ def test_a_table_across_counts_entities_in_cells_and_margins(frame):
         down = known.group_by("region").agg(pl.col("person").n_unique()).sort("region")
         assert counts[:-1, -1].tolist() == down["person"].to_list()
         assert counts[-1, -1] == known["person"].n_unique()
-
-
-def test_weights_that_one_person_has_hide_the_group(frame):
-    one = frame["person"] == frame["person"][0]
-    heavy = frame.with_columns(weight=pl.when(one).then(1e9).otherwise(pl.col("weight")))
-    region = heavy["region"][0]
-    result = statistics.tabulate(heavy, "region", weights="weight", entity="person")
-    assert result.frame is not None
-    assert result.frame.filter(pl.col("region") == region)["n"].to_list() == [None]
 
 
 def _weights(frame: pl.DataFrame, kind: str) -> pl.DataFrame:
@@ -242,14 +183,6 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
         assert total.tolist() == amounts.tolist()
 
 
-@pytest.mark.parametrize("others", [1.0, None, 0.0])
-def test_a_negative_weight_is_refused_among_many(frame, others):
-    weight = pl.when(pl.int_range(pl.len()) == 7).then(-1e-300).otherwise(pl.lit(others))
-    data = frame.with_columns(weight=weight)
-    with pytest.raises(OutputCheckError, match="negative"):
-        statistics.tabulate(data, "region", weights="weight")
-
-
 def test_records_without_weights_make_an_empty_table(frame):
     data = frame.with_columns(weight=pl.lit(None, dtype=pl.Float64))
     assert statistics.tabulate(data, "region", weights="weight").stored == {"N": 0}
@@ -282,60 +215,6 @@ def test_classes_hold_what_lies_between_their_edges(frame, entity, left):
     ]
 
 
-def test_keys_get_dense_numbers():
-    rng = np.random.default_rng(2)
-    for keys in (
-        rng.integers(-5, 90_000, ROWS),
-        rng.integers(-(2**63), 2**63 - 1, ROWS // 2).repeat(2),
-        np.arange(ROWS) * 2**40,
-    ):
-        entities = EntityNumbers.of(keys)
-        who, many = entities.who, len(entities.start) - 1
-        assert who.min() >= 0
-        assert who.max() < many
-        pairs = set(zip(keys.tolist(), who.tolist(), strict=True))
-        assert len(pairs) == np.unique(keys).size == np.unique(who).size
-        assert (np.diff(who[entities.order]) >= 0).all()
-        assert entities.start[0] == 0
-        assert entities.start[-1] == keys.size
-
-
-def test_texts_are_coded_in_order(frame):
-    column = frame["region"]
-    values, codes = coded(column, "region")
-    assert values == ["nord", "ost", "süd", "west"]
-    back = [None if code < 0 else values[code] for code in codes.tolist()]
-    assert back == column.to_list()
-
-
-@for_all_rows(("longest", "many"), [(0, 5), (3, 5), (11, 9_000), (12, 5), (13, 5), (40, 9_000)])
-def test_texts_of_any_length_are_coded(longest, many):
-    rng = np.random.default_rng(longest)
-    known = ["", "ä" * (longest // 2)]
-    for at, size in enumerate(rng.integers(0, longest + 1, many).tolist()):
-        # Texts of one beginning or of one end, short ones padded with real zeros too.
-        known += [f"{at:0{longest}d}"[:size], "x" * (size - 4) + f"{at % 1000:03d}"]
-        known += ["\0" * size, "x" * longest]
-    known = [text for text in known if len(text.encode()) <= longest]
-    column = pl.Series(known, dtype=pl.String)[rng.integers(0, len(known), ROWS)]
-    column = pl.select(pl.when(pl.Series(rng.random(ROWS) < 0.9)).then(column)).to_series()
-    columns = [column, column.slice(3), column.drop_nulls(), pl.concat([column, column[:99]])]
-    for one in columns:
-        values, codes = coded(one, "x")
-        assert values == sorted(set(one) - {None})
-        assert [None if code < 0 else values[code] for code in codes.tolist()] == one.to_list()
-
-
-def test_percentiles_are_those_of_sorted_values():
-    rng = np.random.default_rng(3)
-    for values in (rng.normal(size=1001), rng.integers(0, 3, 500).astype(float), np.ones(7)):
-        known, frame = np.sort(values), pl.DataFrame({"x": values})
-        for share in (0.01, 0.25, 0.5, 0.9):
-            shown = statistics.tabstat(frame, "x", statistics=f"p{round(100 * share)}").stored
-            for number in shown.values():
-                assert number == pytest.approx(percentile(known, share), rel=1e-6)
-
-
 def test_exact_sums_of_groups_are_those_of_each_alone():
     rng = np.random.default_rng(4)
     values = rng.normal(size=ROWS) * 10.0 ** rng.integers(-200, 100, ROWS)
@@ -344,14 +223,6 @@ def test_exact_sums_of_groups_are_those_of_each_alone():
     assert found.tolist() == [exact_sum(values[codes == at]) for at in range(9)]
     back = exact_sums(values[::-1], codes[::-1], 9)
     assert back.tolist() == found.tolist()
-
-
-@pytest.mark.parametrize("lowest", [-1, 0])
-def test_records_are_counted(lowest):
-    codes = np.random.default_rng(6).integers(lowest, 70, ROWS)
-    expected = np.bincount(codes[codes >= 0], minlength=75)
-    assert (count_of(codes, 75) == expected).all()
-    assert (count_of(codes[::2], 75) == np.bincount(codes[::2] + 1, minlength=76)[1:]).all()
 
 
 def test_cases_are_counted_alike_with_few_and_with_many_groups():
@@ -364,17 +235,3 @@ def test_cases_are_counted_alike_with_few_and_with_many_groups():
         expected = np.bincount([code for code, _ in pairs], minlength=groups)
         entities = EntityNumbers.of(who)
         assert (entities.cases(entities.gathered(codes), groups) == expected).all()
-
-
-def test_few_that_differ_are_found_in_large_data():
-    size = np.arange(ROWS) % 70
-    for apart, rows in (([5], 2), ([5, 6, 7], 3)):
-        odd = np.ones(ROWS)
-        odd[apart] = [2.0, 3.0, 4.0][: len(apart)]
-        known = pl.DataFrame({"odd": odd, "income": size * 1.5 + np.arange(ROWS) % 3})
-        rules = {
-            check.rule
-            for check in regress(known, "income", "odd").checks
-            if check.verdict is CheckVerdict.fail
-        }
-        assert ("minimum-cases" in rules) is (rows < 3)

@@ -110,13 +110,6 @@ def test_notebooks_show_what_may_be_shown_and_no_evidence():
     assert SafeResult(command="count", shown="  12")._repr_html_().count("<ul>") == 0
 
 
-def test_the_worst_verdict_counts():
-    fine = Check(rule="a", verdict=CheckVerdict.passed, reason="")
-    look = Check(rule="b", verdict=CheckVerdict.review, reason="")
-    result = SafeResult(command="x", shown="", checks=[look, fine])
-    assert result.verdict is CheckVerdict.review
-
-
 @for_all_rows(
     ("own", "asked", "p", "k"),
     [

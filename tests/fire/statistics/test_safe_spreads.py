@@ -38,16 +38,6 @@ def test_the_deviation_of_one_outlier_is_withheld_and_the_mean_shown() -> None:
     assert "leverage" in {check.rule for check in result.checks if check.verdict == "fail"}
 
 
-def test_the_limit_is_that_of_leverage() -> None:
-    values = [*(float(at) for at in range(50)), 150.0]
-    deviations = (np.array(values) - np.mean(values)) ** 2
-    hat = 1 / 51 + deviations.max() / deviations.sum()
-    frame = pl.DataFrame({"x": values})
-    for limit, kept in ((hat + 1e-6, True), (hat - 1e-6, False)):
-        limits = statistics.SafeLimits(leverage=limit)
-        assert ("sd" in statistics.summarize(frame, "x", limits=limits).stored) is kept
-
-
 def lonely(values: list[float]) -> bool:
     """Whether one of these values makes up their deviation."""
     whole = GroupedValues.of(np.array(values), None, 1)
@@ -81,19 +71,6 @@ def test_the_records_of_an_entity_count_together() -> None:
     assert "sd" in statistics.summarize(frame, "x").stored
     assert "sd" not in statistics.summarize(frame, "x", entity="e").stored
     assert "sd" not in statistics.summarize(frame, "x", entity="e", weights="w").stored
-
-
-def test_a_heavy_weight_counts() -> None:
-    values = [float(at % 10) for at in range(60)] + [12.0]
-    heavy = [*(1.0,) * 60, 15.0]
-    frame = pl.DataFrame({"x": values, "w": heavy, "even": [1.0] * 61})
-    lenient = statistics.SafeLimits(k=99.9, leverage=0.5)
-    assert "sd" in statistics.summarize(frame, "x", weights="even", limits=lenient).stored
-    deviations = np.array(heavy) * (np.array(values) - np.average(values, weights=heavy)) ** 2
-    own = deviations[-1] / deviations.sum() + 1 / 61
-    above, below = (statistics.SafeLimits(k=99.9, leverage=own + step) for step in (1e-6, -1e-6))
-    assert "sd" in statistics.summarize(frame, "x", weights="w", limits=above).stored
-    assert "sd" not in statistics.summarize(frame, "x", weights="w", limits=below).stored
 
 
 def test_another_group_is_withheld_with_it() -> None:

@@ -259,18 +259,6 @@ def test_float_coded_groups_of_enough_cases_are_shown_and_looked_at():
 # Layout, engines, order, wrong input.
 
 
-def test_layout_is_that_of_stata():
-    frame = pl.DataFrame({"price": [float(v) for v in (4099, 4749, 3799, 4816, 7827, 5788)]})
-    assert statistics.summarize(frame, "price", limits=SafeLimits(language="de")).shown.split(
-        "\n"
-    ) == [
-        "    Variable |        Obs        Mean    Std. dev.       Min        Max",
-        "-------------+---------------------------------------------------------",
-        "       price |          6    5179.667    1467.668          .          .",
-        ". aus Gründen der Geheimhaltung gesperrt",
-    ]
-
-
 def _everything(frame):
     return [
         statistics.summarize(frame, ["x", "y"], detail=True, by="g").to_dict(),

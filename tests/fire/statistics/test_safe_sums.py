@@ -51,18 +51,3 @@ def test_sums_of_distances_are_those_of_fractions(power):
     away = (values - centres[codes] - shifts[codes]) ** power * weights
     exact = [float(sum(map(Fraction, away[codes == at].tolist()))) for at in range(3)]
     assert found == pytest.approx(exact, rel=1e-14)
-
-
-def test_large_data_are_screened_as_if_looked_at_one_by_one():
-    rng = np.random.default_rng(6)
-    values = rng.normal(0, 100, 55_000)
-    values[rng.integers(0, values.size, 300)] = np.nan
-    codes = rng.integers(-1, 40, values.size)
-    values[codes == 3] = 7.0
-    holding = GroupedValues.of(values, codes, 40)
-    for group, facts in enumerate(holding.facts(SafeLimits())):
-        exact = holding.part([group]).total(SafeLimits())
-        for name in ("n", "cases", "low", "high", "first"):
-            assert getattr(facts, name) == getattr(exact, name)
-        for name in ("mean", "squares", "size"):
-            assert getattr(facts, name) == pytest.approx(getattr(exact, name), rel=1e-9)

@@ -42,13 +42,6 @@ def test_the_estimate_of_grouped_times() -> None:
     assert shown["events"].to_list() == known.n_events.tolist()
 
 
-def test_whole_months_give_the_usual_estimate() -> None:
-    data = _data(400, 5).with_columns(t=pl.int_range(400) % 6)
-    shown = survival(data, "t", "e", edges=[1, 2, 3, 4, 5]).frame
-    known = SurvfuncRight(data["t"].to_numpy(), data["e"].to_numpy())
-    assert shown["survival"].to_list() == pytest.approx(known.surv_prob.tolist(), rel=1e-6)
-
-
 @given(
     st.lists(
         st.tuples(st.integers(0, 12), st.booleans(), st.sampled_from("abc")),

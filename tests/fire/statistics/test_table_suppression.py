@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 import pytest
 
 from discreet.errors import SuppressionError
 from discreet_fire.statistics.disclosure_rules import broken
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.records import MicrodataRecords, RecordGroups
 from discreet_fire.statistics.suppression import (
     SumTable,
-    count_cells,
     hide_groups,
     margins_of,
     solved,
     with_margins,
 )
-from tests.helpers.rows import for_all_rows
 
 
 def random_table(
@@ -97,26 +93,6 @@ def test_a_cell_without_values_protects_nothing() -> None:
         assert line.sum() != 1, "a line with one unknown gives it away"
 
 
-@for_all_rows("seed", range(6))
-def test_withheld_cells_of_each_line_are_safe_together(seed: int) -> None:
-    """The total less the shown cells is what all withheld ones have: it must keep the rules."""
-    shape = (3, 3)
-    table, places, values = random_table(shape, seed, spread=2, records=60)
-    hidden = table.hidden(np.zeros(table.shape, dtype=np.bool_))
-    assert (hidden | (np.array([not rules for rules in table.rules]).reshape(4, 4))).all()
-    for axis in (0, 1):
-        for at in range(4):
-            line = np.take(hidden, at, axis=axis)
-            if line[-1] or not line.any():
-                continue
-            union = np.zeros(values.size, dtype=np.bool_)
-            for code in np.flatnonzero(line):
-                union |= inside(places, shape, (at, code) if axis == 0 else (code, at))
-            own = values[union]
-            assert own.size > table.limits.minimum
-            assert not broken(GroupedValues.of(own, None, 1).total(table.limits), table.limits)
-
-
 def test_of_a_line_the_smallest_cells_are_withheld_and_then_its_total() -> None:
     values = [100.0, *np.arange(10.0, 15), *np.arange(10.0, 19), *np.arange(10.0, 17)]
     holding = GroupedValues.of(np.array(values), np.array([0] + [1] * 5 + [2] * 9 + [3] * 7), 4)
@@ -166,43 +142,3 @@ def test_the_level_is_what_either_rule_asks_for() -> None:
     ):
         table = SumTable(holding=holding, sizes=(1,), limits=limits)
         assert table.levels[0] == pytest.approx(level)
-
-
-def grouped(
-    codes: list[np.ndarray], who: np.ndarray
-) -> tuple[list[RecordGroups], MicrodataRecords]:
-    """Records of two variables with codes from 0, of which some are missing."""
-    axes = [
-        RecordGroups(
-            name=name,
-            labels=tuple("abc"[:size]),
-            values=tuple(range(size)),
-            codes=own,
-        )
-        for name, own, size in zip("ab", codes, (3, 2), strict=True)
-    ]
-    return axes, MicrodataRecords(data=pl.DataFrame({"who": who}), entity="who")
-
-
-@pytest.mark.parametrize("missing", [False, True])
-def test_cases_of_cells_and_margins_are_counted_once(missing: bool) -> None:
-    """Who is in several cells counts once in their margin."""
-    rng = np.random.default_rng(2)
-    frame = pl.DataFrame(
-        {
-            "a": rng.integers(0, 3, 60),
-            "b": rng.integers(0, 2, 60),
-            "who": rng.integers(0, 15, 60),
-        }
-    )
-    codes = [frame[name].to_numpy().astype(np.int64) for name in ("a", "b")]
-    if missing:
-        codes[0] = np.where(np.arange(60) % 7 == 0, -1, codes[0])
-    axes, records = grouped(codes, frame["who"].to_numpy())
-    found = count_cells(axes, records)
-    there = codes[0] >= 0
-    for at in np.ndindex(4, 3):
-        chosen = inside(codes, (3, 2), at) & there
-        assert found.n[at] == chosen.sum()
-        assert found.cases[at] == len(set(frame["who"].to_numpy()[chosen].tolist()))
-    assert "=" not in repr(found), "no values"
