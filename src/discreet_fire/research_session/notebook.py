@@ -28,14 +28,7 @@ from discreet_fire.research_session.calls import (
     answered,
 )
 from discreet_fire.research_session.outputs import SessionOutput, Style
-from discreet_fire.research_session.session_check import (
-    SessionCheck,
-    check_of,
-    held_against,
-    linked_notes,
-    not_followed,
-    protected_together,
-)
+from discreet_fire.research_session.session_check import SessionCheck, SessionTables
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.research_session.submission_folder import (
     MOST_OUTPUTS,
@@ -83,8 +76,7 @@ class ResearchSession:
         self._limits = limits
         self._outputs: dict[int, SessionOutput] = {}
         self._calls: dict[int, SessionCall] = {}
-        self._results: dict[int, CallResult] = {}
-        self._hidden: dict[int, frozenset[int]] = {}
+        self._tables = SessionTables(limits=limits, results={}, hidden={})
         self._own: set[str] = set()  # variables that are none of the data
         self._last = 0
 
@@ -220,7 +212,7 @@ class ResearchSession:
             data=self._data,
             limits=self._limits,
             title=f"output {number}, {method}",
-            earlier=[one.result for one in self._results.values() if one.about == "model"],
+            earlier=[one.result for one in self._tables.results.values() if one.about == "model"],
         )
         result = answered(call, setting)
         if own := sorted(self._own.intersection(result.variables)):
@@ -236,8 +228,8 @@ class ResearchSession:
         }
         self._last = number
         self._outputs[number], self._calls[number] = shown, call
-        self._results[number], self._hidden[number] = result, frozenset()
-        sentences = held_against(self._results, self._limits, self._hidden) if result.linked else ()
+        self._tables.results[number] = result
+        sentences = self._tables.told() if result.linked else ()
         if new := [one for one in sentences if one not in told]:
             # Say at once if a new table gives away, with others, what is hidden.
             checks = [
@@ -301,8 +293,8 @@ class ResearchSession:
     def remove(self, which: Which) -> None:
         """Take an output out of the session; it is not handed in."""
         number = self._known(which).number
-        for kept in (self._outputs, self._calls, self._results, self._hidden):
-            kept.pop(number)
+        for kept in (self._outputs, self._calls, self._tables.results, self._tables.hidden):
+            kept.pop(number, None)
 
     add_comments, add_exception = comment, request_exception
     rename_output, remove_output = rename, remove
@@ -327,7 +319,7 @@ class ResearchSession:
 
     def check(self) -> SessionCheck:
         """Verdicts, reasons and underlying counts, as an officer will see them."""
-        return check_of(self.outputs, self._results, self._hidden, self._limits)
+        return self._tables.check(self.outputs)
 
     def protect(self) -> tuple[SessionOutput, ...]:
         """Hide what, with all tables taken together, would give hidden cells away.
@@ -335,10 +327,11 @@ class ResearchSession:
         Returns:
             The outputs in which something was hidden besides.
         """
-        more = protected_together(self._results, self._hidden, self._limits)
+        more = self._tables.protected()
         for number, places in more.items():
-            self._hidden[number] = places
-            call, result, before = self._calls[number], self._results[number], self._outputs[number]
+            self._tables.hidden[number] = places
+            call, before = self._calls[number], self._outputs[number]
+            result = self._tables.results[number]
             shown = shown_output(call, result, number, before.name, self._limits, places)
             self._outputs[number] = replace(
                 shown, comment=before.comment, exception=before.exception
@@ -366,8 +359,8 @@ class ResearchSession:
                 HandedOutput.of(
                     self._outputs[number],
                     self._calls[number],
-                    self._hidden[number],
-                    self._results[number].variables,
+                    self._tables.hidden.get(number, frozenset()),
+                    self._tables.results[number].variables,
                 )
                 for number in self._outputs
             ],
@@ -385,8 +378,7 @@ class ResearchSession:
         """Refuse to write nothing, or tables that give away what is hidden."""
         if not self._outputs:
             raise OutputCheckError("no output to submit", code="no-output")
-        sentences = held_against(self._results, self._limits, self._hidden)
-        if sentences:
+        if sentences := self._tables.told():
             hint = "s.protect() suppresses the needed cells; or s.remove() one of the tables"
             raise OutputCheckError("; ".join(sentences), code="linked", hint=hint)
 
@@ -510,25 +502,23 @@ class SessionRepetition:
 def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> SessionRepetition:
     """Repeat all calls of a session."""
     outputs: list[RepeatedOutput] = []
-    results: dict[int, CallResult] = {}
+    hidden = {one.number: frozenset(one.hidden) for one in handed.outputs}
+    tables = SessionTables(limits=limits, results={}, hidden=hidden)
     for one in handed.outputs:
-        earlier = [result.result for result in results.values() if result.about == "model"]
+        known = tables.results.values()
+        earlier = [result.result for result in known if result.about == "model"]
         title = f"output {one.number}, {one.call.method}"
         setting = CallSetting(data=data, limits=limits, title=title, earlier=earlier)
         result, files, failure = None, {}, ""
         try:
             result = answered(one.call, setting)
-            hidden = frozenset(one.hidden)
-            files = files_of(shown_output(one.call, result, one.number, one.name, limits, hidden))
-            results[one.number] = result
+            about = one.number, one.name, limits, hidden[one.number]
+            files = files_of(shown_output(one.call, result, *about))
+            tables.results[one.number] = result
         except DiscreetError as error:
             result, failure = None, f"{error.code}: {error.what}"
         except Exception as error:  # arguments that no session writes; a text may quote data
             result, failure = None, type(error).__name__
         outputs.append(RepeatedOutput(handed=one, result=result, files=files, failure=failure))
-    hidden_of = {one.number: frozenset(one.hidden) for one in handed.outputs}
-    return SessionRepetition(
-        outputs=tuple(outputs),
-        linked=linked_notes(results, limits, hidden_of),
-        unfollowed=not_followed(results),
-    )
+    linked, left = tables.notes(), tables.unfollowed
+    return SessionRepetition(outputs=tuple(outputs), linked=linked, unfollowed=left)

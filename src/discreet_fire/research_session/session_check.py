@@ -8,7 +8,7 @@ cells there is nothing but how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import chain
@@ -35,8 +35,6 @@ from discreet_fire.statistics import CheckVerdict, SafeLimits
 #: What is hidden in one table can be told by another one; so often tables are looked at again.
 _ROUNDS = 10
 
-Hidden = Mapping[int, frozenset[int]]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LinkedOutput:
@@ -54,97 +52,6 @@ class LinkedOutput:
     def place(self, cell: int) -> int:
         """The place of a cell in the table that is shown."""
         return cell if self.of.places is None else self.of.places[cell]
-
-
-def numbers_now(results: Mapping[int, CallResult], hidden: Hidden) -> Iterator[LinkedOutput]:
-    """The counts and sums of all outputs as they are shown now, with cells hidden besides."""
-    for output, result in results.items():
-        gone = hidden.get(output, frozenset())
-        for one in result.linked:
-            if one.numbers is None:
-                continue
-            shown = LinkedOutput(output=output, of=one, numbers=one.numbers)
-            if gone:
-                before = shown.table.hidden
-                mask = np.array([shown.place(at) in gone for at in range(before.size)])
-                table = replace(shown.table, hidden=before | mask.reshape(before.shape))
-                sums = isinstance(one.numbers, ShownSums)
-                numbers = replace(one.numbers, place=table) if sums else table
-                shown = replace(shown, numbers=numbers)
-            yield shown
-
-
-def not_followed(results: Mapping[int, CallResult]) -> tuple[int, ...]:
-    """Outputs whose numbers cannot be held against others, such as weighted means."""
-    return tuple(
-        output
-        for output, result in results.items()
-        if any(one.numbers is None for one in result.linked)
-    )
-
-
-def linked_notes(
-    results: Mapping[int, CallResult], limits: SafeLimits, hidden: Hidden | None = None
-) -> tuple[Finding, ...]:
-    """All that is found about the tables, also what was not looked at."""
-    shown = list(numbers_now(results, hidden or {}))
-    if not any(one.table.withheld.any() for one in shown):
-        return ()  # nothing is hidden that others could give away
-    return linked_findings([one.numbers for one in shown], limits=limits)
-
-
-def held_against(
-    results: Mapping[int, CallResult], limits: SafeLimits, hidden: Hidden | None = None
-) -> tuple[str, ...]:
-    """Disclosure by all tables together, in sentences."""
-    return tuple(
-        f"{one.what} ({one.hint})" if one.hint else one.what
-        for one in linked_notes(results, limits, hidden)
-        if one.rule != LEFT
-    )
-
-
-def protected_together(
-    results: Mapping[int, CallResult], hidden: Hidden, limits: SafeLimits
-) -> dict[int, frozenset[int]]:
-    """Cells to hide besides, so that nothing that is hidden follows; of outputs that change."""
-    now = {output: set(cells) for output, cells in hidden.items()}
-    for _ in range(_ROUNDS):
-        frozen = {output: frozenset(cells) for output, cells in now.items()}
-        if not held_against(results, limits, frozen):
-            return {at: one for at, one in frozen.items() if one != hidden.get(at, frozenset())}
-        for output, places in _more(list(numbers_now(results, frozen)), limits):
-            table = results[output].table
-            if table is None:
-                message = f"output {output} has no cells that could be suppressed"
-                raise OutputCheckError(message, code="linked", hint="s.remove() one of the outputs")
-            now.setdefault(output, set()).update(table.together(places))
-        if {at: frozenset(one) for at, one in now.items()} == frozen:
-            break
-    hint = "s.remove() one of them, or use coarser groups"
-    message = "no cells were found that protect these tables together"
-    raise OutputCheckError(message, code="linked", hint=hint)
-
-
-def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, set[int]]]:
-    """What to hide besides: the output, and places in its table."""
-    of = {id(one.table): one for one in shown}
-    counts = [one.numbers for one in shown if isinstance(one.numbers, ShownCounts)]
-    sums = [one.numbers for one in shown if isinstance(one.numbers, ShownSums)]
-    for system in chain(systems_of(counts, limits), sum_systems_of(sums, limits)):
-        pattern = more_withheld(system)
-        if pattern is None:
-            continue
-        for cell in np.flatnonzero(pattern.hidden(system) & ~system.hidden).tolist():
-            table = of[id(system.tables[system.table(cell)])]
-            yield table.output, {table.place(system.place(cell))}
-    # Sums that add up are withheld in the same cells: each is then as uncertain as it is alone.
-    for related in related_sums(sums):
-        if any(related.opened()):
-            hidden = np.any(related.hidden, axis=0)
-            for one in chain.from_iterable(related.sums):
-                table, more = of[id(one.place)], np.flatnonzero(hidden & ~one.place.hidden)
-                yield table.output, {table.place(at) for at in more.tolist()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,39 +132,125 @@ class SessionCheck:
         )
 
 
-def check_of(
-    outputs: Sequence[SessionOutput],
-    results: Mapping[int, CallResult],
-    hidden: Mapping[int, frozenset[int]],
-    limits: SafeLimits,
-) -> SessionCheck:
-    """Check a session."""
-    few: dict[int, int] = {}
-    for one in numbers_now(results, hidden):
-        shown = one.table.cases[~one.table.hidden]
-        for n in shown[shown > 0].tolist():
-            few[one.output] = min(n, few.get(one.output, n))
-    support = []
-    for output in outputs:
-        cells = 0 if output.table is None else len(next(iter(output.table.measures.values()), ()))
-        gone = 0 if output.table is None else output.table.hidden
-        n = results[output.number].result.stored.get("N")
-        support.append(
-            OutputSupport(
-                number=output.number,
-                name=output.name,
-                summary=output.summary,
-                comment=output.comment,
-                exception=output.exception,
-                shown=cells - gone,
-                hidden=gone,
-                fewest=few.get(output.number),
-                observations=None if n is None or n != int(n) else int(n),
-            )
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SessionTables:
+    """All outputs of a session, taken together (confidential)."""
+
+    limits: SafeLimits
+    results: dict[int, CallResult]
+    hidden: dict[int, frozenset[int]]  # cells of each output that are hidden because of others
+
+    def now(self) -> Iterator[LinkedOutput]:
+        """The counts and sums of all outputs as they are shown now."""
+        for output, result in self.results.items():
+            gone = self.hidden.get(output)
+            for one in result.linked:
+                if one.numbers is None:
+                    continue
+                shown = LinkedOutput(output=output, of=one, numbers=one.numbers)
+                if gone:
+                    before = shown.table.hidden
+                    mask = np.array([shown.place(at) in gone for at in range(before.size)])
+                    table = replace(shown.table, hidden=before | mask.reshape(before.shape))
+                    if isinstance(one.numbers, ShownSums):
+                        shown = replace(shown, numbers=replace(one.numbers, place=table))
+                    else:
+                        shown = replace(shown, numbers=table)
+                yield shown
+
+    @property
+    def unfollowed(self) -> tuple[int, ...]:
+        """Outputs whose numbers cannot be held against others, such as weighted means."""
+        linked = ((output, one) for output, result in self.results.items() for one in result.linked)
+        return tuple(dict.fromkeys(output for output, one in linked if one.numbers is None))
+
+    def notes(self) -> tuple[Finding, ...]:
+        """All that is found about the tables, also what was not looked at."""
+        shown = list(self.now())
+        if not any(one.table.withheld.any() for one in shown):
+            return ()  # nothing is hidden that others could give away
+        return linked_findings([one.numbers for one in shown], limits=self.limits)
+
+    def told(self) -> tuple[str, ...]:
+        """Disclosure by all tables together, in sentences."""
+        return tuple(
+            f"{one.what} ({one.hint})" if one.hint else one.what
+            for one in self.notes()
+            if one.rule != LEFT
         )
-    return SessionCheck(
-        minimum=limits.minimum,
-        outputs=tuple(support),
-        linked=held_against(results, limits, hidden),
-        unfollowed=not_followed(results),
-    )
+
+    def protected(self) -> dict[int, frozenset[int]]:
+        """Cells to hide besides, so that nothing that is hidden follows; of outputs that change."""
+        now = replace(self, hidden=dict(self.hidden))
+        for _ in range(_ROUNDS):
+            if not now.told():
+                changed = now.hidden.items()
+                return {at: one for at, one in changed if one != self.hidden.get(at, frozenset())}
+            before = dict(now.hidden)
+            for output, places in _more(list(now.now()), self.limits):
+                table = self.results[output].table
+                if table is None:
+                    message = f"output {output} has no cells that could be suppressed"
+                    hint = "s.remove() one of the outputs"
+                    raise OutputCheckError(message, code="linked", hint=hint)
+                more = frozenset(table.together(places))
+                now.hidden[output] = now.hidden.get(output, frozenset()) | more
+            if now.hidden == before:
+                break
+        hint = "s.remove() one of them, or use coarser groups"
+        message = "no cells were found that protect these tables together"
+        raise OutputCheckError(message, code="linked", hint=hint)
+
+    def check(self, outputs: Sequence[SessionOutput]) -> SessionCheck:
+        """Verdicts, reasons and underlying counts of the outputs."""
+        few: dict[int, int] = {}
+        for one in self.now():
+            shown = one.table.cases[~one.table.hidden]
+            for n in shown[shown > 0].tolist():
+                few[one.output] = min(n, few.get(one.output, n))
+        support = []
+        for output in outputs:
+            measures = {} if output.table is None else output.table.measures
+            cells = len(next(iter(measures.values()), ()))
+            gone = 0 if output.table is None else output.table.hidden
+            n = self.results[output.number].result.stored.get("N")
+            support.append(
+                OutputSupport(
+                    number=output.number,
+                    name=output.name,
+                    summary=output.summary,
+                    comment=output.comment,
+                    exception=output.exception,
+                    shown=cells - gone,
+                    hidden=gone,
+                    fewest=few.get(output.number),
+                    observations=None if n is None or n != int(n) else int(n),
+                )
+            )
+        return SessionCheck(
+            minimum=self.limits.minimum,
+            outputs=tuple(support),
+            linked=self.told(),
+            unfollowed=self.unfollowed,
+        )
+
+
+def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, set[int]]]:
+    """What to hide besides: the output, and places in its table."""
+    of = {id(one.table): one for one in shown}
+    counts = [one.numbers for one in shown if isinstance(one.numbers, ShownCounts)]
+    sums = [one.numbers for one in shown if isinstance(one.numbers, ShownSums)]
+    for system in chain(systems_of(counts, limits), sum_systems_of(sums, limits)):
+        pattern = more_withheld(system)
+        if pattern is None:
+            continue
+        for cell in np.flatnonzero(pattern.hidden(system) & ~system.hidden).tolist():
+            table = of[id(system.tables[system.table(cell)])]
+            yield table.output, {table.place(system.place(cell))}
+    # Sums that add up are withheld in the same cells: each is then as uncertain as it is alone.
+    for related in related_sums(sums):
+        if any(related.opened()):
+            hidden = np.any(related.hidden, axis=0)
+            for one in chain.from_iterable(related.sums):
+                table, more = of[id(one.place)], np.flatnonzero(hidden & ~one.place.hidden)
+                yield table.output, {table.place(at) for at in more.tolist()}

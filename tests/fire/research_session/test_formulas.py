@@ -53,7 +53,7 @@ def test_the_same_model_as_elsewhere(right: str) -> None:
     known = smf.ols(f"y ~ {right}", frame).fit()
     fit = fire.session("P", data=frame)
     shown = fit.ols(f"y ~ {right}")
-    stored = fit._results[1].result.stored  # the model as such, whatever its base levels
+    stored = fit._tables.results[1].result.stored  # the model as such, whatever its base levels
     assert shown.frame is not None
     assert stored["rss"] == pytest.approx(known.ssr, rel=1e-5)
     assert stored["df_r"] == known.df_resid
