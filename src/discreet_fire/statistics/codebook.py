@@ -35,10 +35,10 @@ from discreet_fire.statistics.layout import (
     rounded,
 )
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import MicrodataRecords, count_of, group, names_of, take
+from discreet_fire.statistics.records import MicrodataRecords, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES, describe
-from discreet_fire.statistics.tables import hidden_groups
+from discreet_fire.statistics.tables import CountTable
 
 #: Variables of at most so many values are tabulated.
 _CATEGORIES = 9
@@ -119,13 +119,11 @@ def _one(
             if text:
                 raise
         else:
-            hidden, _, found = hidden_groups(records, axis, limits)
-            counts = count_of(axis.codes, len(axis)).tolist()
+            table = CountTable.of([axis], records, limits)
             lines.append(_line("Tabulation", "Freq.  Value"))
-            for at, (label, size) in enumerate(zip(axis.labels, counts, strict=True)):
-                shown = count_text(None if at in hidden else float(size))
-                lines.append(f"{shown:>29}  {label}")
-            return lines, row, violations + found
+            for label, size, gone in zip(axis.labels, table.amounts, table.hidden, strict=False):
+                lines.append(f"{count_text(None if gone else float(size)):>29}  {label}")
+            return lines, row, violations + table.found
     if text:
         return [*lines, _line("Examples", ".")], row, violations
     (one,) = describe(records, [name], None, _ASKED, limits)

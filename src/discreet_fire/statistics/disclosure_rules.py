@@ -32,6 +32,7 @@ class Facts:
     high: float = math.nan  # largest value
     mean: float = math.nan
     squares: float = math.nan  # sum of squared deviations from it; with weights, weighted
+    apart: float = 0.0  # the part of it that one case has, at most
     size: float = 0.0  # sum of the absolute contributions
     first: float = 0.0  # largest contribution
     second: float = 0.0  # second largest

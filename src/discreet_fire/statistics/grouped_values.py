@@ -57,13 +57,13 @@ def exact_sums(
     >>> exact_sums(np.array([1e40, 0.25, 0.5]), np.array([0, 1, 1]), 2).tolist()
     [1e+40, 0.75]
     """
-    inside: IntArray | int = 0 if codes is None else codes
+    inside = np.zeros(values.size, dtype=np.int64) if codes is None else codes
     away = values
     for about in (centres, shifts):
         away = away if about is None else away - about[inside]
     away = away * away if power == 2 else away
     away = away if weights is None else away * weights
-    largest = largest_of(np.abs(away), codes, groups)
+    largest = largest_of(np.abs(away), inside, groups)
     shift = np.where(largest > 0, np.maximum(np.frexp(largest)[1], _LEAST), 0).astype(np.int64)
     rest = away * np.ldexp(1.0, -shift)[inside]
     total = np.zeros(groups, dtype=np.longdouble)
@@ -71,7 +71,7 @@ def exact_sums(
         rest = rest * 2.0**_BITS
         whole = np.rint(rest)
         rest = rest - whole
-        part = whole.sum(keepdims=True) if codes is None else np.bincount(codes, whole, groups)
+        part = np.bincount(inside, whole, groups)
         total += part.astype(np.longdouble) * 2.0 ** (-_BITS * number)
     return np.asarray(np.ldexp(total, shift), dtype=np.float64)
 
@@ -85,10 +85,8 @@ def exact_sum(values: FloatArray) -> float:
     return float(exact_sums(values)[0])
 
 
-def largest_of(sizes: FloatArray, codes: IntArray | None, groups: int) -> FloatArray:
+def largest_of(sizes: FloatArray, codes: IntArray, groups: int) -> FloatArray:
     """The largest of some sizes in each group; 0 if there is none."""
-    if codes is None:
-        return np.array([sizes.max(initial=0.0)])
     largest = np.zeros(groups)
     np.maximum.at(largest, codes, sizes)
     return largest
@@ -155,7 +153,7 @@ class CaseContributions(NamedTuple):
     """Contributions of cases to each group (confidential).
 
     How many there are, the sum of their sizes, the largest, the second largest; and how many
-    differ from the commonest value.
+    differ from the commonest value; and the largest of other sums, as of squared deviations.
     """
 
     cases: IntArray
@@ -163,30 +161,31 @@ class CaseContributions(NamedTuple):
     first: FloatArray
     second: FloatArray
     differing: IntArray
+    apart: FloatArray
 
 
 def contributions(
     values: FloatArray,
     amounts: FloatArray,
-    codes: IntArray | None,
+    squares: FloatArray,
+    places: IntArray,
     groups: int,
     start: IntArray,
     enough: int,
 ) -> CaseContributions:
     """Contribution of each entity to each group.
 
-    Records are in the order of entities, those of each begin at `start`; values have no NaN, codes
-    are never -1, and None if all are in one group. So many differing entities as are enough need
-    not be counted.
+    Records are in the order of entities, those of each begin at `start`; values have no NaN, places
+    are codes of groups, never -1. So many differing entities as are enough need not be counted.
     """
-    places = np.zeros(values.size, dtype=np.int64) if codes is None else codes
     mixed: BoolArray = np.zeros(values.size, dtype=np.bool_)
     if len(start) <= values.size:
         order, begins = _pairs(places, start)
         first = np.flatnonzero(begins)
         ordered, pair = values[order], np.cumsum(begins) - 1
         values, high = np.minimum.reduceat(ordered, first), np.maximum.reduceat(ordered, first)
-        amounts, mixed = exact_sums(amounts[order], pair, len(first)), values != high
+        amounts, squares = (exact_sums(x[order], pair, len(first)) for x in (amounts, squares))
+        mixed = values != high
         places = places[order][first]
     sizes = np.abs(amounts)
     cases = np.bincount(places, minlength=groups)
@@ -201,6 +200,7 @@ def contributions(
         first=largest,
         second=largest_of(rest, places, groups),
         differing=_differing(np.where(mixed, np.nan, values), places, cases, enough),
+        apart=largest_of(squares, places, groups),
     )
 
 
@@ -230,12 +230,12 @@ def _differing(values: FloatArray, places: IntArray, cases: IntArray, enough: in
 class GroupedValues:
     """Values of one variable, none missing, ready for rules (confidential).
 
-    Codes are None if all are in one group, entities if each value is about another. `numbering`
-    gives the entities numbered, where several variables share them.
+    Entities are None if each value is about another. `numbering` gives the entities numbered, where
+    several variables share them.
     """
 
     values: FloatArray
-    codes: IntArray | None
+    codes: IntArray
     groups: int
     entities: IntArray | None = None
     weights: FloatArray | None = None
@@ -251,10 +251,12 @@ class GroupedValues:
         weights: FloatArray | None = None,
         numbering: Callable[[], EntityNumbers] | None = None,
     ) -> GroupedValues:
-        """Leave out missing values, records without a weight and records in no group."""
-        used = ~np.isnan(values)
-        if codes is not None:
-            used &= codes >= 0
+        """Leave out missing values, records without a weight and records in no group.
+
+        Codes are None if all are in one group.
+        """
+        codes = np.zeros(values.size, dtype=np.int64) if codes is None else codes
+        used = ~np.isnan(values) & (codes >= 0)
         if weights is not None:
             used &= ~np.isnan(weights)
         grouped = cls(values, codes, groups, entities, weights, numbering)
@@ -262,12 +264,10 @@ class GroupedValues:
 
     def _taken(self, at: IntArray | BoolArray | slice) -> GroupedValues:
         """Some of the values."""
-        return GroupedValues(
-            values=self.values[at],
-            codes=None if self.codes is None else self.codes[at],
-            groups=self.groups,
-            entities=None if self.entities is None else self.entities[at],
-            weights=None if self.weights is None else self.weights[at],
+        columns = self.values, self.codes, self.entities, self.weights
+        values, codes, entities, weights = (None if x is None else x[at] for x in columns)
+        return replace(
+            self, values=values, codes=codes, entities=entities, weights=weights, numbering=None
         )
 
     @cached_property
@@ -280,14 +280,10 @@ class GroupedValues:
         values, codes, weights = self.values, self.codes, self.weights
         if not values.size:
             return [Facts() for _ in range(self.groups)]
-        if codes is None:
-            count = np.array([values.size])
-            low, high = np.array([values.min()]), np.array([values.max()])
-        else:
-            count = np.bincount(codes, minlength=self.groups)
-            low, high = np.full(self.groups, np.inf), np.full(self.groups, -np.inf)
-            np.minimum.at(low, codes, values)
-            np.maximum.at(high, codes, values)
+        count = np.bincount(codes, minlength=self.groups)
+        low, high = np.full(self.groups, np.inf), np.full(self.groups, -np.inf)
+        np.minimum.at(low, codes, values)
+        np.maximum.at(high, codes, values)
         start = np.where(count > 0, low, 0.0)
         total = count.astype(np.float64)
         if weights is not None:
@@ -298,44 +294,43 @@ class GroupedValues:
         squares = exact_sums(
             values, codes, self.groups, weights=weights, centres=start, shifts=shift, power=2
         )
+        away = (values - start[codes] - shift[codes]) ** 2
+        away = away if weights is None else away * weights
         # Of just two values all cases share one or the other.
-        inside = 0 if codes is None else codes
-        between = (values > low[inside]) & (values < high[inside])
+        between = (values > low[codes]) & (values < high[codes])
         several = largest_of(between.astype(np.float64), codes, self.groups) > 0
         starts = np.arange(values.size + 1)
         if self.entities is not None:
             starts, order = self._who.start, self._who.gathered
-            values = order(values)
-            codes = None if codes is None else order(codes)
+            values, away, codes = order(values), order(away), order(codes)
             weights = None if weights is None else order(weights)
         amounts = values if weights is None else values * weights
-        shares = contributions(values, amounts, codes, self.groups, starts, limits.minimum)
-        columns = [count, shares.cases, total, low, high, start + shift, squares, *shares[1:4]]
+        shares = contributions(values, amounts, away, codes, self.groups, starts, limits.minimum)
+        heavy = [(0.0, 0.0, 0.0)] * self.groups
         if weights is not None:
-            loads = contributions(weights, weights, codes, self.groups, starts, 0)
-            columns += [total, loads.first, loads.second]
-        facts = []
-        for at, (n, cases, *numbers) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
-            differing, held = MANY, 0
-            if low[at] == high[at]:
-                differing, held = 0, MANY
-            elif n and shares.differing[at] < limits.minimum:
-                differing = int(shares.differing[at])
-                held = cases - differing if several[at] else MANY
-            weight, least, most, mean, square, size, first, second, *heavy = numbers
-            facts.append(
-                Facts(
-                    n=n, cases=cases, weight=weight, low=least, high=most, mean=mean,
-                    squares=square, size=size, first=first, second=second, differing=differing,
-                    held=held, heavy=(heavy[0], heavy[1], heavy[2]) if heavy else (0.0, 0.0, 0.0),
-                ) if n else Facts()
-            )  # fmt: skip
-        return facts
+            loads = contributions(weights, weights, away, codes, self.groups, starts, 0)
+            weighing = (total.tolist(), loads.first.tolist(), loads.second.tolist())
+            heavy = list(zip(*weighing, strict=True))
+        same, few = low == high, shares.differing < limits.minimum
+        commonest = np.where(several, shares.cases - shares.differing, MANY)
+        columns = {
+            "n": count, "cases": shares.cases, "weight": total, "low": low, "high": high,
+            "mean": start + shift, "squares": squares, "apart": shares.apart, "size": shares.size,
+            "first": shares.first, "second": shares.second,
+            "differing": np.where(same, 0, np.where(few, shares.differing, MANY)),
+            "held": np.where(same, MANY, np.where(few, commonest, 0)),
+        }  # fmt: skip
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [
+            Facts(**dict(zip(columns, row, strict=True)), heavy=three) if row[0] else Facts()
+            for row, three in zip(rows, heavy, strict=True)
+        ]
 
     def total(self, limits: SafeLimits) -> Facts:
         """The facts of all groups together."""
         who = None if self.entities is None else lambda: self._who
-        return replace(self, codes=None, groups=1, numbering=who).facts(limits)[0]
+        whole = replace(self, codes=np.zeros_like(self.codes), groups=1, numbering=who)
+        return whole.facts(limits)[0]
 
     def union(self, groups: Iterable[int], limits: SafeLimits) -> Facts:
         """The facts of a union of groups."""
@@ -344,8 +339,8 @@ class GroupedValues:
     def part(self, groups: Iterable[int]) -> GroupedValues:
         """The values of a union of groups, as one group."""
         groups = list(groups)
-        whole = replace(self, codes=None, groups=1)
-        if self.codes is None or len(groups) == self.groups:
+        whole = replace(self, codes=np.zeros_like(self.codes), groups=1)
+        if len(groups) == self.groups:
             return whole
         order, start = self._order
         none = np.zeros(0, dtype=np.int64)
@@ -356,7 +351,6 @@ class GroupedValues:
     @cached_property
     def _order(self) -> tuple[IntArray, IntArray]:
         """Positions of values sorted by group, and where each group begins."""
-        assert self.codes is not None
         kind = np.uint16 if self.groups <= 2**16 else np.int64
         order = np.argsort(self.codes.astype(kind), kind="stable")
         count = np.bincount(self.codes, minlength=self.groups)

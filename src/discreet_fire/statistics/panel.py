@@ -106,9 +106,8 @@ def _varied(
     same = kept[start] == kept[start + size - 1]
     centres = np.where(same, kept[start], np.add.reduceat(kept, start) / size)
     deviations = kept - np.repeat(centres, size)
-    overall = GroupedValues.of(kept, None, 1, who)
-    between = GroupedValues.of(centres, None, 1)
-    facts, means = overall.total(limits), between.total(limits)
+    facts = GroupedValues.of(kept, None, 1, who).total(limits)
+    means = GroupedValues.of(centres, None, 1).total(limits)
     rules = broken(facts, limits) | broken(means, limits)
     if "minimum" not in rules:
         numbers |= {"N": float(facts.n), "n": float(facts.cases)}
@@ -122,8 +121,7 @@ def _varied(
     if within and changing:
         spread = np.sort(np.add.reduceat(deviations**2, start))
         within = not concentrated(spread[-1], spread[-2], float(spread.sum()), limits)
-    lonely = is_lonely(means, lambda: between, limits)
-    lonely = lonely or is_lonely(facts, lambda: overall, limits)
+    lonely = is_lonely(means, limits) or is_lonely(facts, limits)
     # Of deviations overall, between and within, two give the third away.
     names = ["mean", *([] if lonely else ["sd_between"])]
     names += [] if not within else ["sd_within"] if lonely else ["sd", "sd_within"]

@@ -81,8 +81,8 @@ def describe(
         if spread := spreads_of(wanted):
             whole = hidden.total if by is not None and not hidden.total_value else None
             spreads = spreads_to_hide(
-                facts, limits, part=holding.part, hidden=hidden.value, total=whole,
-                needed=1 + spread,
+                facts, limits, union=partial(holding.union, limits=limits), hidden=hidden.value,
+                total=whole, needed=1 + spread,
             )  # fmt: skip
         several = [
             StatisticsGroup(

@@ -21,7 +21,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ from discreet_fire.statistics.disclosure_rules import (
     hide_smallest,
     total_hidden,
 )
-from discreet_fire.statistics.grouped_values import GroupedValues, exact_sum
+from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, count_of
 
@@ -70,7 +70,7 @@ def hide_groups(
     Groups whose number of cases is withheld are found here unless given.
     """
     rules = tuple(broken(one, limits) for one in facts)
-    total = facts[0] if holding.codes is None else holding.total(limits)
+    total = facts[0] if holding.groups == 1 else holding.total(limits)
     whole = broken(total, limits)
     if counts is None:
         counts = shared_counts([facts], limits)
@@ -151,10 +151,6 @@ def shared_counts(several: Sequence[Sequence[Facts]], limits: SafeLimits) -> fro
     return hide_smallest([[one.cases for one in facts] for facts in several], (), limits)
 
 
-#: An entity of more records than this is not looked for, nor a weight of more times the mean.
-_MOST = 20
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HiddenSpreads:
     """Whose deviations are withheld, with the rule (confidential until applied)."""
@@ -163,38 +159,16 @@ class HiddenSpreads:
     total: str = ""
 
 
-def is_lonely(facts: Facts, part: Callable[[], GroupedValues], limits: SafeLimits) -> bool:
+def is_lonely(facts: Facts, limits: SafeLimits) -> bool:
     """Whether one case makes up nearly all of the squared deviations.
 
-    `part` gives the values of the group, where entities or weights make them needed.
-
-    >>> import numpy as np
-    >>> far = GroupedValues.of(np.array([10.0] * 20 + [10.1] * 20 + [90.0]), None, 1)
-    >>> near = GroupedValues.of(np.array([10.0] * 20 + [10.1] * 20 + [10.9]), None, 1)
-    >>> limits = SafeLimits()
-    >>> [is_lonely(one.total(limits), lambda: one, limits) for one in (far, near)]
+    >>> far, near = ([10.0] * 20 + [10.1] * 20 + [last] for last in (90.0, 10.9))
+    >>> groups = [GroupedValues.of(np.array(one), None, 1) for one in (far, near)]
+    >>> [is_lonely(one.total(SafeLimits()), SafeLimits()) for one in groups]
     [True, False]
     """
-    if facts.n < 2 or not facts.squares > 0:
-        return False
-    return 1 / facts.n + _largest(facts, part, limits) / facts.squares > limits.leverage
-
-
-def _largest(facts: Facts, part: Callable[[], GroupedValues], limits: SafeLimits) -> float:
-    """The largest share of a case in the squared deviations."""
-    end = max(facts.high - facts.mean, facts.mean - facts.low)
-    usual = end * end * facts.weight / facts.n
-    alone = facts.cases == facts.n and not facts.heavy[0]
-    if alone or usual * _MOST < limits.leverage * facts.squares:
-        return usual
-    whole = part()
-    squares = (whole.values - facts.mean) ** 2
-    squares = squares if whole.weights is None else squares * whole.weights
-    first = int(squares.argmax())
-    if whole.entities is None:
-        return float(squares[first])
-    # Nobody without the largest one can have nearly all.
-    return exact_sum(squares[whole.entities == whole.entities[first]])
+    several = facts.n > 1 and facts.squares > 0
+    return several and 1 / facts.n + facts.apart / facts.squares > limits.leverage
 
 
 def is_few(facts: Facts, needed: int, limits: SafeLimits) -> bool:
@@ -210,7 +184,7 @@ def spreads_to_hide(
     facts: Sequence[Facts],
     limits: SafeLimits,
     *,
-    part: Callable[[Sequence[int]], GroupedValues],
+    union: Callable[[Sequence[int]], Facts],
     hidden: Collection[int],
     total: Facts | None,
     needed: int = 2,
@@ -219,41 +193,43 @@ def spreads_to_hide(
 
     Deviations of all groups follow from those of the total, less those that are shown, as the
     means are known: withheld ones are added up until they tell nothing together. The total is
-    None if its deviations are not shown, `hidden` are groups whose means are withheld already, and
-    `needed` says how many statistics are asked for that add up, the mean included.
+    None if its deviations are not shown, `hidden` are groups whose means are withheld already,
+    `union` gives the facts of several together, and `needed` says how many statistics are asked for
+    that add up, the mean included.
     """
     there = [at for at, one in enumerate(facts) if one.n and at not in hidden]
-    lonely = [at for at in there if is_lonely(facts[at], partial(part, [at]), limits)]
+    lonely = [at for at in there if is_lonely(facts[at], limits)]
     rules = dict.fromkeys(lonely, "leverage")
     if total is None:
         return HiddenSpreads(groups=rules)
     few = [at for at in there if is_few(facts[at], needed, limits)]
     rules = dict.fromkeys(few, "equations") | rules
-    if is_lonely(total, partial(part, range(len(facts))), limits):
+    if is_lonely(total, limits):
         if not rules and not hidden and there:
             # All deviations between and within groups would add up to the withheld one.
             rules[max(there, key=lambda at: (facts[at].squares, -at))] = "secondary"
         return HiddenSpreads(groups=rules, total="leverage")
     # Of groups whose means are withheld the deviation of all together follows.
     unseen = sorted(at for at in hidden if facts[at].n)
-    union = part(unseen).facts(limits)[0] if unseen else Facts(n=0, cases=0, squares=0.0)
-    alone = is_lonely(union, partial(part, unseen), limits)
-    if not rules and not alone:
+    together = union(unseen) if unseen else Facts(squares=0.0)
+    largest = [facts[at] for at in lonely]
+    largest += [together] if is_lonely(together, limits) else []
+    if not rules and not largest:
         return HiddenSpreads()
-    largest = [(1 / facts[at].n, _largest(facts[at], partial(part, [at]), limits)) for at in lonely]
-    largest += [(1 / union.n, _largest(union, partial(part, unseen), limits))] if alone else []
     closed = {*rules, *unseen}
     order = sorted((at for at in there if at not in closed), key=lambda at: (facts[at].cases, at))
 
     def tells() -> bool:
         """Whether the withheld deviations together tell what each may not."""
-        squares = union.squares + math.fsum(facts[at].squares for at in closed.difference(unseen))
+        squares = together.squares + math.fsum(
+            facts[at].squares for at in closed.difference(unseen)
+        )
         cases = sum(facts[at].cases for at in closed)
         solved = free_statistics(cases, limits) < len(closed) + needed - 1
         return (
             len(closed) < 2
             or solved
-            or any(own + square / squares > limits.leverage for own, square in largest)
+            or any(1 / one.n + one.apart / squares > limits.leverage for one in largest)
         )
 
     while tells():
@@ -496,8 +472,6 @@ class SumTable:
     def one_way(self) -> BoolArray:
         """The margins that tables of one variable withhold."""
         mask = np.zeros(self.shape, dtype=np.bool_)
-        if self.holding.codes is None:
-            return mask
         places = np.unravel_index(self.holding.codes, self.sizes)
         for axis, codes in enumerate(places):
             alone = replace(self.holding, codes=codes.astype(np.int64), groups=self.sizes[axis])

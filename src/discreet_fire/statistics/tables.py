@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,9 +19,10 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import (
+    Facts,
     Found,
     checks_of,
     concentrated,
@@ -48,7 +50,6 @@ from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.records import (
     MicrodataRecords,
     RecordGroups,
-    count_of,
     group,
     names_of,
     take,
@@ -66,36 +67,6 @@ from discreet_fire.statistics.suppression import (
     with_margins,
 )
 
-
-def weights_by_group(records: MicrodataRecords, axis: RecordGroups) -> GroupedValues | None:
-    """The weights of the records along a variable; None if there are none."""
-    weights = records.weights()
-    if weights is None:
-        return None
-    return GroupedValues.of(weights, axis.codes, len(axis), records.entities())
-
-
-def hidden_groups(
-    records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits
-) -> tuple[frozenset[int], bool, list[Found]]:
-    """Withheld groups along a variable, whether their total is, and the rules that are broken."""
-    weights = weights_by_group(records, axis)
-    facts = [] if weights is None else weights.facts(limits)
-    # Groups in which one or two cases have nearly all of the weight.
-    heavy = frozenset(
-        at for at, one in enumerate(facts) if concentrated(one.first, one.second, one.size, limits)
-    )
-    *cases, everyone = count_cells([axis], records).cases.tolist()
-    hidden, total = counts_to_hide(cases, heavy, everyone, limits)
-    broken = []
-    for at in sorted(hidden):
-        small = 0 < cases[at] < limits.minimum
-        rule = "minimum" if small else "weights" if at in heavy else "secondary"
-        place = f"{axis.name} = {axis.labels[at]}"
-        broken.append(Found(rule, axis.name, place, cases=cases[at]))
-    return hidden, total, broken + [Found("secondary", axis.name, "total", cases=everyone)] * total
-
-
 #: Said where a table withholds more margins than tables of fewer variables do.
 MARGINS = Check(
     rule="margins",
@@ -104,32 +75,80 @@ MARGINS = Check(
 )
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class CountTable:
+    """How many records there are in each cell and margin, and what is withheld (confidential).
+
+    Amounts are numbers of records, or sums of weights, of which one or two cases have nearly all in
+    heavy cells. What is withheld is in line with all tables of fewer of the variables; `margins`
+    says whether margins are withheld that these show.
+    """
+
+    axes: Sequence[RecordGroups]
+    counts: Counts
+    amounts: FloatArray
+    heavy: BoolArray
+    hidden: BoolArray
+    margins: bool
+    limits: SafeLimits
+
+    @classmethod
+    def of(
+        cls,
+        axes: Sequence[RecordGroups],
+        records: MicrodataRecords,
+        limits: SafeLimits,
+        *,
+        weighted: bool = True,
+    ) -> CountTable:
+        """Count records, or add up their weights if they have some."""
+        counts = count_cells(axes, records)
+        amounts, weights = counts.n.astype(np.float64), records.weights() if weighted else None
+        heavy, before = np.zeros((2, *counts.n.shape), dtype=np.bool_)
+        if weights is not None:
+            cells = math.prod(counts.sizes)
+            holding = GroupedValues.of(weights, counts.codes, cells, records.entities())
+            facts = SumTable(holding=holding, sizes=counts.sizes, limits=limits).facts
+            # One or two entities have nearly all of the weight.
+            dominated = [concentrated(one.first, one.second, one.size, limits) for one in facts]
+            heavy = np.array(dominated).reshape(heavy.shape)
+            inner = exact_sums(holding.values, holding.codes, cells)
+            amounts = with_margins(inner.reshape(counts.sizes))
+        hidden, margins = before, False
+        if len(axes) == 1:
+            *cases, everyone = counts.cases.tolist()
+            groups = frozenset(np.flatnonzero(heavy[:-1]).tolist())
+            gone, before[-1] = counts_to_hide(cases, groups, everyone, limits)
+            before[sorted(gone)] = True
+        else:
+            for left_out in range(len(axes)):
+                fewer = [axis for at, axis in enumerate(axes) if at != left_out]
+                place = tuple(-1 if at == left_out else slice(None) for at in range(len(axes)))
+                before[place] |= cls.of(fewer, records, limits, weighted=weighted).hidden
+            hidden, margins = hide_cells(counts, limits, sensitive=heavy, before=before)
+        return cls(axes, counts, amounts, heavy, hidden, margins, limits)
+
+    @property
+    def found(self) -> list[Found]:
+        """The rules by which counts are withheld."""
+        scope, places = ", ".join(axis.name for axis in self.axes), places_of(self.axes)
+        found = []
+        for at in np.flatnonzero(self.hidden).tolist():
+            cases, rule = int(self.counts.cases.flat[at]), "secondary"
+            if 0 < cases < self.limits.minimum:
+                rule = "minimum"
+            elif len(self.axes) == 1 and self.heavy[:-1][at : at + 1].any():
+                rule = "weights"
+            found.append(Found(rule, scope, places[at], cases=cases))
+        return found
+
+
 def _two_way(
-    records: MicrodataRecords,
-    axes: Sequence[RecordGroups],
-    percent: Sequence[str],
-    chi2: bool,
-    limits: SafeLimits,
+    table: CountTable, percent: Sequence[str], chi2: bool, limits: SafeLimits
 ) -> SafeResult:
     """The table, as far as it may be shown."""
-    rows, columns = axes
-    down, across = (hidden_groups(records, axis, limits)[0] for axis in axes)
-    counts = count_cells(axes, records)
-    before = np.zeros(counts.n.shape, dtype=np.bool_)
-    before[sorted(down), -1] = True
-    before[-1, sorted(across)] = True
-    heavy, amounts, weights = None, counts.n.astype(np.float64), records.weights()
-    if weights is not None:
-        cells = counts.sizes[0] * counts.sizes[1]
-        holding = GroupedValues.of(weights, counts.codes, cells, records.entities())
-        facts = SumTable(holding=holding, sizes=counts.sizes, limits=limits).facts
-        # Cells in which one or two entities have nearly all of the weight.
-        dominated = [concentrated(one.first, one.second, one.size, limits) for one in facts]
-        heavy = np.array(dominated).reshape(counts.n.shape)
-        inner = exact_sums(holding.values, holding.codes, cells)
-        amounts = with_margins(inner.reshape(counts.sizes))
-    hidden, margins = hide_cells(counts, limits, sensitive=heavy, before=before)
-    values = np.where(hidden, np.nan, amounts)
+    (rows, columns), counts, hidden = table.axes, table.counts, table.hidden
+    values = np.where(hidden, np.nan, table.amounts)
     wholes = {"row": values[:, -1:], "column": values[-1:, :], "cell": values[-1:, -1:]}
     with np.errstate(invalid="ignore", divide="ignore"):
         # NaN where either count is withheld.
@@ -137,7 +156,7 @@ def _two_way(
 
     blocks, cells_shown = [], []
     floats = ["n", *(f"{word}_percent" for word in shares)]
-    names = [column_name(axis.name, floats) for axis in axes]
+    names = [column_name(axis.name, floats) for axis in table.axes]
     for at, label in enumerate([*rows.labels, "Total"]):
         block = [(label, [count_text(x) for x in values[at]])]
         blocks.append(block + [("", [fixed(x) for x in share[at]]) for share in shares.values()])
@@ -153,9 +172,8 @@ def _two_way(
     lines = [f"{'':>12} |{columns.name:^{width}} |".rstrip(), *grid.lines()]
     stored: dict[str, float] = {}
     if not hidden[-1, -1]:
-        stored["N"] = rounded(float(amounts[-1, -1]), limits.digits + 5)
+        stored["N"] = rounded(float(table.amounts[-1, -1]), limits.digits + 5)
     test = _tested(counts, hidden, lines, stored, limits) if chi2 else []
-    broken = hidden_counts(counts, hidden, axes, limits)
     schema: dict[str, Any] = dict.fromkeys(names, pl.String) | dict.fromkeys(floats, pl.Float64)
     return SafeResult(
         command=f"tabulate {rows.name} {columns.name}",
@@ -163,13 +181,13 @@ def _two_way(
         frame=pl.DataFrame(cells_shown, schema=schema, orient="row"),
         stored=stored,
         checks=[
-            *(check for axis in axes for check in axis.checks),
-            *checks_of(broken, ["minimum"]),
-            *_alike(counts, hidden, axes),
+            *(check for axis in table.axes for check in axis.checks),
+            *checks_of(table.found, ["minimum"]),
+            *_alike(counts, hidden, table.axes),
             *test,
-            *([MARGINS] if margins else []),
+            *([MARGINS] if table.margins else []),
         ],
-        evidence=OutputEvidence(n=counts.n, cases=counts.cases, hidden=hidden, found=broken),
+        evidence=OutputEvidence(n=counts.n, cases=counts.cases, hidden=hidden, found=table.found),
     )
 
 
@@ -200,22 +218,6 @@ def places_of(axes: Sequence[RecordGroups]) -> list[str]:
     """The name of each cell and margin of a table."""
     labels = [[f"{axis.name} = {label}" for label in (*axis.labels, "total")] for axis in axes]
     return [", ".join(place) for place in itertools.product(*labels)]
-
-
-def hidden_counts(
-    counts: Counts, hidden: BoolArray, axes: Sequence[RecordGroups], limits: SafeLimits
-) -> list[Found]:
-    """The rules by which counts of a table are withheld."""
-    scope, places = ", ".join(axis.name for axis in axes), places_of(axes)
-    small = (counts.cases > 0) & (counts.cases < limits.minimum)
-    return [
-        Found(
-            "minimum" if small.flat[at] else "secondary",
-            *(scope, places[at]),
-            cases=int(counts.cases.flat[at]),
-        )
-        for at in np.flatnonzero(hidden).tolist()
-    ]
 
 
 def _alike(counts: Counts, hidden: BoolArray, axes: Sequence[RecordGroups]) -> list[Check]:
@@ -295,23 +297,19 @@ def tabulate(
         checks = checks_of([], ["minimum"])
         shown, stored = "no observations", {"N": 0}
         return SafeResult(command=f"tabulate {row}", shown=shown, stored=stored, checks=checks)
+    table = CountTable.of(axes, records, limits)
     if column is None:
-        return _one_way(records, axes[0], limits)
-    shares = [word for word in PERCENT if word in percent]
-    return _two_way(records, axes, shares, chi2, limits)
+        return _one_way(table, limits)
+    return _two_way(table, [word for word in PERCENT if word in percent], chi2, limits)
 
 
-def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) -> SafeResult:
-    hidden, total_hidden, broken = hidden_groups(records, axis, limits)
-    weights = weights_by_group(records, axis)
-    if weights is None:
-        amounts = count_of(axis.codes, len(axis), records.times).astype(np.float64)
-    else:
-        amounts = exact_sums(weights.values, weights.codes, len(axis))
-    total = float(amounts.sum())
+def _one_way(table: CountTable, limits: SafeLimits) -> SafeResult:
+    (axis,), (*amounts, total) = table.axes, table.amounts.tolist()
+    *gone, total_hidden = table.hidden.tolist()
+    hidden = [at for at, one in enumerate(gone) if one]
     shown: list[float | None] = [
-        None if at in hidden else rounded(float(amount), limits.digits + 5)
-        for at, amount in enumerate(amounts)
+        None if one else rounded(amount, limits.digits + 5)
+        for one, amount in zip(gone, amounts, strict=True)
     ]
     percents: list[float | None] = [None] * len(shown)
     cumulated = percents.copy()
@@ -337,8 +335,8 @@ def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) 
             schema_overrides=dict.fromkeys(_COLUMNS, pl.Float64),
         ),
         stored={} if whole is None else {"N": whole},
-        checks=[*axis.checks, *checks_of(broken, ["minimum"])],
-        evidence=OutputEvidence(n=amounts, hidden=hidden, found=broken),
+        checks=[*axis.checks, *checks_of(table.found, ["minimum"])],
+        evidence=OutputEvidence(n=table.amounts[:-1], hidden=frozenset(hidden), found=table.found),
     )
 
 
@@ -378,16 +376,16 @@ def table(
         message, hint = "the table has too many cells", "use fewer or coarser groups"
         raise OutputCheckError(message, code="table-size", hint=hint)
     wanted = canonical_statistics(statistics)
-    counts, hidden, margins = pattern_of_counts(axes, records, limits)
-    broken = hidden_counts(counts, hidden, axes, limits)
-    cells: list[Numbers] = [{} for _ in range(hidden.size)]
+    counted = CountTable.of(axes, records, limits, weighted=False)
+    broken = counted.found
+    cells: list[Numbers] = [{} for _ in range(counted.hidden.size)]
     if not variables:
-        shown = zip(counts.n.ravel().tolist(), hidden.ravel(), strict=True)
+        shown = zip(counted.amounts.flat, counted.hidden.flat, strict=True)
         cells = [{"n": None if gone else float(n)} for n, gone in shown]
     for name in variables:
-        broken += _add_variable(name, wanted, records, axes, (counts, hidden), cells, limits)
+        broken += _add_variable(name, wanted, records, counted, cells)
     withheld = any(None in cell.values() for cell in cells)
-    checks = checks_of(broken, RULES if variables else ["minimum"]) + [MARGINS] * margins
+    checks = checks_of(broken, RULES if variables else ["minimum"]) + [MARGINS] * counted.margins
     option = f", statistics({' '.join(wanted)} {' '.join(variables)})" if variables else ""
     return SafeResult(
         command=f"table {' '.join(names)}{option}",
@@ -398,37 +396,15 @@ def table(
     )
 
 
-def pattern_of_counts(
-    axes: Sequence[RecordGroups], records: MicrodataRecords, limits: SafeLimits
-) -> tuple[Counts, BoolArray, bool]:
-    """Which counts are withheld, in line with all tables of fewer of the variables."""
-    counts = count_cells(axes, records)
-    before = np.zeros(counts.n.shape, dtype=np.bool_)
-    if len(axes) == 1:
-        *cases, everyone = counts.cases.tolist()
-        hidden, before[-1] = counts_to_hide(cases, frozenset(), everyone, limits)
-        before[sorted(hidden)] = True
-        return counts, before, False
-    for left_out in range(len(axes)):
-        fewer = [axis for at, axis in enumerate(axes) if at != left_out]
-        _, mask, _ = pattern_of_counts(fewer, records, limits)
-        place = tuple(-1 if at == left_out else slice(None) for at in range(len(axes)))
-        before[place] |= mask
-    hidden_cells, margins = hide_cells(counts, limits, before=before)
-    return counts, hidden_cells, margins
-
-
 def _add_variable(
     name: str,
     wanted: Sequence[str],
     records: MicrodataRecords,
-    axes: Sequence[RecordGroups],
-    known: tuple[Counts, BoolArray],
+    counted: CountTable,
     cells: list[Numbers],
-    limits: SafeLimits,
 ) -> list[Found]:
     """Add the statistics of a variable to each cell; the rules that are broken."""
-    counts, hidden = known
+    counts, hidden, limits = counted.counts, counted.hidden, counted.limits
     holding = GroupedValues.of(
         records.numbers(name),
         counts.codes,
@@ -458,7 +434,7 @@ def _add_variable(
             value=not value[at],
             spread=spread.get(at, ""),
         )
-        for at, place in enumerate(places_of(axes))
+        for at, place in enumerate(places_of(counted.axes))
     ]
     several, found = group_statistics(name, wanted, groups, limits)
     for cell, numbers in zip(cells, several, strict=True):
@@ -474,18 +450,19 @@ def _hidden_spreads(
         return {}
     rules: dict[int, str] = {}
     number = np.arange(hidden.size).reshape(hidden.shape)
+
+    def union(chosen: Sequence[int], line: Sequence[int]) -> Facts:
+        """The facts of some cells of a line together."""
+        return sums.holding.union([one for at in chosen for one in sums.members[line[at]]], limits)
+
     for axis in range(hidden.ndim):
         # In line with the tables of each variable alone, all others taken together.
         line = number[tuple(slice(None) if at == axis else -1 for at in range(hidden.ndim))]
         *groups, total = line.tolist()
-
-        def part(chosen: Sequence[int], groups: Sequence[int] = groups) -> GroupedValues:
-            return sums.holding.part(cell for at in chosen for cell in sums.members[groups[at]])
-
         to_hide = spreads_to_hide(
             [sums.facts[at] for at in groups],
             limits,
-            part=part,
+            union=partial(union, line=groups),
             hidden={at for at, place in enumerate(groups) if sums.one_way.flat[place]},
             total=None if sums.one_way.flat[total] else sums.facts[total],
             needed=1 + spread,
@@ -497,18 +474,18 @@ def _hidden_spreads(
     for at, facts in enumerate(sums.facts):
         if hidden.flat[at] or at in rules:
             continue
-        if is_lonely(facts, partial(sums.holding.part, sums.members[at]), limits):
+        if is_lonely(facts, limits):
             rules[at] = "leverage"
         elif is_few(facts, 1 + spread, limits):
             rules[at] = "equations"
-    for line in _inner_lines(number):
+    # Cells that add up along one variable, but for those of it alone.
+    lines = (np.moveaxis(number, axis, -1) for axis in range(number.ndim))
+    for line in (one for some in lines for one in some.reshape(-1, some.shape[-1])[:-1]):
         *groups, total = line.tolist()
         unseen = [at for at in groups if hidden.flat[at] and sums.facts[at].n]
-        if unseen and not hidden.flat[total] and total not in rules:
-            cells = [cell for at in unseen for cell in sums.members[at]]
-            union = sums.holding.union(cells, limits)
-            if is_lonely(union, partial(sums.holding.part, cells), limits):
-                rules[total] = "leverage"
+        looked_at = unseen and not hidden.flat[total] and total not in rules
+        if looked_at and is_lonely(union(range(len(unseen)), unseen), limits):
+            rules[total] = "leverage"
     if not rules:
         return {}
     sensitive, before = np.zeros_like(hidden), hidden.copy()
@@ -517,13 +494,6 @@ def _hidden_spreads(
     pattern, _ = hide_cells(present, limits, sensitive=sensitive, before=before)
     secondary = np.flatnonzero(pattern & ~hidden)
     return dict.fromkeys(secondary.tolist(), "secondary") | rules
-
-
-def _inner_lines(number: IntArray) -> Iterator[IntArray]:
-    """Cells that add up along one variable, the total last, but for those of it alone."""
-    for axis in range(number.ndim):
-        lines = np.moveaxis(number, axis, -1).reshape(-1, number.shape[axis])
-        yield from lines[:-1]
 
 
 def _cell_text(name: str, value: float | None) -> str:

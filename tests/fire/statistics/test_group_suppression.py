@@ -115,7 +115,7 @@ def spreads(
     return spreads_to_hide(
         holding.facts(limits),
         limits,
-        part=holding.part,
+        union=lambda groups: holding.union(groups, limits),
         hidden=hidden,
         total=options.pop("total", holding.total(limits)),
         **options,
@@ -182,7 +182,7 @@ def test_a_total_that_one_case_makes_up_is_not_the_sum_of_shown_groups() -> None
     few = [*(0.0, 0.1, 0.2, 0.3), *(0.0, 0.1, 0.2, 900.0), *(0.0, 0.1) * 100]
     holding = held(few, [4, 4, 200])
     limits = SafeLimits(leverage=0.99)
-    assert is_lonely(holding.total(limits), lambda: holding, limits)
+    assert is_lonely(holding.total(limits), limits)
     found = spreads([4, 4, 200], few)
     assert found.total == "leverage"
     assert 1 in found.groups
@@ -230,7 +230,7 @@ def test_the_share_of_one_case_is_held_against_the_limit(place: str) -> None:
     assert own < 1
     for limit, lonely in ((own + 1e-6, False), (own - 1e-6, True)):
         limits = SafeLimits(leverage=limit)
-        assert is_lonely(whole.total(SafeLimits()), lambda: whole, limits) is lonely
+        assert is_lonely(whole.total(SafeLimits()), limits) is lonely
 
 
 @for_all_rows("size", [1.0, 1000.0])

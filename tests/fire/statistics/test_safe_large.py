@@ -19,7 +19,6 @@ from discreet_fire.statistics.grouped_values import (
 )
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.records import group, take
-from discreet_fire.statistics.tables import weights_by_group
 
 ROWS = 21_000
 WIDE = 10**12
@@ -161,7 +160,7 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
     for rows in (data, data.sample(fraction=1.0, shuffle=True, seed=6), data.head(900)):
         records = take(rows, ["region"], entity=entity, weights="weight").weighted()
         axis = group(records, "region", limits)
-        weighing = weights_by_group(records, axis)
+        weighing = GroupedValues.of(records.weights(), axis.codes, len(axis), records.entities())
         amounts, heavy = exact_sums(weighing.values, weighing.codes, len(axis)), set()
         for at, region in enumerate(axis.values):
             part = rows.filter(pl.col("region") == region, pl.col("weight") > 0)
@@ -173,7 +172,10 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
         assert _heavy(weighing, limits) == heavy
         known = rows.drop_nulls("region")
         gaps = take(known, ["region"], entity=entity, weights="weight")
-        same = weights_by_group(gaps, group(gaps, "region", limits))
+        axis_of_gaps = group(gaps, "region", limits)
+        same = GroupedValues.of(
+            gaps.weights(), axis_of_gaps.codes, len(axis_of_gaps), gaps.entities()
+        )
         assert _heavy(same, limits) == heavy
         names = {axis.values[at] for at in heavy}
         assert names >= {"insel", "süd"} & set(rows["region"])

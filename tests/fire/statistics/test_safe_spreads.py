@@ -41,7 +41,7 @@ def test_the_deviation_of_one_outlier_is_withheld_and_the_mean_shown() -> None:
 def lonely(values: list[float]) -> bool:
     """Whether one of these values makes up their deviation."""
     whole = GroupedValues.of(np.array(values), None, 1)
-    return is_lonely(whole.total(SafeLimits()), lambda: whole, SafeLimits())
+    return is_lonely(whole.total(SafeLimits()), SafeLimits())
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
@@ -61,7 +61,7 @@ def test_one_case_and_equal_ones_have_no_deviation_to_withhold() -> None:
     """Not even where rounding leaves a little of it."""
     assert not lonely([7.0] * 5)
     one = Facts(n=1, cases=1, weight=0.1, low=7.0, high=7.0, mean=7.000000000000001, squares=1e-31)
-    assert not is_lonely(one, lambda: GroupedValues.of(np.array([7.0]), None, 1), SafeLimits())
+    assert not is_lonely(one, SafeLimits())
 
 
 def test_the_records_of_an_entity_count_together() -> None:
@@ -71,6 +71,11 @@ def test_the_records_of_an_entity_count_together() -> None:
     assert "sd" in statistics.summarize(frame, "x").stored
     assert "sd" not in statistics.summarize(frame, "x", entity="e").stored
     assert "sd" not in statistics.summarize(frame, "x", entity="e", weights="w").stored
+    # Who has most of it need not have the value that is farthest off.
+    values = [*(1.0, -1.0) * 500, 1.1, *(0.001 * at for at in range(40))]
+    frame = pl.DataFrame({"x": values, "e": [0] * 1000 + [*range(1, 42)]})
+    assert "sd" in statistics.summarize(frame, "x").stored
+    assert "sd" not in statistics.summarize(frame, "x", entity="e").stored
 
 
 def test_another_group_is_withheld_with_it() -> None:
