@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .advice import linked_findings as linked_findings
     from .advice import more_withheld as more_withheld
     from .advice import related_sums as related_sums
+    from .advice import uncompared as uncompared
     from .differences import DIFFERENCE as DIFFERENCE
     from .differences import MORE as MORE
     from .differences import difference_findings as difference_findings

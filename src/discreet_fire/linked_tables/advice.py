@@ -450,5 +450,21 @@ def _advice(system: LinkedSystem, until: float | None) -> str:
     return f"also withhold: {'; '.join(names)}{nearly}"
 
 
+#: So many outputs are named in one finding.
+_PLACES = 8
+
+
+def uncompared(message: str, outputs: Sequence[str], hint: str) -> Finding:
+    """A finding on outputs that were not compared with others, by their names.
+
+    >>> print(uncompared("not compared", ["line 1", "line 1"], ""))
+    0:1 review [linked-tables-left] not compared: line 1
+    """
+    names = list(dict.fromkeys(outputs))
+    places = "; ".join(names[:_PLACES])
+    places += f" and {len(names) - _PLACES} more" if len(names) > _PLACES else ""
+    return _finding(f"{message}: {places}", hint, LEFT)
+
+
 def _finding(message: str, hint: str, rule: str = "linked-tables") -> Finding:
     return Finding(rule=rule, severity=Severity.REVIEW, what=message, hint=hint)

@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from discreet_fire.linked_tables import (
     linked_findings,
     read_tables,
     table_bytes,
+    uncompared,
     with_records,
 )
 from discreet_fire.queue.folder import Event, Queue, events, intact, queue_error, seal, standing
@@ -45,8 +46,6 @@ from discreet_fire.units import UnitKey
 TABLES = "tables.npz"
 #: Seconds that tables are held against others for, where a submission says nothing.
 SECONDS = 60.0
-#: So many outputs are named in one finding.
-_PLACES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,40 +191,25 @@ def findings_against(
         for one in theirs
         if np.isin(one.table.records, mine).any()
     ]
-    findings = list(_news(tables, earlier, limits, until)) if earlier and tables else []
+    findings = list[Finding]()
+    if earlier and tables:
+        both = linked_findings(tables, limits=limits, earlier=earlier, until=until)
+        # Only what the submission does not give away alone.
+        alone = linked_findings(tables, limits=limits, until=until) if both else ()
+        findings += [one for one in both if one.what not in {own.what for own in alone}]
     differences, complete = difference_findings(tables, limits=limits, earlier=earlier, until=until)
     findings += differences
     if not complete:
         message = "too many differences of tables to compare all of them"
-        findings.append(_left(message, "look for tables that filter nearly the same units twice"))
+        hint = "look for tables that filter nearly the same units twice"
+        findings.append(Finding(rule=LEFT, severity=Severity.REVIEW, what=message, hint=hint))
     unknown = left + [
         f"submission {number}, {one}" for number, (_, missing) in others.items() for one in missing
     ]
     if others and unknown:
-        places = "; ".join(unknown[:_PLACES])
-        places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
-        message = f"not compared with tables of other submissions: {places}"
         hint = "check whether they disclose values that another submission withholds"
-        findings.append(_left(message, hint))
+        findings.append(uncompared("not compared with tables of other submissions", unknown, hint))
     return findings
-
-
-def _news(
-    tables: Sequence[ShownTable],
-    earlier: Sequence[ShownTable],
-    limits: SafeLimits,
-    until: float,
-) -> list[Finding]:
-    """Findings on all tables that are not on those of the submission alone."""
-    findings = linked_findings(tables, limits=limits, earlier=earlier, until=until)
-    if not findings:
-        return []
-    alone = {one.what for one in linked_findings(tables, limits=limits, until=until)}
-    return [one for one in findings if one.what not in alone]
-
-
-def _left(message: str, hint: str) -> Finding:
-    return Finding(rule=LEFT, severity=Severity.REVIEW, what=message, hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True)

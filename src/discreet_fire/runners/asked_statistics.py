@@ -250,16 +250,6 @@ class StatisticRequest:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class HandedOver:
-    """The records that a script hands over for one statistic (confidential)."""
-
-    frame: pl.DataFrame
-    groups: str | None  # the column by whose groups the statistic is shown, if it is among them
-    counted: bool  # whether numbers of records are shown for each combination of values
-    traced: TracedRecords | None  # the records of the data that they are, if they are found
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
 class AskedStatistic:
     """One statistic that was worked out (confidential), and the line that asked for it."""
 
@@ -275,16 +265,21 @@ class AskedStatistic:
         return asked is not None and (traced is None or len(traced.columns) < asked.frame.width)
 
     @property
-    def records(self) -> HandedOver:
-        """Its records."""
+    def frame(self) -> pl.DataFrame:
+        """The records that the program handed over."""
         assert self.request is not None
-        frame, by = self.request.frame, str(self.request.options.get("by"))
-        return HandedOver(
-            frame=frame,
-            groups=by if by in frame.columns else None,
-            counted=self.request.command == "tabulate",
-            traced=self.traced,
-        )
+        return self.request.frame
+
+    @property
+    def groups(self) -> str | None:
+        """The column by whose groups it is shown, if it is among them."""
+        by = "" if self.request is None else str(self.request.options.get("by"))
+        return by if by in self.frame.columns else None
+
+    @property
+    def counted(self) -> bool:
+        """Whether numbers of records are shown for each combination of values."""
+        return self.request is not None and self.request.command == "tabulate"
 
     def withheld(self, reason: str) -> AskedStatistic:
         """A copy without its figures, and without names, which may hold values."""

@@ -36,7 +36,7 @@ from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.files import check_writable, write_text
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.linked_tables import LEFT, ShownTable, linked_findings
+from discreet_fire.linked_tables import ShownTable, linked_findings, uncompared
 from discreet_fire.statistics import (
     Check,
     CheckVerdict,
@@ -103,24 +103,13 @@ class RedactedError(OutputCheckError):
     #: Errors of runners that are so stand for this one.
     redacted = True
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the program stopped where single values decide; its output is withheld",
-            code="do-file",
-            hint="look for a statement that uses a maximum, x[17] or a condition on few cases",
-        )
-
-
-class InternalError(RedactedError):
-    """An error of the runner itself. Whether and where it comes may hang on one value."""
-
-    def __init__(self, kind: str) -> None:
-        OutputCheckError.__init__(
-            self,
-            f"internal error, please report: {kind}",
-            code="internal",
-            hint="the output is withheld, because single values may have caused the stop",
-        )
+    def __init__(
+        self,
+        what: str = "the program stopped where single values decide; its output is withheld",
+        code: str = "do-file",
+        hint: str = "look for a statement that uses a maximum, x[17] or a condition on few cases",
+    ) -> None:
+        super().__init__(what, code=code, hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -165,17 +154,22 @@ class RunResult:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings for an officer."""
-        findings = [] if self.checked else [_of_check("log", 0, _UNCHECKED)]
+        findings = [] if self.checked else [_of_check("log", _UNCHECKED)]
         for one in self.outputs:
             broken = (check for check in _checks(one) if check.verdict is not CheckVerdict.passed)
-            findings += [replace(_of_check(one.command, one.line, check), file=one.file)
-                         for check in broken]  # fmt: skip
+            findings += [_of_check(one.command, check, one.line, one.file) for check in broken]
         findings += self.linked
         if (error := self.error) is not None:
-            rule = "unsupported" if error.code == "unsupported" else "stopped"
-            message = f"the run stopped: {error.what}"
-            stop = _finding(rule, Severity.ERROR, message, self.line or 0, error.hint)
-            findings.append(replace(stop, file=getattr(error, "file", "")))
+            findings.append(
+                Finding(
+                    rule="unsupported" if error.code == "unsupported" else "stopped",
+                    severity=Severity.ERROR,
+                    what=f"the run stopped: {error.what}",
+                    line=self.line or 0,
+                    hint=error.hint,
+                    file=getattr(error, "file", ""),
+                )
+            )
         return tuple(findings)
 
     @property
@@ -245,79 +239,60 @@ def run_program(runner: Runner, program: Path, **given: Unpack[RunInput]) -> Run
             raise OutputCheckError("data file not found", code="no-file", where=str(file))
     if len({file.name for file in data}) < len(data):
         raise OutputCheckError("two data files have the same name", code="data-files")
-    shown = _ShownTables(given["witness"])
-    given["witness"] = shown.note
+    witness, tables = given["witness"], list[ShownTable]()
+    unknown, places = list[str](), set[tuple[str, int]]()
+
+    def note(told: StatisticShown) -> None:
+        places.add((told.file, told.line))
+        tables.extend(one for one in told.tables if one is not None)
+        unknown.extend([told.title] if None in told.tables else ())
+        if witness is not None:
+            witness(told)
+
+    given["witness"] = note
     until = None if given["seconds"] is None else time.monotonic() + given["seconds"]
     try:
-        result = shown.held_against(runner.run(program, **given), given["limits"], until)
+        result = _checked_result(runner, runner.run(program, **given), source, data)
+        if getattr(result.error, "redacted", False):
+            return result
+        linked = linked_findings(tables, limits=given["limits"], until=until)
     except DiscreetError:
         raise
     except Exception as error:  # its text may quote data
-        stop = InternalError(type(error).__name__)
-        return RunResult.of(source, data, error=stop)
-    return _checked_result(runner, result, source, data)
-
-
-class _ShownTables:
-    """The tables of a run, taken down beside what the witness of the caller is told."""
-
-    def __init__(self, witness: Witness | None) -> None:
-        self._witness = witness
-        self._tables: list[ShownTable] = []
-        self._unknown: list[str] = []
-        self._places: set[tuple[str, int]] = set()
-
-    def note(self, told: StatisticShown) -> None:
-        """Take down the tables of a statistic."""
-        self._places.add((told.file, told.line))
-        self._tables += [one for one in told.tables if one is not None]
-        if None in told.tables:
-            self._unknown.append(told.title)
-        if self._witness is not None:
-            self._witness(told)
-
-    def held_against(self, result: object, limits: SafeLimits, until: float | None) -> object:
-        """The result, with what its tables tell, taken together."""
-        redacted = isinstance(result, RunResult) and getattr(result.error, "redacted", False)
-        if not isinstance(result, RunResult) or redacted:
-            return result
-        findings = linked_findings(self._tables, limits=limits, until=until)
-        untold = [
-            f"{place_of(one.file, one.line)}, {one.command.partition(',')[0]}"
-            for one in result.outputs
-            if one.result.frame is not None and (one.file, one.line) not in self._places
-        ]
-        unknown = list(dict.fromkeys([*self._unknown, *untold]))
-        if unknown and len(self._tables) + len(unknown) > 1:
-            places = "; ".join(unknown[:_PLACES])
-            places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
-            message = (
-                f"the numbers of {len(unknown)} outputs were not compared with others: {places}"
-            )
-            hint = "check whether they disclose values that another output withholds"
-            findings += (_finding(LEFT, Severity.REVIEW, message, 0, hint),)
-        return replace(result, linked=findings)
-
-
-#: So many tables are named in one finding.
-_PLACES = 8
+        what = f"internal error, please report: {type(error).__name__}"
+        hint = "the output is withheld, because single values may have caused the stop"
+        return RunResult.of(source, data, error=RedactedError(what, "internal", hint))
+    unknown += [
+        f"{place_of(one.file, one.line)}, {one.command.partition(',')[0]}"
+        for one in result.outputs
+        if one.result.frame is not None and (one.file, one.line) not in places
+    ]
+    if unknown and len(tables) + len(set(unknown)) > 1:
+        hint = "check whether they disclose values that another output withholds"
+        outputs = f"the numbers of {len(set(unknown))} outputs were not compared with others"
+        linked += (uncompared(outputs, unknown, hint),)
+    return replace(result, linked=linked)
 
 
 def _checked_result(
     runner: Runner, result: object, program: SourceText, data: Sequence[Path]
 ) -> RunResult:
+    broken = ""
     if not isinstance(result, RunResult):
-        raise _broken(runner, "it gave no result of the run")
-    head = "".join(f"{line}\n" for line in _head(program, data))
-    if not result.log.startswith(head):
-        raise _broken(runner, "the head of the log does not name the program and the data")
-    bare = RunResult.of(program, data, checked=result.checked, error=result.error)
-    if getattr(result.error, "redacted", False) and (result.log != bare.log or result.outputs):
-        raise _broken(runner, "something is shown of a run that single values have stopped")
-    follows = getattr(runner, "follows_values", False) is True
-    if result.checked and not follows and _is_unchecked(result, bare):
-        raise _broken(runner, "the log shows more than the outputs that are said to be all of it")
-    return result
+        broken = "it gave no result of the run"
+    elif not result.log.startswith("".join(f"{line}\n" for line in _head(program, data))):
+        broken = "the head of the log does not name the program and the data"
+    else:
+        bare = RunResult.of(program, data, checked=result.checked, error=result.error)
+        more = result.log != bare.log or bool(result.outputs)
+        follows = getattr(runner, "follows_values", False) is True
+        if getattr(result.error, "redacted", False) and more:
+            broken = "something is shown of a run that single values have stopped"
+        elif result.checked and not follows and _is_unchecked(result, bare):
+            broken = "the log shows more than the outputs that are said to be all of it"
+        if not broken:
+            return result
+    raise OutputCheckError(f"{broken}; nothing is shown", code="runner", where=runner.name)
 
 
 def _is_unchecked(result: RunResult, bare: RunResult) -> bool:
@@ -328,10 +303,6 @@ def _is_unchecked(result: RunResult, bare: RunResult) -> bool:
     known |= set(bare.log.splitlines())
     lines = (line for line in result.log.splitlines() if not line.startswith((". ", "> ")))
     return any(line not in known for line in lines if line.strip())
-
-
-def _broken(runner: Runner, message: str) -> OutputCheckError:
-    return OutputCheckError(f"{message}; nothing is shown", code="runner", where=runner.name)
 
 
 def _head(program: SourceText, data: Sequence[Path]) -> list[str]:
@@ -364,18 +335,12 @@ def _placed(output: ShownOutput) -> dict[str, Any]:
     return {"line": output.line} | ({"file": output.file} if output.file else {})
 
 
-def _of_check(command: str, line: int, check: Check) -> Finding:
+def _of_check(command: str, check: Check, line: int = 0, file: str = "") -> Finding:
     severity = Severity.REFUSED if check.rule == "refused" else _SEVERITIES[check.verdict]
     where = f" ({check.where})" if check.where else ""
-    message = f"{command.split(',')[0]}: {check.reason}{where}"
+    what = f"{command.split(',')[0]}: {check.reason}{where}"
     hint = "" if check.verdict is CheckVerdict.review else "withheld"
-    return _finding(check.rule, severity, message, line, hint)
-
-
-def _finding(rule: str, severity: Severity, message: str, line: int, hint: str) -> Finding:
-    return Finding(
-        rule=rule, severity=severity, what=message, line=line, column=1, start=0, end=0, hint=hint
-    )
+    return Finding(rule=check.rule, severity=severity, what=what, line=line, hint=hint, file=file)
 
 
 def write_run(

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Unpack
@@ -38,7 +38,6 @@ from discreet_fire.runners.asked_statistics import (
     AskedStatistics,
     BrokenRequestError,
     DataRecords,
-    HandedOver,
     token,
 )
 from discreet_fire.runners.closed_process import ProcessEnd, ProcessLimits, ProcessPlan, run_closed
@@ -182,22 +181,12 @@ def _printable(line: str) -> str:
     return "".join(one if one.isprintable() else " " for one in line.expandtabs())
 
 
-class ProgramStopError(RedactedError):
-    """A program that did not finish; values may have stopped it, so nothing is shown."""
-
-    def __init__(self, over: str) -> None:
-        ends = {
-            "time": "its time was over",
-            "output": "it wrote too much",
-            "memory": "it used too much memory",
-        }
-        what = ends.get(over, "it ended with an error")
-        OutputCheckError.__init__(
-            self,
-            f"the program did not finish: {what}; its output is withheld",
-            code="time-limit" if over == "time" else "program",
-            hint="values of the data may have led to it; try it on data that are not confidential",
-        )
+#: Why a program did not finish.
+_ENDS = {
+    "time": "its time was over",
+    "output": "it wrote too much",
+    "memory": "it used too much memory",
+}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -311,7 +300,7 @@ class ScriptRun:
             given["data"], given["entity"], parts=parts, least=least, seed=given["seed"]
         )
         reasons: dict[int, str | None] = {}
-        runs: list[dict[int, HandedOver | None]] = []
+        runs: list[dict[int, AskedStatistic | None]] = []
         passing, one_way = list(steps), True
         for change in (*RENAMED, *range(parts), "ends", "half", "other half"):
             other = self._again(plan, data, change)
@@ -320,18 +309,17 @@ class ScriptRun:
             one_way = one_way and both[0] == both[1] and not unchecked
             blocks = SequenceMatcher(None, *both, autojunk=False).get_matching_blocks()
             passing = [passing[at] for one in blocks for at in range(one.a, one.a + one.size)]
-            records = [one.records for one in other.answered]
-            records_of = {at: records[at] if at < len(records) else None for at in left}
+            records_of = dict(zip_longest(range(len(answered)), other.answered[: len(answered)]))
             if change not in RENAMED:
                 runs.append(records_of)
                 continue
             for at, one in list(left.items()):
-                if changed(one.records, records_of[at], data.size, data.names):
+                if changed(one, records_of[at], data.size, data.names):
                     reasons[at] = LOST if records_of[at] is None else NAMES
                     del left[at]
         for at, one in left.items():
             reasons[at] = rests_on_few(
-                one.records, [run[at] for run in runs], data.part, least=least, size=data.size
+                one, [run[at] for run in runs], data.part, least=least, size=data.size
             )
         gone = steps.keys() - passing
         return (
@@ -351,8 +339,14 @@ class ScriptRun:
         return _Way(lines=[], answered=[])
 
     def stopped(self, over: str) -> RunResult:
-        """The result of a script that did not finish."""
-        return RunResult.of(self.source, self.given["data"], error=ProgramStopError(over))
+        """The result of a script that did not finish; values may have stopped it."""
+        why = _ENDS.get(over, "it ended with an error")
+        error = RedactedError(
+            f"the program did not finish: {why}; its output is withheld",
+            "time-limit" if over == "time" else "program",
+            "values of the data may have led to it; try it on data that are not confidential",
+        )
+        return RunResult.of(self.source, self.given["data"], error=error)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
-from discreet_fire.runners.asked_statistics import HandedOver
+from discreet_fire.runners.asked_statistics import AskedStatistic
 from discreet_fire.runners.builtin.data import DataSet, dta_bytes, read_data
 
 #: A variable that tells records of one person apart, such as a year, has at most so many values.
@@ -352,7 +352,7 @@ def parts_for(least: int) -> int:
 
 
 def changed(
-    first: HandedOver, other: HandedOver | None, size: float, names: frozenset[str]
+    first: AskedStatistic, other: AskedStatistic | None, size: float, names: frozenset[str]
 ) -> bool:
     """Whether another run hands over other records, whatever their order.
 
@@ -380,8 +380,8 @@ def _evened(values: FloatArray, size: float) -> FloatArray:
 
 
 def rests_on_few(
-    first: HandedOver,
-    others: Sequence[HandedOver | None],
+    first: AskedStatistic,
+    others: Sequence[AskedStatistic | None],
     part: IntArray,
     *,
     least: int,
@@ -446,7 +446,7 @@ def _uneven(of_part: IntArray, least: int) -> bool:
 
 
 def _changes(
-    first: HandedOver, runs: Sequence[HandedOver], name: str, *, known: bool, size: float
+    first: AskedStatistic, runs: Sequence[AskedStatistic], name: str, *, known: bool, size: float
 ) -> Iterator[tuple[IntArray, FloatArray, IntArray]]:
     """The records of a column, and of each of its groups: by how much each run moves each value,
     and how many of the values each part takes away.
@@ -504,7 +504,7 @@ def _numbers(columns: Sequence[pl.Series]) -> list[FloatArray]:
     return [one.cast(pl.Float64).fill_null(float("nan")).to_numpy() for one in columns]
 
 
-def _placed(run: HandedOver, wanted: IntArray, values: FloatArray) -> FloatArray:
+def _placed(run: AskedStatistic, wanted: IntArray, values: FloatArray) -> FloatArray:
     """The values of the same records in another run; infinite where they are not there."""
     assert run.traced is not None
     order = np.argsort(run.traced.numbers)
@@ -533,7 +533,7 @@ def _distance(one: FloatArray, other: FloatArray) -> FloatArray:
     return far
 
 
-def _lost_together(first: HandedOver, parts: Sequence[HandedOver]) -> bool:
+def _lost_together(first: AskedStatistic, parts: Sequence[AskedStatistic]) -> bool:
     """Whether a combination of values loses more records with one part than is probable."""
     names, share = first.frame.columns, 1 / len(parts)
     counts = first.frame.group_by(names).len("n")

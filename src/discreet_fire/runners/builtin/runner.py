@@ -35,7 +35,6 @@ from discreet_fire.runners.builtin.syntax import (
     words_of,
 )
 from discreet_fire.runners.protocol import (
-    InternalError,
     RunInput,
     RunResult,
 )
@@ -188,8 +187,6 @@ class _BuiltinRunner:
             Interpreter(session, given["seconds"]).steps(steps, echo=True)
         except DiscreetError as stop:
             error = stop
-        except Exception as stop:  # its text may quote data, and its place tell of it
-            error = InternalError(type(stop).__name__)
         outputs = session.outputs
         return RunResult.of(source, data, lines=lines, outputs=outputs, checked=True, error=error)
 
