@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+
 from discreet_fire.queue import (
     OutputDecision,
     OutputPart,
@@ -47,6 +50,28 @@ def hand_in(
     log.write_text(text)
     submission = Submission(program=program, researcher=researcher, log=log)
     return submit(queue, submission, stages=stages or [output_stage])
+
+
+def people(folder: Path) -> Path:
+    """Data of 600 persons: two sexes, four groups, two kinds and five without any."""
+    rng, at = np.random.default_rng(5), np.arange(600)
+    columns = {
+        "pid": at,
+        "grp": 1 + at % 4,
+        "sex": 1 + at // 300,
+        "pay": rng.normal(3000, 500, 600).round(),
+        "age": rng.integers(20, 65, 600),
+        "kind": np.where(at < 5, "", np.where(at % 2, "a", "b")),
+    }
+    pl.DataFrame(columns).write_csv(folder / "d.csv")
+    return folder / "d.csv"
+
+
+def run_in(queue: Queue, folder: Path, data: Path, text: str) -> int:
+    """Hand in a do-file to be run on data of persons."""
+    (folder / "a.do").write_text(text)
+    words = {"researcher": "Weber", "data": (data,), "unit": "pid"}
+    return submit(queue, Submission(program=folder / "a.do", **words))
 
 
 def version(queue: Queue, number: int) -> int:

@@ -335,29 +335,15 @@ def check_handed_in(folder: Path, told: Path) -> int:
     """All of each submission is there, with its files and universes; how many there are."""
     with open_queue(folder / "q") as queue:
         assert verify(queue) == []
-        found = listed(queue)
+        found = listed(queue, every=True)
         assert len(list((queue.folder / "store").iterdir())) == len(found)
         assert found or not told.exists()
         return len(found)
 
 
 @forking
-def test_killed_at_some_calls_of_approval_and_release(tmp_path: Path) -> None:
+def test_killed_at_some_calls_from_submission_to_release(tmp_path: Path) -> None:
     """One queue that is killed again and again."""
-    new_queue(tmp_path).close()
-    for killed in count():
-        with open_queue(tmp_path / "q") as queue:
-            at = hand_in(queue, tmp_path, f"{LOG}{killed}")
-        code = ended(in_child(killing(617 * killed, deciding_work(tmp_path, at))))
-        check_decided(tmp_path, at)
-        if code == 0:
-            break
-        assert code == -signal.SIGKILL
-    assert killed > 1000 / 617
-
-
-@forking
-def test_killed_at_some_calls_of_a_submission(tmp_path: Path) -> None:
     new_queue(tmp_path).close()
     there = 0
     for killed in count():
@@ -365,18 +351,21 @@ def test_killed_at_some_calls_of_a_submission(tmp_path: Path) -> None:
 
         def work(killed: int = killed, told: Path = told) -> None:
             with open_queue(tmp_path / "q") as queue:
-                hand_in(queue, tmp_path, f"{LOG}{killed}")
+                number = hand_in(queue, tmp_path, f"{LOG}{killed}")
                 told.touch()
+            deciding_work(tmp_path, number)()
 
-        code = ended(in_child(killing(701 * killed, work)))
+        code = ended(in_child(killing(877 * killed, work)))
         now = check_handed_in(tmp_path, told)
         assert now - there in ((0, 1) if code else (1,))
         assert now > there or not told.exists()
+        for at in range(1, now + 1):
+            check_decided(tmp_path, at)
         there = now
         if code == 0:
             break
         assert code == -signal.SIGKILL
-    assert killed > 1
+    assert killed > 2000 / 877
 
 
 def of_discreet(frame: FrameType) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from typer.testing import CliRunner
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet.microdata.secret import Secret
-from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, process, submit, view
+from discreet_fire.queue import Queue, Submission, approve, submit, view
 from discreet_fire.queue import release as release_now
 from discreet_fire.queue import stages as intake_module
 from discreet_fire.rewriting.submission import rewrite_files
@@ -266,51 +265,6 @@ def test_a_program_that_cannot_be_rewritten_waits_without_output(tmp_path: Path)
         now = approve(queue, number, version=found.row.standing.version, **words)
         with pytest.raises(OutputCheckError, match="no outputs to release"):
             release_now(queue, number, version=now.version, **words)
-
-
-def test_stages_can_be_put_in_place_of_others(tmp_path: Path) -> None:
-    (tmp_path / "a.do").write_text("count\n")
-    seen: list[str] = []
-
-    def stage(work: SubmissionWork) -> None:
-        seen.append(work.program.read_text())
-        work.stopped = True
-
-    work = tmp_path / "work"
-    work.mkdir()
-    with new_queue(tmp_path) as queue:
-        handed = submission(tmp_path / "a.do", tmp_path)
-        outcome = process(handed, work, key=queue.units, stages=[stage, stage])
-    assert seen == ["count\n"]
-    assert [one.rule for one in outcome.findings] == ["no-output"]
-    shutil.rmtree(work)
-
-
-def test_cells_of_tables_and_samples_of_statistics_are_universes(tmp_path: Path) -> None:
-    rng = np.random.default_rng(9)
-    people = {"pid": np.arange(800), "a": rng.integers(1, 3, 800), "b": rng.integers(1, 3, 800)}
-    frame = pl.DataFrame({**people, "x": rng.normal(size=800).round(3)})
-    frame.write_csv(tmp_path / "d.csv")
-    inside = (pl.col("a") == 1) & (pl.col("b") == 2) & (pl.col("pid") > 90)
-    left_out = frame.filter(inside)["pid"][0]
-    first = f"tabulate a b if pid >= {left_out}\nsummarize x\n"
-    (tmp_path / "first.do").write_text(first)
-    (tmp_path / "second.do").write_text(f"tabulate a b if pid > {left_out}\n")
-    (tmp_path / "third.do").write_text("summarize x if a == 1\ncount\n")
-    words = {"researcher": "Weber", "data": (tmp_path / "d.csv",), "unit": "pid"}
-    with new_queue(tmp_path, clean_approvals=0) as queue:
-
-        def found(name: str) -> list[str]:
-            number = submit(queue, Submission(program=tmp_path / name, **words))
-            return [one.what for one in view(queue, number).findings if one.rule == "difference"]
-
-        assert found("first.do") == []
-        release_now(queue, 1, person="Anna", reason="clean", version=version(queue, 1))
-        told = found("second.do")
-        assert any("a = 1, b = 2 differs from" in one for one in told)
-        assert not any("a = 2, b = 1 differs from" in one for one in told)
-        assert str(left_out) not in " ".join(told).replace("line", "").split()
-        assert found("third.do") == []
 
 
 def test_two_commands_release_what_shows_nothing_to_look_at(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -18,17 +17,15 @@ from discreet_fire.queue import (
     PartVerdict,
     Queue,
     State,
-    Submission,
     approve,
     decide,
     release,
-    submit,
     verify,
     view,
 )
 from discreet_fire.queue.folder import events, standing
 from discreet_fire.queue.parts import HELD, parts_of, without
-from tests.helpers.queue_parts import LOG, hand_in, new_queue, version
+from tests.helpers.queue_parts import LOG, hand_in, new_queue, people, run_in, version
 
 ACCEPT = OutputDecision(verdict=PartVerdict.accept)
 HOLD = OutputDecision(verdict=PartVerdict.hold, comment="one firm dominates")
@@ -39,24 +36,7 @@ APART = "tabulate sex\nsummarize pay\ntabulate grp\n"
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rng = np.random.default_rng(5)
-    rows = 600
-    path = tmp_path_factory.mktemp("data") / "d.csv"
-    columns = {
-        "pid": np.arange(rows),
-        "grp": 1 + np.arange(rows) % 4,
-        "sex": 1 + np.arange(rows) // 250,
-        "pay": rng.normal(3000, 500, rows).round(),
-        "age": rng.integers(20, 65, rows),
-    }
-    pl.DataFrame(columns).write_csv(path)
-    return path
-
-
-def hand(queue: Queue, folder: Path, data: Path, text: str) -> int:
-    (folder / "a.do").write_text(text)
-    words = {"researcher": "Weber", "data": (data,), "unit": "pid"}
-    return submit(queue, Submission(program=folder / "a.do", **words))
+    return people(tmp_path_factory.mktemp("data"))
 
 
 def decided(queue: Queue, number: int, *verdicts: OutputDecision, person: str = "Anna"):
@@ -77,7 +57,7 @@ def released(queue: Queue, number: int) -> Path:
 
 def test_what_is_held_back_is_in_no_byte_of_the_release(tmp_path: Path, data: Path) -> None:
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
-        number = hand(queue, tmp_path, data, APART)
+        number = run_in(queue, tmp_path, data, APART)
         parts = view(queue, number).row.standing.parts
         assert [one.title for one in parts] == [
             "fdztabulate sex",
@@ -105,7 +85,7 @@ def test_what_is_held_back_is_in_no_byte_of_the_release(tmp_path: Path, data: Pa
 
 def test_decisions_take_approvals_back(tmp_path: Path, data: Path) -> None:
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
-        number = hand(queue, tmp_path, data, APART)
+        number = run_in(queue, tmp_path, data, APART)
         decided(queue, number, ACCEPT, ACCEPT, ACCEPT)
         approved(queue, number, "Anna")
         assert set(decided(queue, number, ACCEPT, HOLD).approvals) == set()
@@ -137,7 +117,7 @@ def test_wrong_decisions_leave_no_entry(
     tmp_path: Path, data: Path, chosen: dict, code: str
 ) -> None:
     with new_queue(tmp_path) as queue:
-        number = hand(queue, tmp_path, data, APART)
+        number = run_in(queue, tmp_path, data, APART)
         now = version(queue, number)
         with pytest.raises(OutputCheckError) as caught:
             decide(queue, number, chosen, person="Anna", reason="ok", version=now)
@@ -147,7 +127,7 @@ def test_wrong_decisions_leave_no_entry(
 
 def test_nothing_is_released_before_all_outputs_are_decided_on(tmp_path: Path, data: Path) -> None:
     with new_queue(tmp_path, approvals=1, clean_approvals=0) as queue:
-        number = hand(queue, tmp_path, data, APART)
+        number = run_in(queue, tmp_path, data, APART)
         decided(queue, number, ACCEPT, ACCEPT)
         for act in (lambda: approved(queue, number, "Anna"), lambda: released(queue, number)):
             with pytest.raises(OutputCheckError, match="undecided outputs: 3") as caught:
@@ -161,7 +141,7 @@ def test_exceptions_need_all_approvals_even_where_nothing_was_found(
     tmp_path: Path, data: Path
 ) -> None:
     with new_queue(tmp_path, approvals=2, clean_approvals=0) as queue:
-        number = hand(queue, tmp_path, data, "tabulate sex\n")
+        number = run_in(queue, tmp_path, data, "tabulate sex\n")
         assert view(queue, number).row.standing.state is State.approved
         assert decided(queue, number, EXCEPT).needed == 2
         # and it stays so when somebody decides otherwise
@@ -223,7 +203,7 @@ def test_what_gives_a_held_output_away_is_refused(
     tmp_path: Path, data: Path, program: str, chosen: tuple[OutputDecision, ...], told: str
 ) -> None:
     with new_queue(tmp_path) as queue:
-        number = hand(queue, tmp_path, data, program)
+        number = run_in(queue, tmp_path, data, program)
         now = version(queue, number)
         with pytest.raises(OutputCheckError, match=told) as caught:
             decided(queue, number, *chosen)
@@ -234,12 +214,12 @@ def test_what_gives_a_held_output_away_is_refused(
 
 def test_linked_outputs_can_be_exceptions_if_they_do_not_tell(tmp_path: Path, data: Path) -> None:
     with new_queue(tmp_path) as queue:
-        number = hand(queue, tmp_path, data, "summarize pay\nregress age pay\n")
+        number = run_in(queue, tmp_path, data, "summarize pay\nregress age pay\n")
         with pytest.raises(OutputCheckError, match="same variables"):
             decided(queue, number, HOLD, ACCEPT)
         with pytest.raises(OutputCheckError, match="can be computed from"):
             decided(queue, number, HOLD, EXCEPT)  # of the same people and variables
-        number = hand(queue, tmp_path, data, "summarize pay if age < 40\nregress age pay\n")
+        number = run_in(queue, tmp_path, data, "summarize pay if age < 40\nregress age pay\n")
         decided(queue, number, HOLD, EXCEPT)
         approved(queue, number, "Anna")
         log = (released(queue, number) / "a.log").read_text()
@@ -251,7 +231,7 @@ def test_links_are_looked_for_again_at_release(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with new_queue(tmp_path) as queue:
-        number = hand(queue, tmp_path, data, "tabulate sex\ntabulate grp sex\n")
+        number = run_in(queue, tmp_path, data, "tabulate sex\ntabulate grp sex\n")
         with monkeypatch.context() as patch:
             patch.setattr("discreet_fire.queue.decisions.links_of", lambda *_: [])
             decided(queue, number, HOLD, ACCEPT)
@@ -263,20 +243,20 @@ def test_links_are_looked_for_again_at_release(
 
 def test_what_was_held_back_is_no_released_figure(tmp_path: Path, data: Path) -> None:
     with new_queue(tmp_path, minimum=10) as queue:
-        number = hand(queue, tmp_path, data, "count if pid > 49\ntabulate grp\n")
+        number = run_in(queue, tmp_path, data, "count if pid > 49\ntabulate grp\n")
         decided(queue, number, HOLD, ACCEPT)
         approved(queue, number, "Anna")
         released(queue, number)
-        second = hand(queue, tmp_path, data, "count if pid > 53\n")
+        second = run_in(queue, tmp_path, data, "count if pid > 53\n")
         assert view(queue, second).conflicts == ()
 
 
 def test_holding_one_back_ends_its_conflict(tmp_path: Path, data: Path) -> None:
     with new_queue(tmp_path, minimum=10) as queue:
-        first = hand(queue, tmp_path, data, "count if pid > 49\n")
+        first = run_in(queue, tmp_path, data, "count if pid > 49\n")
         approved(queue, first, "Anna")
         released(queue, first)
-        second = hand(queue, tmp_path, data, "count if pid > 53\ntabulate grp\n")
+        second = run_in(queue, tmp_path, data, "count if pid > 53\ntabulate grp\n")
         assert view(queue, second).conflicts
         decided(queue, second, HOLD, ACCEPT)
         assert view(queue, second).conflicts == ()
@@ -384,7 +364,7 @@ def test_output_by_output_on_the_command_line(tmp_path: Path, data: Path) -> Non
         return CliRunner().invoke(app, ["fire", "queue", *(str(word) for word in words)])
 
     with new_queue(tmp_path) as queue:
-        number = hand(queue, tmp_path, data, APART)
+        number = run_in(queue, tmp_path, data, APART)
         now = version(queue, number)
     place = ("--queue", tmp_path / "q", "--person", "Anna")
     wrong = run("decide", number, "--hold", "two=no", "--version", now, *place)

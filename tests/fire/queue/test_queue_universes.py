@@ -9,34 +9,16 @@ import polars as pl
 import pytest
 
 from discreet_fire.linked_tables import ShownCounts, read_tables
-from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, release, submit, view
+from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, release, view
 from discreet_fire.queue.contents import SubmissionTables, all_tables
 from discreet_fire.queue.stages import record_tables
 from discreet_fire.runners.protocol import StatisticShown
-from tests.helpers.queue_parts import new_queue, version
+from tests.helpers.queue_parts import new_queue, people, run_in, version
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rng = np.random.default_rng(5)
-    rows = 600
-    path = tmp_path_factory.mktemp("data") / "d.csv"
-    columns = {
-        "pid": np.arange(rows),
-        "grp": 1 + np.arange(rows) % 4,
-        "sex": 1 + np.arange(rows) // 300,
-        "pay": rng.normal(3000, 500, rows).round(),
-        "age": rng.integers(20, 65, rows),
-        "kind": np.where(np.arange(rows) < 5, "", np.where(np.arange(rows) % 2, "a", "b")),
-    }
-    pl.DataFrame(columns).write_csv(path)
-    return path
-
-
-def hand(queue: Queue, folder: Path, data: Path, text: str) -> int:
-    (folder / "a.do").write_text(text)
-    words = {"researcher": "Weber", "data": (data,), "unit": "pid"}
-    return submit(queue, Submission(program=folder / "a.do", **words))
+    return people(tmp_path_factory.mktemp("data"))
 
 
 def counts(queue: Queue, number: int) -> list[tuple[str, int]]:
@@ -86,7 +68,7 @@ def test_cells_are_those_of_the_cases_behind_the_figures(
     tmp_path: Path, data: Path, program: str, expected: list[tuple[str, int]]
 ) -> None:
     with new_queue(tmp_path, minimum=10) as queue:
-        assert counts(queue, hand(queue, tmp_path, data, program + "\n")) == expected
+        assert counts(queue, run_in(queue, tmp_path, data, program + "\n")) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,12 +96,12 @@ def test_a_second_request_for_nearly_the_same_cases_is_found(
     tmp_path: Path, data: Path, first: str, second: str
 ) -> None:
     with new_queue(tmp_path, minimum=10, clean_approvals=0) as queue:
-        number = hand(queue, tmp_path, data, first + "\n")
+        number = run_in(queue, tmp_path, data, first + "\n")
         if view(queue, number).row.standing.needed:
             words = {"person": "Anna", "reason": "ok"}
             approve(queue, number, version=version(queue, number), **words)
         release(queue, number, person="Anna", reason="ok", version=version(queue, number))
-        number = hand(queue, tmp_path, data, second + "\n")
+        number = run_in(queue, tmp_path, data, second + "\n")
         told = view(queue, number).conflicts
         assert told
         assert all("released as 1" in one for one in told)
@@ -138,20 +120,8 @@ def test_records_of_nobody_are_told(
     handed = Submission(program=data, researcher="Weber", data=(data,))
     with new_queue(tmp_path) as queue:
         work = SubmissionWork(submission=handed, folder=tmp_path, program=data, key=queue.units)
-        frame = pl.DataFrame({"pay": range(600)})
-        told = StatisticShown(
-            line=7,
-            command="summarize",
-            universes="each",
-            units=units,
-            numbers=None,
-            first=0,
-            frame=frame,
-            groups=(),
-            categories=frozenset(),
-            missing=False,
-            tables=(),
-        )
+        words = {"line": 7, "command": "summarize", "universes": "each"}
+        told = StatisticShown(**words, units=units, frame=pl.DataFrame({"pay": range(600)}))
         work.tables = SubmissionTables()
         record_tables(work, told)
         tables, _ = read_tables(work.tables.written(queue.units, ""))
