@@ -11,6 +11,52 @@ from discreet_fire.runners.builtin.runner import BUILTIN
 from discreet_fire.runners.protocol import RunResult, Witness, run_program
 from discreet_fire.statistics import SafeLimits
 
+#: A program of forty statements, among them some that would show single persons.
+FORTY_STATEMENTS = """\
+* Wages in a panel: forty statements
+version 17
+set more off
+use "panel.dta", clear
+xtset pid year
+recode region (1 = 1 "west") (2 = 2 "south") (3/4 = 3 "east"), generate(place)
+generate lwage = ln(wage)
+generate part = hours < 30 if !missing(hours)
+replace part = 0 if missing(part)
+generate long id = pid
+drop id
+generate younger = year < 2018
+summarize wage hours
+summarize wage if sex == 1, detail
+summarize hours if year == 2017
+tabulate part sex
+list pid wage in 1/5
+tabulate place sex, row
+bysort region: tabulate sex
+tabstat wage, statistics(mean sd n) by(region)
+count if wage > 3000
+summarize lwage if region == 1
+summarize lwage if region == 2
+summarize lwage if region == 3
+tabulate younger
+bysort region: summarize lwage
+inspect wage
+codebook region
+scatter wage hours
+regress lwage hours i.sex i.region, vce(cluster pid)
+tabulate year
+regress lwage hours i.sex##c.year
+generate hours2 = hours * hours
+regress wage hours hours2 sex
+utest hours hours2
+xtsum wage
+xtdescribe
+sort firm
+by firm: summarize wage
+keep if year > 2016
+summarize younger
+count
+"""
+
 
 def run_do(
     path,

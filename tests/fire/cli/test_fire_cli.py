@@ -76,12 +76,6 @@ def test_a_second_run_changes_nothing(folder: Path) -> None:
     }
 
 
-def test_globals_of_one_file_are_followed_into_another(folder: Path) -> None:
-    (folder / "show.do").write_text('di "lowest: $low"\n')
-    run("fire", "pre", folder)
-    assert "*FDZ:" in (folder / "show_FiRe.do").read_text().splitlines()[-1]
-
-
 def test_programs_of_one_file_may_be_called_in_another(folder: Path) -> None:
     (folder / "sub" / "clean.do").write_text("program mine\nsu `1'\nend\n")
     (folder / "master.do").write_text('do "sub/clean.do"\nmine wage\n')
@@ -89,11 +83,34 @@ def test_programs_of_one_file_may_be_called_in_another(folder: Path) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_included_files_share_local_macros(folder: Path) -> None:
-    (folder / "master.do").write_text("include sub/clean\ndi `low'\n")
-    (folder / "sub" / "clean.do").write_text("local low = r(min)\n")
-    run("fire", "pre", folder / "master.do")
-    assert "*FDZ:" in (folder / "master_FiRe.do").read_text().splitlines()[-1]
+PATHS = 'global p "Z:/x"\ndo "$p/sub/clean.do"\ndo "$q/clean2.do"\ndo "$p/other.do"\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "ends"),
+    [
+        ({"a.do": "", "show.do": 'di "lowest: $low"\n'}, {"show": ["*FDZ:"]}),
+        (
+            {"a.do": "include sub/low\ndi `low'\n", "sub/low.do": "local low = r(min)\n"},
+            {"a": ["*FDZ:"]},
+        ),
+        # names of results need their original
+        ({"a.do": "do hidden_FiRe\ndo sub/clean_FiRe\n"}, {"a": ["*FDZ:", "do sub/clean_FiRe"]}),
+        # files that run each other end
+        ({"a.do": "do b\n", "b.do": "do a\ndo b\n"}, {"a": ["do b_FiRe"], "b": ["do b_FiRe"]}),
+        # paths by macros and from elsewhere
+        ({"a.do": PATHS}, {"a": ['do "$p/sub/clean_FiRe.do"', 'do "$q/clean2_FiRe.do"', "*FDZ:"]}),
+    ],
+)
+def test_files_are_followed_into_others(folder: Path, files: dict, ends: dict) -> None:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    done = run("fire", "pre", folder if "show.do" in files else folder / "a.do")
+    assert done.exit_code == 0, done.output
+    for name, starts in ends.items():
+        lines = (folder / f"{name}_FiRe.do").read_text().splitlines()[-len(starts) :]
+        assert all(map(str.startswith, lines, starts)), lines
+    assert done.output.count("review [path]") == (2 if PATHS in files.values() else 0)
 
 
 def test_strict_fails_where_something_needs_review(folder: Path) -> None:
@@ -143,26 +160,6 @@ def test_a_forged_manifest_is_no_way_around(folder: Path) -> None:
     assert "*FDZ: command not permitted in remote execution: browse" in output.read_text()
 
 
-def test_calls_of_names_kept_for_results_need_their_original(folder: Path) -> None:
-    (folder / "a.do").write_text("do hidden_FiRe\ndo sub/clean_FiRe\n")
-    run("fire", "pre", folder / "a.do")
-    lines = (folder / "a_FiRe.do").read_text().splitlines()[-2:]
-    assert lines[0].startswith("*FDZ:")
-    assert lines[1] == "do sub/clean_FiRe"
-
-
-def test_paths_by_macros_and_from_elsewhere_are_pointed_and_told(folder: Path) -> None:
-    (folder / "a.do").write_text(
-        'global p "Z:/project"\ndo "$p/sub/clean.do"\ndo "$q/clean2.do"\ndo "$p/other.do"\n'
-    )
-    done = run("fire", "pre", folder / "a.do")
-    lines = (folder / "a_FiRe.do").read_text().splitlines()[-3:]
-    assert lines[0] == 'do "$p/sub/clean_FiRe.do"'
-    assert lines[1] == 'do "$q/clean2_FiRe.do"'
-    assert lines[2].startswith("*FDZ:")
-    assert done.output.count("review [path]") == 2
-
-
 def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
     outside = tmp_path_factory.mktemp("outside") / "secret.do"
     outside.write_text("su x\n")
@@ -173,17 +170,13 @@ def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path_factory
     assert not outside.with_name("secret_FiRe.do").exists()
 
 
-def test_files_that_run_each_other_end(folder: Path) -> None:
-    (folder / "a.do").write_text("do b\n")
-    (folder / "b.do").write_text("do a\ndo b\n")
-    assert run("fire", "pre", folder / "a.do").exit_code == 0
-    assert (folder / "b_FiRe.do").exists()
-
-
 def test_programs_beside_a_do_file_are_told(folder: Path) -> None:
     (folder / "mine.ado").write_text("program mine\nend\n")
     done = run("fire", "pre", folder / "master.do")
     assert "mine.ado lies beside" in done.output
+    assert "places to review: 1;" in (folder / "master_FiRe.do").read_text()
+    told = json.loads((folder / "master_FiRe.json").read_text())["findings"]
+    assert [finding["rule"] for finding in told] == ["ado-file"]
     (folder / "fdzsummarize.ado").write_text("program fdzsummarize\nlist\nend\n")
     done = run("fire", "pre", folder / "master.do")
     assert done.exit_code == 2
@@ -270,13 +263,6 @@ def test_the_policy_can_be_asked_and_written_for_the_server(folder: Path) -> Non
     assert "list refused\n" in (folder / "fdz_policy.txt").read_text()
 
 
-@pytest.mark.parametrize("command", ["pre", "undo", "policy"])
-def test_help_has_an_example(command: str) -> None:
-    done = run("fire", command, "--help")
-    assert done.exit_code == 0
-    assert "Example" in done.output
-
-
 def test_two_results_never_have_the_same_name(folder: Path) -> None:
     (folder / "sub" / "CLEAN.do").write_text("su x\n")
     (folder / "sub" / "clean.DO").write_text("su y\n")
@@ -311,11 +297,3 @@ def test_an_original_comes_back_under_its_name_or_it_is_said_why_not(folder: Pat
     for wrong in (differs, missing):
         assert wrong.exit_code == 2
         assert "--overwrite" not in wrong.output  # unknown option
-
-
-def test_programs_beside_a_do_file_are_counted_and_in_the_manifest(folder: Path) -> None:
-    (folder / "helper.ado").write_text("program helper\nend\n")
-    run("fire", "pre", folder / "master.do")
-    assert "places to review: 1;" in (folder / "master_FiRe.do").read_text()
-    told = json.loads((folder / "master_FiRe.json").read_text())["findings"]
-    assert [finding["rule"] for finding in told] == ["ado-file"]

@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
-from discreet.errors import OutputCheckError
 from discreet_fire.logs import CleaningRules, clean_log
 
 LOG = ". replace x = 1\r\n(1 real change made)\r\n. su x\r\n* Löhne 4711\r\n"
@@ -153,11 +152,6 @@ def test_a_folder_means_its_logs(log: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "no log in this folder" in run(empty).stderr
-
-
-def test_error_class() -> None:
-    with pytest.raises(OutputCheckError):
-        CleaningRules.read("/nowhere/rules.toml")
 
 
 def test_two_logs_never_go_to_the_same_place(log: Path) -> None:

@@ -10,52 +10,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.commands import app
 from tests.helpers.places import ROOT
-from tests.helpers.run_panel import panel
-
-PROGRAM = """\
-* Wages in a panel: forty statements
-version 17
-set more off
-use "panel.dta", clear
-xtset pid year
-recode region (1 = 1 "west") (2 = 2 "south") (3/4 = 3 "east"), generate(place)
-generate lwage = ln(wage)
-generate part = hours < 30 if !missing(hours)
-replace part = 0 if missing(part)
-generate long id = pid
-drop id
-generate younger = year < 2018
-summarize wage hours
-summarize wage if sex == 1, detail
-summarize hours if year == 2017
-tabulate part sex
-list pid wage in 1/5
-tabulate place sex, row
-bysort region: tabulate sex
-tabstat wage, statistics(mean sd n) by(region)
-count if wage > 3000
-summarize lwage if region == 1
-summarize lwage if region == 2
-summarize lwage if region == 3
-tabulate younger
-bysort region: summarize lwage
-inspect wage
-codebook region
-scatter wage hours
-regress lwage hours i.sex i.region, vce(cluster pid)
-tabulate year
-regress lwage hours i.sex##c.year
-generate hours2 = hours * hours
-regress wage hours hours2 sex
-utest hours hours2
-xtsum wage
-xtdescribe
-sort firm
-by firm: summarize wage
-keep if year > 2016
-summarize younger
-count
-"""
+from tests.helpers.run_panel import FORTY_STATEMENTS, panel
 
 
 def fire(*words: object) -> str:
@@ -71,7 +26,7 @@ def folder(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("chain")
     (place / "secure").mkdir()
     (place / "secure" / "panel.dta").write_bytes(dta_bytes(DataSet.of(panel())))
-    (place / "wages.do").write_text(PROGRAM)
+    (place / "wages.do").write_text(FORTY_STATEMENTS)
     data = place / "secure" / "panel.dta"
     fire("pre", place / "wages.do")
     fire("run", place / "wages_FiRe.do", "--data", data, "--entity", "pid")
@@ -83,7 +38,9 @@ def test_the_program_runs_to_its_end(folder) -> None:
     log = (folder / "wages_FiRe.log").read_text()
     assert log.count("Std. dev.") > 9
     assert "\n*** " not in log
-    assert len([line for line in PROGRAM.splitlines() if line and line[0] not in "* }"]) >= 40
+    assert (
+        len([line for line in FORTY_STATEMENTS.splitlines() if line and line[0] not in "* }"]) >= 40
+    )
 
 
 def test_nothing_of_single_persons_is_in_any_log(folder) -> None:

@@ -7,7 +7,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -19,65 +18,16 @@ from discreet_fire.queue import Queue, Submission, approve, submit, view
 from discreet_fire.queue import release as release_now
 from discreet_fire.queue import stages as intake_module
 from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.runners.builtin.data import DataSet, dta_bytes
+from discreet_fire.runners.registry import VARIABLE
 from tests.helpers.queue_parts import hand_in, new_queue, output_stage, version
-
-#: Forty statements on a panel, among them four that would show single persons.
-PROGRAM = """version 17
-set more off
-use panel.csv, clear
-generate logwage = ln(wage)
-generate old = age > 50
-replace old = . if missing(age)
-generate group = 1 if age < 30
-replace group = 2 if age >= 30 & age < 45
-replace group = 3 if age >= 45
-recode group (1 = 1 "young") (2 = 2 "middle") (3 = 3 "old"), generate(life)
-recode sex (1 = 0) (2 = 1), generate(female)
-tabulate female
-tabulate group
-tabulate life female
-summarize wage
-summarize wage, detail
-list pid wage in 1/5
-tabstat wage, by(group) statistics(mean sd n)
-summarize wage if old == 1
-summarize age if old == 1
-tabulate old
-sort pid year
-generate first = year == 2020
-count if first
-summarize wage if first
-tabulate first female
-codebook life
-quietly summarize wage
-quietly summarize logwage
-generate copy1 = 1
-generate copy2 = 2
-xtset pid year
-xtsum wage
-regress logwage age i.female
-browse
-drop copy1 copy2
-keep if year > 2019
-stem wage
-count
-tabulate year
-"""
+from tests.helpers.run_panel import FORTY_STATEMENTS, panel
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rng = np.random.default_rng(5)
-    rows = 1200
-    path = tmp_path_factory.mktemp("data") / "panel.csv"
-    columns = {
-        "pid": np.arange(rows) // 3,
-        "year": 2019 + np.arange(rows) % 3,
-        "sex": np.repeat(rng.integers(1, 3, rows // 3), 3),
-        "age": rng.integers(20, 65, rows),
-        "wage": rng.normal(3000, 500, rows).round(),
-    }
-    pl.DataFrame(columns).write_csv(path)
+    path = tmp_path_factory.mktemp("data") / "panel.dta"
+    path.write_bytes(dta_bytes(DataSet.of(panel())))
     return path
 
 
@@ -87,8 +37,7 @@ def run(*words: object):
 
 def test_forty_statements_in_one_command_and_in_three(tmp_path: Path, data: Path) -> None:
     program = tmp_path / "panel.do"
-    program.write_text(PROGRAM)
-    assert sum(bool(line.strip("} ")) for line in PROGRAM.splitlines()) >= 40
+    program.write_text(FORTY_STATEMENTS)
     queue = ("--queue", tmp_path / "q")
     assert run("fire", "queue", "init", tmp_path / "q", "--person", "Anna").exit_code == 0
     words = ("--data", data, "--entity", "pid", "--researcher", "Weber", "--json", *queue)
@@ -100,10 +49,9 @@ def test_forty_statements_in_one_command_and_in_three(tmp_path: Path, data: Path
     assert found["risk"]["refused"] >= 3
     (output,) = map(Path, found["outputs"])
     log = output.read_text()
-    frame = pl.read_csv(data)
-    assert f"{frame['wage'].max():.0f}" not in log
+    assert f"{panel()['wage'].max():.0f}" not in log
     assert "tabulate year" in log
-    assert program.read_text() == PROGRAM
+    assert program.read_text() == FORTY_STATEMENTS
     assert [path.name for path in tmp_path.glob("*_FiRe*")] == []  # nothing beside the original
     # the same in three commands gives the same log
     assert run("fire", "pre", program).exit_code == 0
@@ -306,14 +254,17 @@ def test_the_minimum_of_a_queue_holds_for_logs_and_runs(tmp_path: Path) -> None:
     assert "withheld" in shown.read_text()
 
 
-def test_a_folder_whose_program_no_runner_takes_says_what_is_missing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("single", [True, False])
+def test_a_program_that_no_runner_takes_says_what_is_missing(tmp_path: Path, single: bool) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.py").write_text("print(1)\n")
     (tmp_path / "a.csv").write_text("x\n1\n")
-    given = {"researcher": "Weber", "main": "a.py", "data": (tmp_path / "a.csv",)}
-    missing = r"no runner for \.py programs"
+    given = {"researcher": "Weber", "data": (tmp_path / "a.csv",)}
+    given |= {} if single else {"main": "a.py"}
+    program = tmp_path / "folder" / ("a.py" if single else "")
+    missing = r"(?s)no runner for \.py programs.*\[python\].*" + VARIABLE
     with new_queue(tmp_path) as queue, pytest.raises(OutputCheckError, match=missing):
-        submit(queue, Submission(program=tmp_path / "folder", **given))
+        submit(queue, Submission(program=program, **given))
 
 
 def test_an_officers_day_with_called_files(tmp_path: Path, data: Path) -> None:
