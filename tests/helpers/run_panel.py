@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from discreet_fire.runners.builtin.runner import BUILTIN
@@ -104,6 +105,17 @@ def panel(persons: int = 120, years: int = 4, seed: int = 7) -> pl.DataFrame:
                 }
             )
     return pl.DataFrame(rows)
+
+
+def counties() -> pl.DataFrame:
+    """Counties of two regions; county 9 has four people, whose neighbour in size is elsewhere."""
+    rng = np.random.default_rng(3)
+    sizes = [90, 75, 98, 76, 4]
+    county = np.concatenate([np.repeat([1, 2, 3, 4, 9], sizes), np.arange(400) % 4 + 20])
+    sex = rng.integers(1, 3, county.size)
+    sex[county == 9] = [1, 1, 2, 2]
+    east = (county < 10) & (county != 2)
+    return pl.DataFrame({"cty": county, "region": np.where(east, "E", "W"), "sex": sex})
 
 
 def run(text: str, folder: Path, frame: pl.DataFrame | None = None, **options) -> RunResult:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -13,6 +12,7 @@ import discreet_fire as fire
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import Queue, Submission, approve, reject, release, submit, verify, view
 from tests.helpers.queue_parts import new_queue, version
+from tests.helpers.run_panel import counties
 
 FINE, COARSE = "tabulate cty sex\n", "tabulate region sex\n"
 FOLLOWS = (
@@ -22,17 +22,7 @@ FOLLOWS = (
 
 
 def records(years: int = 1) -> pl.DataFrame:
-    """Counties of two regions; county 9 has four people, whose neighbour in size is elsewhere."""
-    rng = np.random.default_rng(3)
-    county = np.concatenate(
-        [np.repeat([1, 2, 3, 4, 9], [90, 75, 98, 76, 4]), np.arange(400) % 4 + 20]
-    )
-    sex = rng.integers(1, 3, county.size)
-    sex[county == 9] = [1, 1, 2, 2]
-    east = (county < 10) & (county != 2)
-    frame = pl.DataFrame({"cty": county, "region": np.where(east, "E", "W"), "sex": sex})
-    frame = frame.with_row_index("pid")
-    return frame.with_columns(pid=pl.col("pid") // years)
+    return counties().with_row_index("pid").with_columns(pid=pl.col("pid") // years)
 
 
 @pytest.fixture

@@ -24,21 +24,10 @@ from discreet_fire.linked_tables import (
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import safe_statistic
 from discreet_fire.statistics.tables import table, tabulate
-from tests.helpers.run_panel import run_do
+from tests.helpers.run_panel import counties as records
+from tests.helpers.run_panel import run
 
 LIMITS = SafeLimits()
-
-
-def records(seed: int = 3, elsewhere: int = 2) -> pl.DataFrame:
-    """Counties of two regions; county 9 has four people, whose neighbour in size is elsewhere."""
-    rng = np.random.default_rng(seed)
-    county = np.concatenate(
-        [np.repeat([1, 2, 3, 4, 9], [90, 75, 98, 76, 4]), np.arange(400) % 4 + 20]
-    )
-    sex = rng.integers(1, 3, county.size)
-    sex[county == 9] = [1, 1, 2, 2]
-    east = (county < 10) & (county != elsewhere)
-    return pl.DataFrame({"cty": county, "region": np.where(east, "E", "W"), "sex": sex})
 
 
 def shown(frame: pl.DataFrame, *spans: Sequence[str]) -> list[ShownCounts]:
@@ -67,22 +56,9 @@ def test_a_finer_and_a_coarser_table_give_back_what_the_finer_withholds() -> Non
     assert len(found) <= 6
 
 
-def test_the_same_from_do_file_to_finding(tmp_path: Path) -> None:
-    records().with_columns(pid=pl.int_range(pl.len())).write_csv(tmp_path / "d.csv")
-    (tmp_path / "a.do").write_text("tabulate cty sex\ntabulate region sex\n")
-    result = run_do(tmp_path / "a.do", data=tmp_path / "d.csv", entity="pid")
-    told = [one.what for one in result.findings if one.rule == "linked-tables"]
-    assert told[0].startswith("line 1, tabulate cty sex: cty = 9, sex = 1 follows from line 2")
-    (tmp_path / "b.do").write_text("tabulate cty sex\ntabulate sex\n")
-    alone = run_do(tmp_path / "b.do", data=tmp_path / "d.csv", entity="pid")
-    assert not [one for one in alone.findings if one.rule == "linked-tables"]
-
-
 def told_of(folder: Path, program: str, frame: pl.DataFrame) -> dict[str, list[str]]:
     """The findings on linked tables of a program, by their rule."""
-    frame.write_csv(folder / "d.csv")
-    (folder / "a.do").write_text(program)
-    result = run_do(folder / "a.do", data=folder / "d.csv")
+    result = run(program, folder, frame)
     assert result.error is None
     rules = ("linked-tables", "linked-tables-left")
     return {rule: [one.what for one in result.findings if one.rule == rule] for rule in rules}
@@ -126,49 +102,64 @@ def test_constant_weights_hide_nothing_and_others_are_said_to_stand_alone() -> N
     assert first.what.startswith(start)
 
 
+def incomes() -> pl.DataFrame:
+    """The same with incomes; some are old; of one sex of county 9 the job is missing."""
+    frame = records()
+    old = ((pl.int_range(pl.len()) % 20 > 0) | (pl.col("cty") == 9)).cast(pl.Int64)
+    nobody = pl.col("cty").eq(9) & (pl.col("sex") == 1)
+    incomes = np.random.default_rng(1).lognormal(7, 0.3, frame.height).round(2)
+    frame = frame.with_columns(inc=pl.Series(incomes), old=old)
+    return frame.with_columns(job=pl.when(nobody).then(None).otherwise(1 + pl.col("old")))
+
+
+COUNTS, MEANS = "tabulate cty sex\n", "bysort cty sex: summarize inc\n"
+
+
 @pytest.mark.parametrize(
-    "coarse",
+    ("program", "told"),
     [
-        "bysort region sex: summarize inc",
-        'tabstat inc if region == "E", by(sex) statistics(sum)',
-        "gen twin = inc\nbysort region sex: summarize twin",
+        (f"{COUNTS}tabulate sex\n", ""),
+        (f"{COUNTS}tabulate region sex\n", "line 1, tabulate cty sex: cty = 9, sex = 1 follows"),
+        # each safe alone: counts of one region by filter, then of all
+        (f'tabulate cty sex if region == "E"\n{COUNTS}', "cty = 9"),
+        # a file that is read again has the same records
+        (f'{COUNTS}use "panel.parquet", clear\ntabulate region sex\n', "follows from line 3"),
+        # means and totals of groups
+        (MEANS, ""),
+        (f"{MEANS}bysort region sex: summarize inc\n", "cty sex = 9, 1 follows from"),
+        (
+            f'{MEANS}tabstat inc if region == "E", by(sex) statistics(sum)\n',
+            "cty sex = 9, 1 follows from",
+        ),
+        (
+            f"{MEANS}gen twin = inc\nbysort region sex: summarize twin\n",
+            "cty sex = 9, 1 follows from",
+        ),
+        # counts of other commands
+        *(
+            (f"{COUNTS}{coarse}\n", "cty = 9, sex = 1 follows from")
+            for coarse in (
+                "bysort region sex: summarize inc",
+                "bysort region sex: count",
+                'tabstat inc if region == "E", by(sex) statistics(n)',
+                'regress inc cty if region == "E" & sex == 1',
+                'summarize inc if region == "E" & sex == 1',
+                'count if region == "E" & sex == 1',
+            )
+        ),
+        # with and without missing values; filtered by another variable, and by two
+        ("tabulate region job, missing\ntabulate region sex\ntabulate region job\n", "job = ."),
+        ("tabulate cty sex if old == 1\ntabulate region sex if old == 1\n", "cty = 9"),
+        (
+            f'{COUNTS}tabulate sex if region == "E" & cty != 9\ntabulate sex if region == "E"\n',
+            "cty = 9, sex = 1",
+        ),
     ],
 )
-def test_means_and_totals_of_groups_are_one_problem(tmp_path: Path, coarse: str) -> None:
-    rng = np.random.default_rng(1)
-    frame = records()
-    frame = frame.with_columns(inc=pl.Series(rng.lognormal(7, 0.3, frame.height).round(2)))
-    fine = "bysort cty sex: summarize inc\n"
-    told = told_of(tmp_path, f"{fine}{coarse}\n", frame)["linked-tables"]
-    assert any("cty sex = 9, 1 follows from" in one for one in told), told
-    assert not told_of(tmp_path, fine, frame)["linked-tables"]
-
-
-def test_counts_of_other_commands_are_one_problem_with_tables(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    frame = records()
-    frame = frame.with_columns(inc=pl.Series(rng.lognormal(7, 0.3, frame.height).round(2)))
-    fine = "tabulate cty sex\n"
-    for coarse in (
-        "bysort region sex: summarize inc",
-        "bysort region sex: count",
-        'tabstat inc if region == "E", by(sex) statistics(n)',
-        'regress inc cty if region == "E" & sex == 1',
-        'summarize inc if region == "E" & sex == 1',
-        'count if region == "E" & sex == 1',
-    ):
-        told = told_of(tmp_path, f"{fine}{coarse}\n", frame)["linked-tables"]
-        assert any("cty = 9, sex = 1 follows from" in one for one in told), (coarse, told)
-
-
-def test_a_split_table_is_one_with_the_whole(tmp_path: Path) -> None:
-    """Counties of one region by filter, then the region: each safe alone, as the issue has it."""
-    records().write_csv(tmp_path / "d.csv")
-    program = 'tabulate cty sex if region == "E"\ntabulate cty sex\n'
-    (tmp_path / "a.do").write_text(program)
-    result = run_do(tmp_path / "a.do", data=tmp_path / "d.csv")
-    told = [one.what for one in result.findings if one.rule == "linked-tables"]
-    assert any("cty = 9" in one for one in told)
+def test_what_follows_from_all_tables_is_told(tmp_path: Path, program: str, told: str) -> None:
+    found = told_of(tmp_path, program, incomes())
+    assert "twin" in program or not found["linked-tables-left"]
+    assert any(told in one for one in found["linked-tables"]) == bool(told), found
 
 
 def test_what_there_is_no_time_for_is_said() -> None:
@@ -185,9 +176,8 @@ def test_what_there_is_no_time_for_is_said() -> None:
 
 
 def test_the_time_of_a_run_is_for_its_tables_too(tmp_path: Path) -> None:
-    records().write_csv(tmp_path / "d.csv")
-    (tmp_path / "a.do").write_text("tabulate cty sex\ntabulate region sex\n")
-    result = run_do(tmp_path / "a.do", data=tmp_path / "d.csv", seconds=1e-9)
+    program = "tabulate cty sex\ntabulate region sex\n"
+    result = run(program, tmp_path, records(), seconds=1e-9)
     assert result.verdict == "review" or not result.outputs
 
 
@@ -203,26 +193,6 @@ def test_what_takes_too_many_steps_is_no_complete_search(monkeypatch: pytest.Mon
     assert difference_findings(tables, limits=LIMITS)[1]
     monkeypatch.setattr("discreet.disclosure.shown_sets._STEPS", 1)
     assert not difference_findings(tables, limits=LIMITS)[1]
-
-
-def test_missing_values_and_filters_make_one_problem(tmp_path: Path) -> None:
-    """With and without the missing category; a condition on another variable; by two of them."""
-    old = (pl.int_range(pl.len()) % 20 > 0) | (pl.col("cty") == 9)
-    frame = records().with_columns(old=old.cast(pl.Int64))
-    nobody = pl.col("cty").eq(9) & (pl.col("sex") == 1)
-    frame = frame.with_columns(job=pl.when(nobody).then(None).otherwise(1 + pl.col("old")))
-    for program, cell in (
-        ("tabulate region job, missing\ntabulate region sex\ntabulate region job\n", "job = ."),
-        ("tabulate cty sex if old == 1\ntabulate region sex if old == 1\n", "cty = 9"),
-        (
-            'tabulate cty sex\ntabulate sex if region == "E" & cty != 9\n'
-            'tabulate sex if region == "E"\n',
-            "cty = 9, sex = 1",
-        ),
-    ):
-        told = told_of(tmp_path, program, frame)
-        assert not told["linked-tables-left"]
-        assert any(cell in one for one in told["linked-tables"]), (program, told)
 
 
 #: The columns that a statistic is tried with, and its arguments.
@@ -277,9 +247,3 @@ def test_wrong_tables_are_not_followed() -> None:
     one = shown_counts("t", whole, labels, numbers)
     assert one is not None
     assert "75" not in re.sub("0x[0-9a-f]+", "", repr(one))
-
-
-def test_a_file_that_is_read_again_has_the_same_records(tmp_path: Path) -> None:
-    program = 'tabulate cty sex\nuse "d.csv", clear\ntabulate region sex\n'
-    told = told_of(tmp_path, program, records())
-    assert "cty = 9, sex = 1 follows from line 3" in told["linked-tables"][0]

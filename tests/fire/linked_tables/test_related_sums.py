@@ -14,7 +14,7 @@ import pytest
 import discreet_fire as fire
 from discreet.errors import DisclosureWarning
 from discreet_fire.research_session import ResearchSession
-from tests.helpers.run_panel import run_do
+from tests.helpers.run_panel import run
 
 
 def firms(seed: int) -> pl.DataFrame:
@@ -39,9 +39,7 @@ def firms(seed: int) -> pl.DataFrame:
 
 def told_of(folder: Path, program: str, frame: pl.DataFrame) -> list[tuple[str, str]]:
     """Findings on linked tables: rule and sentence."""
-    frame.write_csv(folder / "d.csv")
-    (folder / "a.do").write_text(program)
-    result = run_do(folder / "a.do", data=folder / "d.csv")
+    result = run(program, folder, frame)
     assert result.error is None
     return [(one.rule, one.what) for one in result.findings if one.rule.startswith("linked")]
 
@@ -66,9 +64,7 @@ def test_commands_over_a_sum_and_its_parts_are_told(tmp_path: Path, seed: int) -
 )
 def test_one_command_withholds_another_sum_too(tmp_path: Path, program: str) -> None:
     for seed in range(3):
-        firms(seed).write_csv(tmp_path / "d.csv")
-        (tmp_path / "a.do").write_text(program)
-        result = run_do(tmp_path / "a.do", data=tmp_path / "d.csv")
+        result = run(program, tmp_path, firms(seed))
         frame = result.outputs[0].result.frame
         assert frame is not None
         hidden = frame.group_by("region").agg(pl.col("sum").is_null().sum())

@@ -18,7 +18,7 @@ from discreet_fire.queue import Submission, submit, view
 from discreet_fire.queue.contents import SubmissionTables
 from discreet_fire.runners.protocol import RunResult, StatisticShown
 from tests.helpers.queue_parts import new_queue
-from tests.helpers.run_panel import run_do
+from tests.helpers.run_panel import run
 
 SECRET = 19_000.0
 FINE, COARSE = (
@@ -37,15 +37,8 @@ def people() -> pl.DataFrame:
     return pl.DataFrame(columns).with_row_index("pid")
 
 
-def run(folder: Path, program: str, frame: pl.DataFrame) -> RunResult:
-    frame.write_csv(folder / "d.csv")
-    (folder / "a.do").write_text(program)
-    result = run_do(folder / "a.do", data=folder / "d.csv")
-    assert result.error is None
-    return result
-
-
 def told_of(result: RunResult) -> list[str]:
+    assert result.error is None
     return [one.what for one in result.findings if one.rule.startswith("linked-tables")]
 
 
@@ -55,7 +48,7 @@ def squares(row: dict[str, float]) -> float:
 
 
 def test_the_largest_income_follows_from_deviations_and_that_is_told(tmp_path: Path) -> None:
-    result = run(tmp_path, FINE + COARSE, people())
+    result = run(FINE + COARSE, tmp_path, people())
     fine, coarse = (
         {row[key]: row for row in one.result.frame.rows(named=True)}
         for one, key in zip(result.outputs, ("cty", "region"), strict=True)
@@ -79,13 +72,13 @@ def test_the_largest_income_follows_from_deviations_and_that_is_told(tmp_path: P
     ],
 )
 def test_every_name_of_a_spread_tells_the_same(tmp_path: Path, program: str) -> None:
-    told = told_of(run(tmp_path, program, people()))
+    told = told_of(run(program, tmp_path, people()))
     assert any("squares of inc of cty = 9 follows from" in one for one in told), told
 
 
 @pytest.mark.parametrize("program", [FINE, FINE + "tabstat inc, by(region) statistics(n mean)\n"])
 def test_nothing_is_told_where_nothing_follows(tmp_path: Path, program: str) -> None:
-    assert told_of(run(tmp_path, program, people())) == []
+    assert told_of(run(program, tmp_path, people())) == []
 
 
 def test_a_session_hides_what_gives_a_deviation_away() -> None:
@@ -168,7 +161,7 @@ def test_no_deviation_that_follows_is_left_unsaid(tmp_path: Path) -> None:
             "statistics(n mean sd)\n"
             for by, of, code in commands
         ]
-        result = run(tmp_path, "".join(lines), frame)
+        result = run("".join(lines), tmp_path, frame)
         told = [one for one in told_of(result) if "squares of inc of" in one]
         opened = open_deviations(frame, commands, result)
         assert told or not opened, (seed, commands, opened)
@@ -212,7 +205,7 @@ def test_a_whole_is_held_against_all_of_its_parts(tmp_path: Path, order: tuple[i
         f"tabstat inc{where}, by(cty) statistics(sum)\n"
         for where in (" if half == 0", " if half == 1", "")
     ]
-    result = run(tmp_path, "".join(lines[at] for at in order), frame)
+    result = run("".join(lines[at] for at in order), tmp_path, frame)
     sums = [dict(one.result.frame.select("cty", "sum").iter_rows()) for one in result.outputs]
     half, other, whole = (sums[order.index(at)] for at in range(3))
     assert half["9"] is not None
