@@ -5,9 +5,8 @@ In: the tables of a program and of others (CONFIDENTIAL), and the rules of outpu
 
 A withheld cell is open where all tables together tell its number, or tell of a small one that it
 is small or nearly how large. All tables are one problem of cell suppression, with its proofs and
-its patterns; where there is no pattern, tables are left out until nothing is open. Sums of
-variables may add up: where all are withheld in the same cells, each is as uncertain as it is alone;
-anything else between that and an open cell is not examined, and said.
+its patterns. Sums of variables may add up: where all are withheld in the same cells, each is as
+uncertain as it is alone; anything else between that and an open cell is not examined, and said.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,9 +153,8 @@ def opened_cells(system: LinkedSystem, hidden: BoolArray | None = None) -> dict[
 class MoreWithheld:
     """Additionally withheld cells (confidential)."""
 
-    cells: IntArray  # all of them
-    tables: tuple[int, ...] = ()  # whole tables, if these are their cells
-    nearly: bool = False  # whether small numbers are then still nearly told
+    cells: IntArray
+    nearly: bool  # whether small numbers are then still nearly told
 
     def hidden(self, system: LinkedSystem) -> BoolArray:
         """All that is not shown then."""
@@ -167,10 +164,7 @@ class MoreWithheld:
 
 
 def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithheld | None:
-    """Cells to withhold so that none is open; None if the time ends before they are known.
-
-    Where no pattern of cells helps, tables are left out, each the one that helps most.
-    """
+    """Cells to withhold so that none is open; None if none are known before the time ends."""
     from discreet.protection.suppression import find_pattern
 
     for exact in (False, True):
@@ -183,19 +177,7 @@ def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithh
         except SuppressionError:
             continue
         return MoreWithheld(cells=np.flatnonzero(hidden & ~system.hidden), nearly=exact)
-    more, opened = MoreWithheld(cells=np.zeros(0, dtype=np.int64)), 1
-    while opened and len(more.tables) < len(system.tables):
-        tries = []
-        for table in reversed(range(len(system.tables))):
-            if table in more.tables:
-                continue
-            if until is not None and time.monotonic() > until:
-                return None
-            cells = np.union1d(more.cells, system.cells_of(table))
-            fewer = MoreWithheld(cells=cells, tables=(*more.tables, table))
-            tries.append((len(opened_cells(system, fewer.hidden(system))), fewer))
-        opened, more = min(tries, key=itemgetter(0))
-    return more
+    return None
 
 
 def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> SuppressionProblem:
@@ -441,8 +423,6 @@ def _advice(system: LinkedSystem, until: float | None) -> str:
     more = more_withheld(system, until)
     if more is None:
         return "leave out one of the tables, or use coarser groups"
-    if more.tables:
-        return f"leave out: {'; '.join(system.tables[at].name for at in sorted(more.tables))}"
     names = [system.name(int(at)) for at in more.cells[:_NAMED]]
     if more.cells.size > _NAMED:
         names.append(f"{more.cells.size - _NAMED} more cells")
