@@ -18,9 +18,7 @@ from discreet_fire.queue import (
     QueueSettings,
     State,
     Submission,
-    approve,
     permit,
-    release,
     submit,
     view,
 )
@@ -28,21 +26,16 @@ from discreet_fire.rewriting.submission import rewrite_python
 from discreet_fire.runners import closed_process
 from discreet_fire.runners.asked_statistics import AskedStatistic, token
 from discreet_fire.runners.closed_process import ProcessLimits
-from discreet_fire.runners.protocol import RunResult, StatisticShown, run_program
+from discreet_fire.runners.protocol import RunResult, StatisticShown
 from discreet_fire.runners.registry import VARIABLE, runners
 from discreet_fire.runners.script_run import PythonRunner, script_log, written_lines
-from discreet_fire.statistics import SafeLimits, SafeResult
+from discreet_fire.statistics import SafeResult
+from tests.helpers import closed_runs
+from tests.helpers.closed_runs import released, rules
 from tests.helpers.rows import for_all_rows
 
-ROWS = 400
-FRAME = pl.DataFrame(
-    {
-        "pid": [at // 2 for at in range(ROWS)],
-        "wage": [1000.5 + 7 * (at % 61) + at / 10 for at in range(ROWS)],
-        "sex": [1, 2] * 200,
-        "region": ["n", "n", "s", "s", "e", "e", "w", "w"] * 50,
-    }
-)
+#: Two records of each person.
+FRAME = closed_runs.FRAME.with_columns(pid=pl.col("pid") // 2)
 HEAD = 'import pandas as pd\nimport polars as pl\ndf = pd.read_csv("d.csv")\n'
 SETTINGS = f'[python]\nexecutable = "{sys.executable}"\nseconds = 300\n'
 
@@ -55,32 +48,14 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(
-    place: Path,
-    text: str,
-    *,
-    entity: str | None = "pid",
-    runner: PythonRunner | None = None,
-    seconds: float = 120.0,
-    told: list[StatisticShown] | None = None,
-) -> RunResult:
+def run(place: Path, text: str, **options: object) -> RunResult:
     """Rewrite a script, and run it."""
-    program = place / "program" / "a.py"
-    program.write_text(rewrite_python(HEAD + text).text)
-    return run_program(
-        runner or PythonRunner(),
-        program,
-        data=[place / "d.csv"],
-        limits=SafeLimits(),
-        entity=entity,
-        seed=0,
-        seconds=seconds,
-        witness=None if told is None else told.append,
-    )
+    return run_as_it_is(place, rewrite_python(HEAD + text).text, **options)
 
 
-def rules(result: RunResult) -> set[str]:
-    return {one.rule for one in result.findings if one.severity is Severity.REVIEW}
+def run_as_it_is(place: Path, text: str, **options: object) -> RunResult:
+    (place / "program" / "a.py").write_text(text)
+    return closed_runs.run(PythonRunner(), place / "program" / "a.py", place / "d.csv", **options)
 
 
 def shown(result: RunResult) -> str:
@@ -100,21 +75,9 @@ def test_a_script_goes_from_submission_to_release(
         f'{HEAD}print("Wages by sex")\nprint(df.groupby("sex")["wage"].mean())\n'
         "print(df.wage.max())\nprint(df.region.value_counts())\n"
     )
-    with Queue.create(place / "q", QueueSettings(persons=("Anna",), rate=0.0)) as queue:
-        number = submit(
-            queue,
-            Submission(program=program, researcher="Weber", data=(place / "d.csv",), unit="pid"),
-        )
-        found = view(queue, number)
-        assert [one.rule for one in found.findings if one.severity is Severity.REVIEW] == []
-        refused = [one.rule for one in found.findings if one.severity is Severity.REFUSED]
-        assert refused == ["shown"]
-        assert len(found.row.standing.parts) == 3
-        version = found.row.standing.version
-        standing = approve(queue, number, person="Anna", reason="safe", version=version)
-        words = {"person": "Anna", "reason": "safe", "version": standing.version}
-        folder = release(queue, number, **words)
-        log = (folder / "wages.log").read_text()
+    found, log = released(place, program)
+    assert (rules(found), rules(found, Severity.REFUSED)) == ([], ["shown"])
+    assert len(found.row.standing.parts) == 3
     mean = FRAME.group_by("sex").agg(pl.col("wage").mean()).sort("sex")["wage"]
     assert all(f"{one:.7g}" in log for one in mean)
     assert "| Wages by sex" in log
@@ -168,7 +131,7 @@ def test_statistics_of_the_data_pass_with_whom_they_are_about(place: Path) -> No
     )
     result = run(place, text, told=told)
     assert (result.error, result.checked) == (None, True)
-    assert rules(result) == set()
+    assert rules(result) == []
     assert [(one.line, one.command) for one in told] == [
         (5, "summarize"),
         (6, "tabulate"),
@@ -212,27 +175,16 @@ def test_what_the_data_do_not_prove_goes_to_a_person(place: Path) -> None:
 @pytest.mark.exhaustive
 def test_texts_of_the_program_are_no_output_and_figures_are_unchecked(place: Path) -> None:
     result = run(place, "print('Table 1')\n")
-    assert (rules(result), result.checked) == (set(), True)
-    program = place / "program" / "a.py"
-    program.write_text(f"{HEAD}print('. summarize wage')\nprint(df.wage.max())\n")  # not rewritten
-    result = run_program(
-        PythonRunner(),
-        program,
-        data=[place / "d.csv"],
-        limits=SafeLimits(),
-        entity=None,
-        seed=0,
-        seconds=60.0,
-        witness=None,
-    )
+    assert (rules(result), result.checked) == ([], True)
+    text = f"{HEAD}print('. summarize wage')\nprint(df.wage.max())\n"
+    result = run_as_it_is(place, text, entity=None)
     assert not result.checked
-    assert rules(result) == {"unchecked"}
+    assert rules(result) == ["unchecked"]
     assert "\n| . summarize wage\n" in result.log  # no command, and no part of its own
 
 
 @pytest.mark.exhaustive
 def test_forged_answers_show_nothing_and_forged_requests_are_requests(place: Path) -> None:
-    program = place / "program" / "a.py"
     forged = (
         "import json, os, sys\n"
         "sys.stdout.write('\\x02safe 1\\x03\\n')\n"
@@ -245,16 +197,13 @@ def test_forged_answers_show_nothing_and_forged_requests_are_requests(place: Pat
         "asks.write(json.dumps(told | {'bytes': len(data)}).encode() + b'\\n' + data)\n"
         "asks.flush()\n"
     )
-    program.write_text(forged)
-    given = {"data": [place / "d.csv"], "limits": SafeLimits(), "entity": None, "seed": 0}
-    result = run_program(PythonRunner(), program, seconds=60.0, witness=None, **given)
+    result = run_as_it_is(place, forged, entity=None)
     assert "81250" not in result.log
     assert "records" in rules(result)
-    program.write_text(forged.replace("'options': {}", "'options': {'limits': None}"))
-    result = run_program(PythonRunner(), program, seconds=60.0, witness=None, **given)
+    own = forged.replace("'options': {}", "'options': {'limits': None}")
+    result = run_as_it_is(place, own, entity=None)
     assert (result.outputs, result.checked) == ((), False)
-    program.write_text(forged.replace("b'\\n' + data", "b'no\\n'"))
-    result = run_program(PythonRunner(), program, seconds=60.0, witness=None, **given)
+    result = run_as_it_is(place, forged.replace("b'\\n' + data", "b'no\\n'"), entity=None)
     assert result.error is not None
     assert shown(result).strip().startswith("*** the program did not finish")
 

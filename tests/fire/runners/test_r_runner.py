@@ -8,25 +8,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet_fire.findings import Severity
-from discreet_fire.queue import Queue, QueueSettings, Submission, approve, release, submit, view
 from discreet_fire.rewriting.submission import rewrite_r
-from discreet_fire.runners.protocol import RunResult, StatisticShown, run_program
+from discreet_fire.runners.protocol import RunResult, StatisticShown
 from discreet_fire.runners.registry import VARIABLE
 from discreet_fire.runners.script_run import RRunner
-from discreet_fire.statistics import SafeLimits
+from tests.helpers import closed_runs
+from tests.helpers.closed_runs import FRAME, released, rules
 
 pytestmark = pytest.mark.r
 
-ROWS = 400
-FRAME = pl.DataFrame(
-    {
-        "pid": range(ROWS),
-        "wage": [1000.5 + 7 * (at % 61) + at / 10 for at in range(ROWS)],
-        "sex": [1, 2] * 200,
-        "region": ["n", "n", "s", "s", "e", "e", "w", "w"] * 50,
-    }
-)
 HEAD = 'df <- read.csv("d.csv")\n'
 
 
@@ -37,26 +27,11 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(
-    place: Path, text: str, *, rewritten: bool = True, told: list[StatisticShown] | None = None
-) -> RunResult:
+def run(place: Path, text: str, *, rewritten: bool = True, **options: object) -> RunResult:
     """Rewrite a script, and run it."""
     program = place / "program" / "a.R"
     program.write_text(rewrite_r(HEAD + text).text if rewritten else HEAD + text)
-    return run_program(
-        RRunner(),
-        program,
-        data=[place / "d.csv"],
-        limits=SafeLimits(),
-        entity="pid",
-        seed=0,
-        seconds=120.0,
-        witness=None if told is None else told.append,
-    )
-
-
-def rules(result: RunResult) -> set[str]:
-    return {one.rule for one in result.findings if one.severity is Severity.REVIEW}
+    return closed_runs.run(RRunner(), program, place / "d.csv", **options)
 
 
 def test_a_script_goes_from_submission_to_release(
@@ -68,16 +43,8 @@ def test_a_script_goes_from_submission_to_release(
     program.write_text(
         f'{HEAD}cat("Wages\\n")\nsummary(df["wage"])\nmax(df$wage)\ntable(df$region, df$sex)\n'
     )
-    with Queue.create(place / "q", QueueSettings(persons=("Anna",), rate=0.0)) as queue:
-        words = {"researcher": "Weber", "data": (place / "d.csv",), "unit": "pid"}
-        number = submit(queue, Submission(program=program, **words))
-        found = view(queue, number)
-        assert {one.rule for one in found.findings if one.severity is Severity.REVIEW} == set()
-        decided = {"person": "Anna", "reason": "safe"}
-        standing = approve(queue, number, version=found.row.standing.version, **decided)
-        log = (
-            release(queue, number, version=standing.version, **decided) / "wages.log"
-        ).read_text()
+    found, log = released(place, program)
+    assert rules(found) == []
     assert f"{FRAME['wage'].mean():.7g}" in log
     assert "| Wages\n" in log
     assert f"{FRAME['wage'].max()}" not in log
@@ -128,7 +95,7 @@ def test_few_cases_missing_values_and_texts_with_signs_of_json(place: Path) -> N
     )
     odd.write_csv(place / "d.csv")
     result = run(place, "mean(df$wage, na.rm = TRUE)\ntable(df$region)\nmean(df$wage[1:2])\n")
-    assert rules(result) <= {"records", "linked-tables-left"}
+    assert {*rules(result)} <= {"records", "linked-tables-left"}
     assert f"{odd['wage'].mean():.7g}" in result.log
     assert "ä ö" in result.log
     assert math.isfinite(odd["wage"][8])
@@ -136,7 +103,7 @@ def test_few_cases_missing_values_and_texts_with_signs_of_json(place: Path) -> N
 
 def test_a_script_that_was_not_rewritten_has_unchecked_figures(place: Path) -> None:
     result = run(place, "cat('. mean wage\\n')\nprint(max(df$wage))\n", rewritten=False)
-    assert rules(result) == {"unchecked"}
+    assert rules(result) == ["unchecked"]
     assert "\n| . mean wage\n" in result.log
 
 
@@ -152,10 +119,8 @@ def test_a_script_that_was_not_rewritten_has_unchecked_figures(place: Path) -> N
     ],
 )
 def test_what_a_script_may_not_do_shows_nothing(place: Path, attempt: str) -> None:
-    program = place / "program" / "a.R"
-    program.write_text(f"{HEAD}print(df$wage[1])\n{attempt}\n")
-    given = {"limits": SafeLimits(), "entity": None, "seed": 0, "witness": None}
-    result = run_program(RRunner(), program, data=[place / "d.csv"], seconds=10.0, **given)
+    text = f"print(df$wage[1])\n{attempt}\n"
+    result = run(place, text, rewritten=False, entity=None, seconds=10.0)
     assert result.error is not None
     assert result.error.code == ("time-limit" if "sleep" in attempt else "program")
     assert "1000.5" not in result.log

@@ -10,24 +10,12 @@ import polars as pl
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet_fire.findings import Severity
-from discreet_fire.queue import Queue, QueueSettings, Submission, approve, release, submit, view
-from discreet_fire.runners.closed_process import ProcessLimits
-from discreet_fire.runners.protocol import RedactedError, RunResult, StatisticShown, run_program
+from discreet_fire.runners.protocol import RedactedError, RunResult, StatisticShown
 from discreet_fire.runners.registry import VARIABLE, runner_for
 from discreet_fire.runners.stata_batch import StataBatch
-from discreet_fire.statistics import SafeLimits
-from tests.helpers import fake_stata
+from tests.helpers import closed_runs, fake_stata
+from tests.helpers.closed_runs import FRAME, released, rules
 from tests.helpers.places import ROOT
-
-ROWS = 400
-FRAME = pl.DataFrame(
-    {
-        "pid": range(ROWS),
-        "wage": [1000.5 + 7 * (at % 61) + at / 8 for at in range(ROWS)],
-        "sex": [1, 2] * 200,
-    }
-)
 
 
 @pytest.fixture
@@ -49,39 +37,14 @@ def reading() -> tuple[Path, ...]:
     return (Path(sys.prefix), Path(sys.base_prefix), Path(fake_stata.__file__), *own)
 
 
-def stata(place: Path, **limits: float) -> StataBatch:
-    return StataBatch(
-        executable=place / "stata-mp",
-        ado=ROOT / "stata",
-        read=reading(),
-        limits=ProcessLimits(**limits),
-    )
+def stata(place: Path) -> StataBatch:
+    return StataBatch(executable=place / "stata-mp", ado=ROOT / "stata", read=reading())
 
 
-def run(
-    place: Path,
-    text: str,
-    *,
-    entity: str | None = "pid",
-    told: list[StatisticShown] | None = None,
-    data: str = "d.csv",
-) -> RunResult:
-    program = place / "program" / "a.do"
-    program.write_text(text)
-    return run_program(
-        stata(place),
-        program,
-        data=[place / data],
-        limits=SafeLimits(),
-        entity=entity,
-        seed=0,
-        seconds=60.0,
-        witness=None if told is None else told.append,
-    )
-
-
-def rules(result: RunResult) -> set[str]:
-    return {one.rule for one in result.findings if one.severity is Severity.REVIEW}
+def run(place: Path, text: str, *, data: str = "d.csv", **options: object) -> RunResult:
+    (place / "program" / "a.do").write_text(text)
+    runner = options.pop("runner", None) or stata(place)
+    return closed_runs.run(runner, place / "program" / "a.do", place / data, **options)
 
 
 def test_a_do_file_goes_from_submission_to_release(
@@ -96,20 +59,10 @@ def test_a_do_file_goes_from_submission_to_release(
     assert runner_for(Path("a.do")).name == "stata"
     program = place / "program" / "wages.do"
     program.write_text("summarize wage\ntabulate sex\n")
-    with Queue.create(place / "q", QueueSettings(persons=("Anna",), rate=0.0)) as queue:
-        words = {"researcher": "Weber", "data": (place / "d.csv",), "unit": "pid"}
-        number = submit(queue, Submission(program=program, **words))
-        found = view(queue, number)
-        assert {one.rule for one in found.findings if one.severity is Severity.REVIEW} == set()
-        assert [one.title for one in found.row.standing.parts] == [
-            "fdzsummarize wage",
-            "fdztabulate sex",
-        ]
-        decided = {"person": "Anna", "reason": "safe"}
-        standing = approve(queue, number, version=found.row.standing.version, **decided)
-        log = (
-            release(queue, number, version=standing.version, **decided) / "wages.log"
-        ).read_text()
+    found, log = released(place, program)
+    assert rules(found) == []
+    parts = [one.title for one in found.row.standing.parts]
+    assert parts == ["fdzsummarize wage", "fdztabulate sex"]
     assert f"{FRAME['wage'].mean():.8g}" in log
     assert "banner" not in log
 
@@ -119,14 +72,14 @@ def test_what_agrees_with_its_evidence_passes_and_the_rest_is_reviewed(place: Pa
     told: list[StatisticShown] = []
     text = "fdzsummarize wage if sex = 2\nfdztabstat wage, by(sex)\n"
     result = run(place, text, told=told)
-    assert (result.checked, rules(result)) == (True, set())
+    assert (result.checked, rules(result)) == (True, [])
     women = FRAME.filter(pl.col("sex") == 2)
     assert [(one.line, one.command) for one in told] == [(1, "summarize"), (2, "tabstat")]
     assert [len(one.units or ()) for one in told] == [200, 400]
     assert told[0].units == women["pid"].to_list()
     told.clear()
     result = run(place, "fdzregress wage sex\ndisplay r(max)\n", told=told)
-    assert rules(result) == {"not-again", "unchecked"}
+    assert rules(result) == ["not-again", "unchecked"]
     assert [one.units for one in told] == [None]
 
 
@@ -146,14 +99,13 @@ def test_what_agrees_with_its_evidence_passes_and_the_rest_is_reviewed(place: Pa
 def test_what_is_not_proven_goes_to_a_person(place: Path, text: str, rule: str) -> None:
     result = run(place, text)
     assert result.error is None
-    assert (rule in rules(result)) if rule else rules(result) <= {"unchecked"}
+    assert (rule in rules(result)) if rule else {*rules(result)} <= {"unchecked"}
     echoes = [line[2:] for line in result.log.splitlines() if line.startswith(". ")]
     assert set(echoes[2:]) - {"* data d.csv"} <= set(text.splitlines())
 
 
 @pytest.mark.exhaustive
 def test_a_figure_that_the_runner_does_not_find_is_reviewed(place: Path) -> None:
-    program = "fdzsummarize wage\n"
     ado = place / "ado"
     ado.mkdir()
     helper = Path(fake_stata.__file__).read_text()
@@ -161,12 +113,8 @@ def test_a_figure_that_the_runner_does_not_find_is_reviewed(place: Path) -> None
     lying.write_text(helper.replace("{row['n']:>11,.0f}", "{row['n'] + 1:>11,.0f}"))
     shell = (place / "stata-mp").read_text()
     (place / "stata-mp").write_text(shell.replace(str(fake_stata.__file__), str(lying)))
-    (place / "program" / "a.do").write_text(program)
-    runner = StataBatch(
-        executable=place / "stata-mp", ado=ado, read=(*reading(), lying), limits=ProcessLimits()
-    )
-    given = {"limits": SafeLimits(), "entity": None, "seed": 0, "seconds": 60.0, "witness": None}
-    result = run_program(runner, place / "program" / "a.do", data=[place / "d.csv"], **given)
+    runner = StataBatch(executable=place / "stata-mp", ado=ado, read=(*reading(), lying))
+    result = run(place, "fdzsummarize wage\n", runner=runner, entity=None)
     assert "not-again" in rules(result)
 
 
@@ -184,9 +132,7 @@ def test_a_program_that_stops_shows_nothing(place: Path, text: str) -> None:
 
 @pytest.mark.exhaustive
 def test_a_program_that_hangs_is_ended(place: Path) -> None:
-    (place / "program" / "a.do").write_text("fdzsummarize wage\nfake_hang\n")
-    given = {"limits": SafeLimits(), "entity": None, "seed": 0, "seconds": 5.0, "witness": None}
-    result = run_program(stata(place), place / "program" / "a.do", data=[place / "d.csv"], **given)
+    result = run(place, "fdzsummarize wage\nfake_hang\n", entity=None, seconds=5.0)
     assert result.error is not None
     assert (result.error.code, result.outputs) == ("time-limit", ())
 

@@ -1,0 +1,69 @@
+"""Programs of the engines of a centre: run on data of 400 records, and taken through the queue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from discreet_fire.findings import Severity
+from discreet_fire.queue import (
+    Queue,
+    QueueSettings,
+    QueueView,
+    Submission,
+    approve,
+    release,
+    submit,
+    view,
+)
+from discreet_fire.runners.protocol import Runner, RunResult, StatisticShown, run_program
+from discreet_fire.statistics import SafeLimits
+
+ROWS = 400
+FRAME = pl.DataFrame(
+    {
+        "pid": range(ROWS),
+        "wage": [1000.5 + 7 * (at % 61) + at / 8 for at in range(ROWS)],
+        "sex": [1, 2] * 200,
+        "region": ["n", "n", "s", "s", "e", "e", "w", "w"] * 50,
+    }
+)
+
+
+def run(
+    runner: Runner,
+    program: Path,
+    *data: Path,
+    entity: str | None = "pid",
+    seconds: float = 120.0,
+    told: list[StatisticShown] | None = None,
+) -> RunResult:
+    """Run a program."""
+    return run_program(
+        runner,
+        program,
+        data=data,
+        limits=SafeLimits(),
+        entity=entity,
+        seed=0,
+        seconds=seconds,
+        witness=None if told is None else told.append,
+    )
+
+
+def rules(result: RunResult | QueueView, severity: Severity = Severity.REVIEW) -> list[str]:
+    """The rules of findings that a person must look at."""
+    return sorted({one.rule for one in result.findings if one.severity is severity})
+
+
+def released(place: Path, program: Path) -> tuple[QueueView, str]:
+    """A submission that one person approves and releases, and the log of the release."""
+    with Queue.create(place / "q", QueueSettings(persons=("Anna",), rate=0.0)) as queue:
+        words = {"researcher": "Weber", "data": (place / "d.csv",), "unit": "pid"}
+        number = submit(queue, Submission(program=program, **words))
+        found = view(queue, number)
+        decided = {"person": "Anna", "reason": "safe"}
+        standing = approve(queue, number, version=found.row.standing.version, **decided)
+        folder = release(queue, number, version=standing.version, **decided)
+        return found, (folder / f"{program.stem}.log").read_text()
