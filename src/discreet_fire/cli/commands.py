@@ -18,7 +18,6 @@ from discreet_fire.cli import queue
 
 if TYPE_CHECKING:
     from discreet_fire.runners import RunResult
-    from discreet_fire.statistics import SafeLimits
 
 #: Where figures for officers go.
 Confidential = Annotated[
@@ -70,7 +69,13 @@ def run(
     """Run a do-file with safe commands: its log holds safe output only."""
     from discreet_fire.findings import Severity
     from discreet_fire.logs import MARK, RunEvidence, signing_key
-    from discreet_fire.runners import run_program, runner_for, runners, write_run
+    from discreet_fire.runners import (
+        run_program,
+        runner_for,
+        runners,
+        write_confidential,
+        write_run,
+    )
     from discreet_fire.statistics import SafeLimits
 
     rules = SafeLimits() if limits is None else SafeLimits.read(limits)
@@ -89,7 +94,8 @@ def run(
     evidence = RunEvidence.of(result.log, rules, checked=result.checked)
     more = {} if secret is None or evidence is None else {MARK: evidence.mark(secret)}
     files = write_run(result, out or file.parent, overwrite=overwrite, more=more)
-    _put_figures(result, confidential, rules)
+    if confidential is not None:
+        write_confidential(result, confidential, rules)
     text = f"{file} -> {files['log'].name}, {files['checks'].name}\n{_told(result)}"
     plain = {name: str(path) for name, path in files.items()} | result.to_dict()
     show(text, plain, as_json=as_json)
@@ -98,14 +104,6 @@ def run(
         raise typer.Exit(FAILURE if failed else WRONG_INPUT)
     if strict and any(one.severity is Severity.REVIEW for one in result.findings):
         raise typer.Exit(FAILURE)
-
-
-def _put_figures(result: RunResult, path: Path | None, limits: SafeLimits) -> None:
-    """Write broken rules with their figures, if asked for. CONFIDENTIAL."""
-    from discreet_fire.runners import write_confidential
-
-    if path is not None:
-        write_confidential(result, path, limits)
 
 
 def _told(result: RunResult) -> str:

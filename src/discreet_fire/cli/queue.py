@@ -12,9 +12,7 @@ import typer
 from discreet.cli import FAILURE, Json, command, group, show
 
 if TYPE_CHECKING:
-    from discreet_fire.logs import CleaningRules
     from discreet_fire.queue import QueueView
-    from discreet_fire.statistics import SafeLimits
 
 app = group("Manage the review queue: submissions, decisions, releases. CONFIDENTIAL.")
 
@@ -72,20 +70,6 @@ def init(
     show(text, {"queue": str(folder), **settings.to_dict()}, as_json=as_json)
 
 
-def _read_rules(
-    limits: Path | None, rules: list[Path], language: Literal["en", "de"] | None
-) -> tuple[SafeLimits, CleaningRules]:
-    """The rules of runs and of logs, in one language if it is named."""
-    from discreet_fire.logs import CleaningRules
-    from discreet_fire.statistics import SafeLimits
-
-    read = SafeLimits() if limits is None else SafeLimits.read(limits)
-    own = CleaningRules.read(*rules)
-    if language is None:
-        return read, own
-    return replace(read, language=language), replace(own, language=language)
-
-
 def submit(
     program: Annotated[Path, typer.Argument(help="Do-file, or folder with it.")],
     queue: Folder,
@@ -120,10 +104,16 @@ def submit(
 ) -> None:
     """Rewrite a do-file, run it, clean its log and queue it for review."""
     from discreet_fire.catalogue import Policy
+    from discreet_fire.logs import CleaningRules
     from discreet_fire.queue import Submission, open_queue, view
     from discreet_fire.queue import submit as enter
+    from discreet_fire.statistics import SafeLimits
 
-    bounds, cleaning = _read_rules(limits, rules or [], language)
+    bounds = SafeLimits() if limits is None else SafeLimits.read(limits)
+    cleaning = CleaningRules.read(*rules or ())
+    if language is not None:
+        bounds = replace(bounds, language=language)
+        cleaning = replace(cleaning, language=language)
     handed = Submission(
         program=program,
         researcher=researcher,
@@ -157,37 +147,32 @@ command(app, "submit", example="discreet fire queue submit a.do --log a.log --re
 )
 
 
-@command(app, "list", example="discreet fire queue list --queue q")
-def list_submissions(
-    queue: Folder,
-    every: Annotated[bool, typer.Option("--all", help="Include closed submissions.")] = False,
-    language: Told = "en",
-    as_json: Json = False,
-) -> None:
-    """List submissions, the riskiest first (differences/errors/review/refused/info)."""
-    _show_rows(queue, language, as_json=as_json, every=every)
+def _add_list(name: str, doc: str, *, drawn: bool) -> None:
+    """Add a command that lists submissions."""
+
+    def rows_shown(
+        queue: Folder,
+        every: Annotated[bool, typer.Option("--all", help="Include closed submissions.")] = False,
+        language: Told = "en",
+        as_json: Json = False,
+    ) -> None:
+        from discreet_fire.queue import listed, open_queue
+
+        with open_queue(queue) as opened:
+            rows = listed(opened, every=every, drawn=drawn)
+        text = "\n".join(row.line(language) for row in rows) or _words(language)["empty"]
+        show(text, {"submissions": [row.to_dict() for row in rows]}, as_json=as_json)
+
+    rows_shown.__doc__ = doc
+    command(app, name, example=f"discreet fire queue {name} --queue q")(rows_shown)
 
 
-@command(app, "sample", example="discreet fire queue sample --queue q")
-def sample(
-    queue: Folder,
-    every: Annotated[bool, typer.Option("--all", help="Include closed submissions.")] = False,
-    language: Told = "en",
-    as_json: Json = False,
-) -> None:
-    """List clean outputs that were drawn for control by hand."""
-    _show_rows(queue, language, as_json=as_json, every=every, drawn=True)
-
-
-def _show_rows(
-    queue: Path, language: str, *, as_json: bool, every: bool, drawn: bool = False
-) -> None:
-    from discreet_fire.queue import listed, open_queue
-
-    with open_queue(queue) as opened:
-        rows = listed(opened, every=every, drawn=drawn)
-    text = "\n".join(row.line(language) for row in rows) or _words(language)["empty"]
-    show(text, {"submissions": [row.to_dict() for row in rows]}, as_json=as_json)
+_add_list(
+    "list",
+    "List submissions, the riskiest first (differences/errors/review/refused/info).",
+    drawn=False,
+)
+_add_list("sample", "List clean outputs that were drawn for control by hand.", drawn=True)
 
 
 @command(app, "show", example="discreet fire queue show 1 --queue q")
@@ -247,7 +232,9 @@ def show_figures(
         figures = confidential_figures(opened, number)
     words = _words(language)
     lines = [
-        words["figures"].format(line=one["line"], command=one["command"], **_named(fact))
+        words["figures"].format(
+            line=one["line"], command=one["command"], place=fact["place"], rule=fact["rule"]
+        )
         + "".join(
             f", {words.get(name, name)} {fact[name]:.4g}"
             for name in ("cases", "k", "p")
@@ -258,10 +245,6 @@ def show_figures(
         for fact in one["facts"]
     ]
     show("\n".join(lines) or words["unbroken"], {"outputs": figures}, as_json=as_json)
-
-
-def _named(fact: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: fact[name] for name in ("place", "rule")}
 
 
 def _part_line(part: Mapping[str, Any], words: Mapping[str, str]) -> str:

@@ -333,34 +333,25 @@ def lay_out(path: Path) -> None:
 
 
 @contextmanager
-def shared_lock(path: Path) -> Iterator[None]:
-    """Hold a lock that several processes may hold; it ends with the process, however that ends."""
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-    try:
-        connection.execute("BEGIN")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        yield
-    finally:
-        connection.close()
-
-
-@contextmanager
-def sole_lock(path: Path) -> Iterator[bool]:
-    """Hold the lock alone, if nobody holds it.
+def lock(path: Path, *, alone: bool) -> Iterator[bool]:
+    """Hold a lock; it ends with the process, however that ends.
 
     Yields:
-        Whether it is held.
+        Whether it is held: alone only if nobody else holds it, otherwise several may hold it.
     """
-    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+    patience = 0 if alone else PATIENCE
+    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
     try:
-        try:
-            connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            yield False
-            return
-        yield True
+        connection.execute("BEGIN EXCLUSIVE" if alone else "BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        held = True
+    except sqlite3.OperationalError as error:
+        held = False
+        if not alone or "locked" not in str(error):
+            connection.close()
+            raise
+    try:
+        yield held
     finally:
         connection.close()
 
@@ -546,13 +537,13 @@ class Queue:
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Tell others that files of the queue are being written."""
-        with translated(str(self.folder)), shared_lock(self.folder / "queue.lock"):
+        with translated(str(self.folder)), lock(self.folder / "queue.lock", alone=False):
             yield
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
         """Whether nobody writes files, and nobody else will until the block ends."""
-        with translated(str(self.folder)), sole_lock(self.folder / "queue.lock") as held:
+        with translated(str(self.folder)), lock(self.folder / "queue.lock", alone=True) as held:
             yield held
 
     def append(

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 from discreet.errors import OutputCheckError
 from discreet_fire.logs import LogLine, blocks_of, is_smcl, log_lines
 from discreet_fire.stata import DoStatement, Kind, parse_do
-from discreet_fire.texts import SourceText, read_source
+from discreet_fire.texts import read_source
 
 #: Logs with more outputs are decided on as a whole.
 MOST_PARTS = 300
@@ -98,14 +98,13 @@ class OutputPart:
         cls, path: Path, title: str, lines: tuple[int, int] | None = None,
         names: frozenset[str] | None = None,
     ) -> Self:  # fmt: skip
-        """A whole file; its title in signs that show as they are, whoever wrote them."""
-        words = " ".join(title.split())
+        """A whole file."""
         return cls(
             number=0,
             file=path.name,
             start=0,
             end=None,
-            title="".join(one if one.isprintable() else "?" for one in words)[:_LONGEST_TITLE],
+            title=_title(" ".join(title.split())),
             lines=lines,
             names=names,
             sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -180,50 +179,44 @@ def _file_parts(path: Path, codes: Sequence[_Program]) -> list[OutputPart]:
     for at, behind in zip([-1, *starts], [*starts, len(lines)], strict=True):
         empty = _HEAD if at < 0 else _RULE
         shown = (line.text for line in lines[at + 1 : behind])
-        if any(text.strip() and not empty.match(text) for text in shown):
-            file_parts.append(_part(source, path.name, lines, at, behind, places, code))
+        if not any(text.strip() and not empty.match(text) for text in shown):
+            continue
+        start = lines[at + 1].start
+        end = lines[behind].start if behind < len(lines) else len(source.text)
+        echo, place, span, called = echoes.get(at, ""), places.get(at), None, None
+        if place is not None:
+            program, first = place.program, place.line
+            later = (one for other, one in sorted(places.items()) if other > at)
+            after = (one.line for one in later if one.program is program and one.line > first)
+            span = (first, next(after, len(program.lines) + 1))
+            if program is not code:  # of a called file only its lines are known
+                echo, called, span = f"{program.name}: {echo}", (program.name, *span), None
+        text = source.text[start:end].encode("utf-8", "surrogatepass")
+        file_parts.append(
+            OutputPart(
+                number=0,
+                file=path.name,
+                start=start,
+                end=end,
+                title=_title(echo) or path.name,
+                lines=span,
+                names=None if span is None else code.names(*span),
+                sha256=hashlib.sha256(text).hexdigest(),
+                called=called,
+            )
+        )
     return file_parts
+
+
+def _title(text: str) -> str:
+    """A title in signs that show as they are, whoever wrote them."""
+    return "".join(one if one.isprintable() else "?" for one in text)[:_LONGEST_TITLE]
 
 
 def _echo(line: LogLine) -> str:
     """A command as it stands in the program, up to its first line end."""
     text = line.text[: line.echo_breaks[0] if line.echo_breaks else None]
     return _PROMPT.sub("", text).strip()
-
-
-def _part(
-    source: SourceText,
-    name: str,
-    lines: Sequence[LogLine],
-    at: int,
-    behind: int,
-    places: Mapping[int, _EchoPlace],
-    code: _Program,
-) -> OutputPart:
-    """An output with what its program says of it; of a called file only its lines are known."""
-    start = lines[at + 1].start
-    end = lines[behind].start if behind < len(lines) else len(source.text)
-    echo = _echo(lines[at]) if at >= 0 else ""
-    place, span, called = places.get(at), None, None
-    if place is not None:
-        program, first = place.program, place.line
-        later = (one for other, one in sorted(places.items()) if other > at)
-        lines_after = (one.line for one in later if one.program is program and one.line > first)
-        span = (first, next(lines_after, len(program.lines) + 1))
-        if program is not code:
-            echo, called, span = f"{program.name}: {echo}", (program.name, *span), None
-    title = "".join(one if one.isprintable() else "?" for one in echo)[:_LONGEST_TITLE]
-    return OutputPart(
-        number=0,
-        file=name,
-        start=start,
-        end=end,
-        title=title or name,
-        lines=span,
-        names=None if span is None else code.names(*span),
-        sha256=hashlib.sha256(source.text[start:end].encode("utf-8", "surrogatepass")).hexdigest(),
-        called=called,
-    )
 
 
 # What the program says of it ----------------------------------------------------------------------

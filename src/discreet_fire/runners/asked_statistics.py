@@ -29,7 +29,6 @@ from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue import statistic_row
 from discreet_fire.linked_tables import OutputRecords, ShownTable, kinds_left, tables_of
 from discreet_fire.runners.builtin.data import DataSet, read_data
-from discreet_fire.runners.builtin.syntax import MISSING
 from discreet_fire.runners.protocol import WITHHELD, StatisticShown, Witness
 from discreet_fire.runners.python_program import ASKED, PLACES
 from discreet_fire.statistics import (
@@ -149,14 +148,10 @@ def columns_of(file: Path) -> list[pl.Series]:
 
 
 def _stata_columns(data: DataSet) -> Iterator[pl.Series]:
-    for name, variable in data.variables.items():
-        if variable.is_text:
-            yield pl.Series(name, variable.values.tolist(), dtype=pl.String).replace("", None)
-            continue
-        numbers = np.where(variable.values < MISSING, variable.values, np.nan)
-        column = pl.Series(name, numbers, nan_to_null=True)
+    frame = data.frame([*data.variables]).with_columns(pl.col(pl.String).replace("", None))
+    for column in frame.iter_columns():
         yield column
-        labels = data.value_labels.get(variable.value_label, {})
+        labels = data.value_labels.get(data.variables[column.name].value_label, {})
         if labels:
             yield _labelled(column, labels)
 
