@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from .policy import values_of as values_of
     from .rules import Action as Action
     from .rules import CommandRule as CommandRule
+    from .rules import Forms as Forms
     from .rules import PartRule as PartRule
+    from .rules import form_texts as form_texts
     from .rules import strictest as strictest
 
 lazy_face(__name__)

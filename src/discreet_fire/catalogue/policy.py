@@ -324,11 +324,6 @@ class Policy:
     safe: frozenset[str] = frozenset()  # commands with a safe command, for lists of the older tool
     adopath: str = ""  # folder of the safe commands on the server; empty if Stata finds them
 
-    def __post_init__(self) -> None:
-        self._option_rules: dict[str, list[tuple[WordPattern, CommandRule]]] = {}
-        self._word_rules: dict[tuple[str, str], list[CommandRule]] = {}
-        self._stored: dict[tuple[str, str], Action] = {}
-
     def copy(self) -> Policy:
         """A policy that can be added to without changing this one."""
         return replace(
@@ -377,31 +372,9 @@ class Policy:
         >>> Policy.default().verdict("duplicates", ["l"]).name
         'duplicates list'
         """
-        if name in self.words:
-            rules = [rule for word in words for rule in self._fitting(name, word)]
-            if (best := strictest(rules)) is not None:
-                return best
-        rule = self.commands.get(name)
-        if rule is not None:
-            return rule
-        return CommandRule.missing(name)
-
-    def _fitting(self, name: str, word: str) -> list[CommandRule]:
-        """The rules of a command that a second word may mean."""
-        known = self._word_rules.get((name, word))
-        if known is None:
-            rules = self.words[name].values()
-            known = [verdict for pattern, verdict in rules if pattern.matches(word)]
-            self._word_rules[name, word] = known
-        return known
-
-    def has_words(self, name: str) -> bool:
-        """Whether the second word of a command matters."""
-        return name in self.words
-
-    def second_words(self, name: str) -> list[CommandRule]:
-        """The rules on the second word of a command."""
-        return [verdict for _, verdict in self.words.get(name, {}).values()]
+        rules = self.words.get(name, {}).values()
+        fitting = (rule for word in words for pattern, rule in rules if pattern.matches(word))
+        return strictest(fitting) or self.commands.get(name) or CommandRule.missing(name)
 
     def option(self, name: str, word: str) -> CommandRule | None:
         """Verdict on a command with an option; None if the option does not matter.
@@ -409,14 +382,8 @@ class Policy:
         >>> Policy.default().option("summarize", "critical").action.value
         'refused'
         """
-        rules = self._option_rules.get(name)
-        if rules is None:
-            rules = [
-                rule for command in (name, "*") for rule in self.options.get(command, {}).values()
-            ]
-            self._option_rules[name] = rules
-        verdicts = [verdict for pattern, verdict in rules if pattern.matches(word)]
-        return strictest(verdicts)
+        rules = (*self.options.get(name, {}).values(), *self.options.get("*", {}).values())
+        return strictest(rule for pattern, rule in rules if pattern.matches(word))
 
     def stored(self, kind: str, name: str) -> Action:
         """The decision on a command that shows a stored result.
@@ -424,11 +391,7 @@ class Policy:
         >>> Policy.default().stored("r", "max").value, Policy.default().stored("e", "N").value
         ('refused', 'allowed')
         """
-        known = self._stored.get((kind, name))
-        if known is None:
-            known = self.results.get(kind, StoredRules()).action(name)
-            self._stored[kind, name] = known
-        return known
+        return self.results.get(kind, StoredRules()).action(name)
 
     def names_stored(self, kind: str, name: str) -> bool:
         """Whether a rule names a stored result, other than the rule for all the rest.
@@ -437,10 +400,6 @@ class Policy:
         [True, False]
         """
         return self.results.get(kind, StoredRules()).names(name)
-
-    def may_show(self, name: str) -> bool:
-        """Whether a command shows its arguments, at least with some second words."""
-        return name in self.shown
 
     def shows(self, name: str, word: str = "") -> bool:
         """Whether a command shows or files its arguments.
@@ -489,26 +448,22 @@ class Policy:
         Commands that show their arguments do not run by a macro: what they show could not be
         followed. Nor do prefixes and calls of other do-files: what they run was not looked at.
         """
-        shows = self.shown
-        stopped = {name: rule for name, rule in self.commands.items() if name in shows}
-        rules = dict(self.commands)
-        for name, rule in stopped.items():
-            if not shows[name] and rule.action is Action.ALLOWED:
-                rules[name] = replace(rule, action=Action.REFUSED)
+        lines = []
         for name, rule in self.commands.items():
-            if name in _CALLS or prefix_kind(name) is not None:
-                rules[name] = replace(rule, action=Action.REFUSED)
-        lines = [_line(name, rule) for name, rule in rules.items()]
+            hidden = rule.action is Action.ALLOWED and self.shown.get(name) == ()
+            stopped = hidden or name in _CALLS or prefix_kind(name) is not None
+            lines.append(_line(name, rule, stopped=stopped))
         for name, words in self.words.items():
             for pattern, rule in words.values():
                 hidden = rule.action is Action.ALLOWED and self.shows(name, pattern.full)
-                effective = replace(rule, action=Action.REFUSED) if hidden else rule
-                lines.append(_line(f"{name}|{pattern.full}|{pattern.shortest}", effective))
+                written = f"{name}|{pattern.full}|{pattern.shortest}"
+                lines.append(_line(written, rule, stopped=hidden))
         return sorted(lines)
 
 
-def _line(name: str, rule: CommandRule) -> str:
-    return f"{name} {rule.action.value} {rule.safe.replace(' {word}', '+')}".rstrip()
+def _line(name: str, rule: CommandRule, *, stopped: bool) -> str:
+    action = Action.REFUSED if stopped else rule.action
+    return f"{name} {action.value} {rule.safe.replace(' {word}', '+')}".rstrip()
 
 
 def _listed(table: Mapping[str, tuple[WordPattern, ...]], name: str, word: str) -> bool:

@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NoReturn
 
@@ -132,6 +133,31 @@ def strictest(verdicts: Iterable[CommandRule]) -> CommandRule | None:
 def shipped(language: Language) -> str:
     """The text of the file of a language that comes with discreet."""
     return files("discreet_fire.catalogue").joinpath(f"{language}.toml").read_text("utf-8")
+
+
+#: A piece of a form: an earlier one of the part, or one for all; not the name of a group.
+_PIECE = re.compile(r"(?<!\?P)<([a-z_]+)>")
+
+
+@cache
+def form_texts(package: str) -> dict[str, Any]:
+    """The content of the ``forms.toml`` of a package: pieces for all parts, then the parts."""
+    return tomllib.loads(files(package).joinpath("forms.toml").read_text("utf-8"))
+
+
+class Forms:
+    """The patterns of one part of a ``forms.toml``, as attributes; lists are choices."""
+
+    def __init__(self, package: str, part: str) -> None:
+        whole = form_texts(package)
+        texts = {name: text for name, text in whole.items() if isinstance(text, str)}
+        for name, form in whole[part].items():
+            text = form if isinstance(form, str) else "|".join(form)
+            texts[name] = _PIECE.sub(lambda piece: texts[piece[1]], text)
+            vars(self)[name] = re.compile(texts[name])
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        raise AttributeError(name)
 
 
 def digest_of(parts: Any) -> str:

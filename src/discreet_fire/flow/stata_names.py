@@ -17,6 +17,7 @@ from discreet_fire.flow.stata_values import (
     CLEAN,
     CONDITION,
     DOUBT,
+    FORM,
     GIVEN_BY_OPTION,
     NAMING,
     RECORD,
@@ -36,8 +37,6 @@ from discreet_fire.flow.stata_values import (
 )
 from discreet_fire.stata import DoFile
 
-_NUMBER = re.compile(r"\s++(?>(?:\w++|`\w++')+)\s*+=\s*+r\((?:N|mean|sd|Var|sum)\)\s*+")
-_SAVES = re.compile(r"\b(?:sa(?:v\w*)?|\w+save|copy|export)\b")
 #: Other languages, which may write anything.
 _LANGUAGES = commands_with("body", "block")
 _TEMPORARY = commands_with("texts", "names")
@@ -49,18 +48,6 @@ _GIVE_ALL = commands_with("texts", "all")
 _BY_SYNTAX = frozenset((
     "varlist", "varname", "namelist", "anything", "using", "if", "in", "exp", "weight", "options",
 ))  # fmt: skip
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_MACRO = re.compile(r"`\w+'")
-_MACRO_IN_NAME = re.compile(r"\s*\w*[`$]")
-#: A later name with a macro, as in ``gettoken a `b' : list`` and ``file read h `line'``.
-_MACRO_LATER = re.compile(r"\s*\w+\s+[^:]*`[^:]*:|\s*r\w*\s+\S+\s+\S*`")
-_WITH_MACROS = re.compile(r"\s*(\w*)(?:(?:`\w+')+(\w*)(?=[\s=:]|\Z))?")
-#: Nothing is given back once it is taken, so that no run of blanks takes long.
-_PLAIN = re.compile(r"\s*+(\w++)(?:\s++\"?([\w\s]*+)\"?)?\s*+")
-_LISTED = re.compile(r"\s*(\w+)\s+(?:in|of\s+(?:varlist|newlist))\s+([\w\s]*)\{\s*")
-_VARLIST = re.compile(r"\s*(\w+)\s+of\s+varlist\b")
-_OF_LOCAL = re.compile(r"\s*(\w+)\s+of\s+local\s+(\w+)\s*\{\s*")
-_OPTION = re.compile(r"\bloc(?:a|al)?\(\s*(\w+)")
 
 
 def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]:
@@ -76,22 +63,22 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
     others: set[str] = set()
     for part in parts:
         if "loc" in part.code:
-            others.update(_OPTION.findall(part.code))
+            others.update(FORM.option.findall(part.code))
         if part.name in _TEMPORARY:
             for name in part.code.split():
                 taint.setdefault(name, set())
         elif part.name in _GIVE_ALL or (part.name == "macro" and "`" in part.code):
             return {}
-        elif part.name == "local" and _MACRO_IN_NAME.match(part.code):
+        elif part.name == "local" and FORM.macro_in_name.match(part.code):
             begun.append(_ends(part.code))
-        elif part.name == "local" and (plain := _PLAIN.fullmatch(part.code)) is not None:
+        elif part.name == "local" and (plain := FORM.plain.fullmatch(part.code)) is not None:
             taint.setdefault(plain[1], set()).update((plain[2] or "").split())
-        elif part.name == "foreach" and (listed := _LISTED.fullmatch(part.code)) is not None:
+        elif part.name == "foreach" and (listed := FORM.listed.fullmatch(part.code)):
             taint.setdefault(listed[1], set()).update(listed[2].split())
-        elif part.name == "foreach" and (of_local := _OF_LOCAL.fullmatch(part.code)) is not None:
+        elif part.name == "foreach" and (of_local := FORM.of_local.fullmatch(part.code)):
             through.append((of_local[1], of_local[2]))
         elif part.name in _GIVE_TEXTS or part.by_macro:
-            words = _WORD.findall(_MACRO.sub(" ", part.code))
+            words = FORM.identifier.findall(FORM.macro.sub(" ", part.code))
             others |= set(words) | {word.lower() for word in words}
             others |= _BY_SYNTAX if part.name == "syntax" else set()
     others |= {name for name in taint if _may_be_meant(name, begun)}
@@ -104,7 +91,7 @@ def _ends(text: str) -> tuple[str, str]:
     >>> _ends(" mean`i'_top 5"), _ends("m`=1 + 2' 5")
     (('mean', '_top'), ('m', ''))
     """
-    match = _WITH_MACROS.match(text)
+    match = FORM.with_macros.match(text)
     return (match[1], match[2] or "") if match else ("", "")
 
 
@@ -122,13 +109,13 @@ def temporary_files(parts: Sequence[StatementParts], *, or_numbers: bool = False
             return frozenset()
         if part.name == "tempfile":
             names.update(part.code.split())
-        if part.name == "tempfile" or (or_numbers and _NUMBER.fullmatch(part.code)):
+        if part.name == "tempfile" or (or_numbers and FORM.number.fullmatch(part.code)):
             continue
         if part.name in {*_GIVE_TEXTS, "tokenize"} or part.by_macro or "loc" in part.code:
-            others.update(_WORD.findall(_MACRO.sub(" ", part.code)))
-        if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(part.code):
+            others.update(FORM.identifier.findall(FORM.macro.sub(" ", part.code)))
+        if part.name in _GIVE_TEXTS and FORM.macro_in_name.match(part.code):
             begun.append(_ends(part.code))
-        elif part.name in ("file", "gettoken") and _MACRO_LATER.match(part.code):
+        elif part.name in ("file", "gettoken") and FORM.macro_later.match(part.code):
             begun.append(("", ""))
     left = filter(str.isidentifier, names - others)
     return frozenset(name for name in left if not _may_be_meant(name, begun))
@@ -145,9 +132,9 @@ def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str
         stated = part.statement.text
         if part.by_macro or part.name not in known or part.name in _LANGUAGES:
             saved_words.add("*")
-        if not _SAVES.search(stated):
+        if not FORM.saves.search(stated):
             continue
-        saved_words.update(map(str.lower, _WORD.findall(stated)))
+        saved_words.update(map(str.lower, FORM.identifier.findall(stated)))
         last = re.split(r"[/\\]", stated)[-1]
         if part.name in ("save", "saveold") and not part.code.partition(",")[0].strip():
             saved_words.add("*")  # it goes to the file it came from
@@ -185,7 +172,6 @@ def _through_lists(
     }
 
 
-_NAMED_SCALAR = re.compile(r"\bscalar\s*\(([^()]*)\)")
 _MOST_ROUNDS = 40
 #: What matrices hold that a second word of `matrix` makes of records, by its first letters.
 _SUMS = Held(DOUBT, "sums over records whose number was not checked")
@@ -195,40 +181,13 @@ _OF_RECORDS = {
 }
 #: How `display` writes what follows.
 _STYLES = frozenset(("as", "text", "txt", "result", "res", "error", "err", "input", "inp"))
-_FIRST = re.compile(r"\s*(?:\+\+|--)?([\w`'$]+)")
-_DEFINE = re.compile(r"\s*de(?:f|fi|fin|fine)?\s+(_?)")
-_OF_VARIABLES = re.compile(r"(\w+)\s*\(\s*var(?:list|name)\b")
-_ONE_MACRO = re.compile(r"`(\w+)'")
-_COUNTING = re.compile(
-    r":\s*(?:word\s+count|list\s+sizeof|length|type|format|(?:variable|value)\s+label)\b"
-)
-_EXPRESSION = re.compile(r"\s*(?:=|:\s*di(?:s|sp|spl|spla|splay)?\b)")
-_EXTREMES = re.compile(r"\((max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
-#: Functions of `egen` that give records the value of one of them.
-_ONE_OF_MANY = re.compile(r"\s*(?:max|min|first|last|firstnm|lastnm|pctile|mode|range)\s*\(")
 #: Commands that give a bound a value, unless it comes from a variable.
 _GIVE_BOUNDS = commands_with("gives", "macro", "scalar", "variable")
-_GIVEN_NAME = re.compile(
-    r"\s*+(?:de\w*\s+)?(?:\+\+|--)?(\w+)\s*+(?:=?(?>(?:\s|[\d.()*/+-]|`\w+'|\$\w+)*)\Z)"
-)
-_CONSTANT = re.compile(r"\s*(?:byte\s+|int\s+|long\s+|float\s+|double\s+)?(\w+)\s*=[\s\d.()*+-]*")
 _GIVE_VARIABLES = commands_with("gives", "variable")
-_OVERALL = re.compile(r"\s*(?:mean|total|sum|median|sd|iqr|mad|mdev|skew|kurt)\s*\(")
-_BY_OPTION = re.compile(r"\bby\s*\(")
-#: ``replace x = x[_n-1] if _n > 1`` hands one value to all.
-_CARRIED = re.compile(r"\s*(\w+)\s*=\s*\1\s*\[\s*_n\s*-\s*1\s*\]\s*if\s[\s\d_nN<>=!~()]*")
-_GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
-_GIVING_OPTION = re.compile(r"(?<![\w`$])(l(?:o(?:c(?:al?)?)?)?|m\w*)\s*\(\s*([\w`'$]+)\s*\)", re.I)
-#: The record before or after: another figure in each record.
-_SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
-#: A text that goes on from what a macro held, so that it counts how often it ran.
-_REPEATS = re.compile(r"\+\+|--|^\s*(?:de\w*\s+)?(\w+)\b.*(?<!\w)(?:`\1'|\$\{?\1\b|\1\b)", re.S)
-_COUNTED = re.compile(r"`(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)'")
 #: What names and labels of variables may tell.
 MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")
 _MAKE_COLUMNS = commands_with("columns", "made")
 _MAY_MAKE = commands_with("columns", "by option")
-_GENERATE = re.compile(r"\bg\w*\s*\(")
 _TESTING = commands_with("tests")
 _CALLS = commands_with("calls")
 _AROUND = ("capture", "quietly", "noisily")
@@ -264,13 +223,13 @@ class FigureFlow:
         self.listed = {
             match[1]
             for part in parts
-            if part.name == "foreach" and (match := _VARLIST.match(part.outside))
+            if part.name == "foreach" and (match := FORM.varlist.match(part.outside))
         } - self.known.keys()
         #: Variables with the same value throughout: a group by them is all records.
         self.constants = {
             match[1]
             for part in parts
-            if (match := _CONSTANT.fullmatch(part.outside)) and part.name in _GIVE_VARIABLES
+            if (match := FORM.constant.fullmatch(part.outside)) and part.name in _GIVE_VARIABLES
         }
         #: From which place on a variable holds a figure.
         self.since: dict[str, int] = {}
@@ -289,13 +248,13 @@ class FigureFlow:
         if id(part) in self._caught and part.name not in _AROUND:
             self._give_return_code(part)
         if part.name in _MAKE_COLUMNS or (
-            part.name in _MAY_MAKE and _GENERATE.search(part.outside.partition(",")[2])
+            part.name in _MAY_MAKE and FORM.generate.search(part.outside.partition(",")[2])
         ):
             self.taints.columns["values"] = MADE_OF_VALUES
         if (give := _GIVERS.get(part.name)) is not None:
             give(self, part)
         taint = GIVEN_BY_OPTION.get(part.name, CLEAN)
-        for kind, name in _GIVING_OPTION.findall(part.outside) if taint.rank else ():
+        for kind, name in FORM.giving_option.findall(part.outside) if taint.rank else ():
             if kind[0] in "lL":
                 self.taints.local.give(name, taint)
             else:
@@ -303,7 +262,7 @@ class FigureFlow:
         for prefix in part.statement.prefixes:
             if prefix.canonical in _GATHERING and prefix.arguments:
                 text = part.statement.source[slice(*prefix.arguments)]
-                for name, result in _GATHERED.findall(text):
+                for name, result in FORM.gathered.findall(text):
                     self._note_variable(part, name, self._held(result, ""))
 
     def _held(self, outside: str, inside: str) -> Held:
@@ -329,10 +288,10 @@ class FigureFlow:
         """
         kind, text = part.name, part.outside
         if kind == "macro":
-            defined = _DEFINE.match(text)
+            defined = FORM.define.match(text)
             kind = "local" if defined and defined[1] else "global"
             text = text[defined.end() :] if defined else ""
-        match = _FIRST.match(text)
+        match = FORM.given_name.match(text)
         if match is None:
             return
         table = self.taints.local if kind == "local" else self.taints.globals
@@ -340,7 +299,7 @@ class FigureFlow:
         by_name = self.taints.within(name)
         if by_name.rank >= BAD:  # whether the macro is there tells the figure
             table.give(name, by_name.at_most(DOUBT))
-        if _COUNTING.search(rest):
+        if FORM.counting.search(rest):
             # How many values there are tells none, but how long one is.
             length = max(self._held(rest, part.inside), self.taints.named(f"list {rest}"))
             table.give(
@@ -350,7 +309,7 @@ class FigureFlow:
         taint = max(self._held(rest, part.inside), self._in_texts(part))
         if rest.lstrip().startswith(":"):
             taint = max(taint, self.taints.named(rest.lstrip()[1:]))
-        expression = _EXPRESSION.match(rest)
+        expression = FORM.expression.match(rest)
         if expression is not None and self._unknown_words(rest[expression.end() :]):
             taint = max(taint, Held(DOUBT, "a name that may be a variable's first value"))
         table.give(name, taint)
@@ -410,14 +369,14 @@ class FigureFlow:
             self.taints.matrices.give(name, GIVEN_BY_OPTION[part.name])
 
     def _note(self, name: str, held: Held, kind: str, known: set[str]) -> None:
-        if macro := _ONE_MACRO.fullmatch(name):
+        if macro := FORM.one_macro.fullmatch(name):
             self.taints.local.give(macro[1], held)
         known |= {name, *self._give(kind, name, held)}
 
     def _give(self, kind: str, name: str, held: Held) -> frozenset[str]:
         """Note what a name holds, or all names that a macro can stand for; these."""
         table: HeldNames = getattr(self.taints, kind)
-        macro = _ONE_MACRO.fullmatch(name)
+        macro = FORM.one_macro.fullmatch(name)
         words = self.known.get(macro[1]) if macro is not None else None
         if words is None and name_ends(name) != ("", ""):
             table.give(name, held)
@@ -439,23 +398,23 @@ class FigureFlow:
         if "`" in left and self.taints.within(left).rank:
             self.taints.columns["values"] = MADE_OF_VALUES
         if equals and words and part.name.endswith("egen"):
-            if _ONE_OF_MANY.match(right):
+            if FORM.one_of_many.match(right):
                 taint = Held(DOUBT, "the smallest or largest values of groups")
                 self._note_variable(part, words[-1], taint)
-            elif _OVERALL.match(right) and not (
-                part.by_groups() or _BY_OPTION.search(right.partition(",")[2])
+            elif FORM.overall.match(right) and not (
+                part.by_groups() or FORM.by_option.search(right.partition(",")[2])
             ):
                 taint = Held(DOUBT, "one figure for all, which may be that of one record")
                 self._note_variable(part, words[-1], taint)
             return
         if condition is not None and part.name == "replace":
-            carried = _CARRIED.fullmatch(part.outside)
+            carried = FORM.carried.fullmatch(part.outside)
             if carried is not None and not part.by_groups():
                 self._note_variable(part, carried[1], Held(DOUBT, "the value of one record"))
             return  # the other values stay, and are many
         right = right[: condition.start()] if condition else right
         if part.name == "generate":  # `replace x = x[_n-1]` hands the first value to all
-            right = _SHIFT.sub("", right)
+            right = FORM.shift.sub("", right)
         if equals and words and not self._unknown_words(re.sub(r"\b[rse]\(\w+\)", "0", right)):
             self._note_variable(part, words[-1], self._held(right, ""))
 
@@ -468,13 +427,13 @@ class FigureFlow:
 
     def _give_collapsed(self, part: StatementParts) -> None:
         taint = Held(DOUBT, "the smallest or largest values of groups")
-        for statistic, targets in _EXTREMES.findall(part.outside):
+        for statistic, targets in FORM.extremes.findall(part.outside):
             for word in re.findall(r"(\w+)(?:\s*=\s*\w+)?", targets.partition(",")[0]):
                 for name in (word, f"{word}_{statistic}", f"{statistic}_{word}"):
                     self._note_variable(part, name, taint)
 
     def _give_foreach(self, part: StatementParts) -> None:
-        match = _FIRST.match(part.outside)
+        match = FORM.given_name.match(part.outside)
         if match is None:
             return
         rest = part.outside[match.end() :]
@@ -510,10 +469,10 @@ class FigureFlow:
 
     def tells_nothing(self, part: StatementParts) -> bool:
         """Whether all that a statement names is known, and holds no figure of single records."""
-        handle = _FIRST.match(part.outside)
+        handle = FORM.given_name.match(part.outside)
         code = part.outside[handle.end() if handle else 0 :]
         taint = self.taints.held(code, part.inside)
-        scalars = {name for item in _NAMED_SCALAR.findall(code) for name in item.split()}
+        scalars = {name for item in FORM.named_scalar.findall(code) for name in item.split()}
         known = scalars <= self.taints.known_scalars
         named_here = self._unknown_words(code) or self.first_values(code) or "$" in code
         return taint.rank == 0 and known and not named_here

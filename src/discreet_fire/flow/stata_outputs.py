@@ -18,6 +18,7 @@ from discreet_fire.flow.stata_values import (
     CONDITION,
     DOUBT,
     FILES,
+    FORM,
     LOOPS,
     RECORD,
     Held,
@@ -35,10 +36,6 @@ from discreet_fire.flow.stata_values import (
     without_macros,
 )
 from discreet_fire.stata import DoStatement
-
-_MACRO = re.compile(r"`(\w+)'")
-_COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])")
-_SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +56,13 @@ def displayed(part: StatementParts, following: FigureFlow, scalars: list[tuple[i
     if names := following.first_values(code):
         message = f"the macro {names[0]}, which may name a variable; its first value is shown"
         held = Held(BAD, message)
-    for match in _COMPOSED.finditer(code):
+    for match in FORM.composed.finditer(code):
         if among(match.group(1), taints.known_scalars, begun=True):
             start, end = match.span()
             scalars.append((part.start + start, part.start + end))
             held = max(held, taints.scalars.of_begun(match.group(1)))
             code = code[:start] + " " * (end - start) + code[end:]
-    for name in _SCALAR.findall(code):
+    for name in FORM.made_scalar.findall(code):
         if not among(name, taints.known_scalars):
             held = max(held, Held(DOUBT, f"the scalar {name}, which is not made here"))
     plain = without_macros(code)
@@ -89,17 +86,10 @@ def listed(part: StatementParts, known: set[str]) -> Held:
     return Held(DOUBT, "a matrix that is not made here")
 
 
-_CHARACTERISTIC = re.compile(r"^\s*(?:def\w*\s+)?[\w`'$]+\[[^\]]*\]")
-_NAMES = re.compile(r"`\w+'|[A-Za-z_]\w*")
-#: Dimensions of collections, ``result[mean sd]``, and the option that tags them.
-_DIMENSIONS = re.compile(r"\b\w+\[([^\[\]=]*)\]")
-_TAG = re.compile(r"\btags?\s*\((?:[^()]|\([^()]*\))*\)")
 #: Commands that show words as they stand, or take them for files, variables or names of graphs.
 _FREE_WORDS = commands_with("words", "free")
 #: Commands whose words are coefficients; it is not sure that they never are scalars.
 _COEFFICIENTS = commands_with("words", "coefficients")
-#: The record before or after.
-_SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 _CONTROL = commands_with("control")
 #: Commands that only give figures to names, which are followed.
 _FOLLOWED = commands_with("gives") - commands_with("gives", "variable", "columns", "collapsed")
@@ -107,9 +97,6 @@ _FOLLOWED = commands_with("gives") - commands_with("gives", "variable", "columns
 _EXPRESSIONS = commands_with("gives", "variable", "scalar", "macro") | commands_with(
     "log", "results"
 )
-_PLACES = re.compile(r"\[([^\[\]]*)\]")
-#: The first two or last two of a group, or a record beside each; also weights and elements.
-_OF_GROUP = re.compile(r"\s*(?:[12]|_N(?:\s*-\s*1)?|_n\s*(?:[-+]\s*\d+)?|.*[,=].*)\s*")
 _MACROS = commands_with("gives", "macro")
 _POSITIONS = frozenset("123456789")
 #: Commands that only go on elsewhere.
@@ -117,10 +104,6 @@ _LEAVING = frozenset(("continue", "error", "exit"))
 #: Commands whose count or error tells how many records there are beyond a bound.
 _COUNTING = commands_with("tests") - commands_with("gives")
 _LIST_COLUMNS = commands_with("columns", "listed")
-#: What such a command gives a figure to.
-_TARGET = re.compile(r"\s*(?:de\w*\s+)?(?:`[^'\s]*'|[^\s=:`])*")
-#: A macro that is part of a name, with what it is joined to.
-_GLUED = re.compile(r"(?<=\w)`[^`']*'|`[^`']*'(?=\w)")
 
 
 class StatementJudge:
@@ -169,7 +152,7 @@ class StatementJudge:
 
     def _prints(self, parts: Sequence[StatementParts]) -> bool:
         return any(
-            self.policy.may_show(part.name) or self.policy.verdict(part.name).action.rank > 0
+            part.name in self.policy.shown or self.policy.verdict(part.name).action.rank > 0
             for part in parts if part.name and part.name not in _CONTROL
         )  # fmt: skip
 
@@ -182,12 +165,12 @@ class StatementJudge:
             return before
         if not part.name or part.name in _CONTROL:
             return None
-        if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
+        if self.policy.shows(part.name, part.word):
             return self._judge_showing(part)
         held = CLEAN
         if part.by_macro:  # where it shows something, `fdzrun` refuses it
             word = statement.command.text if statement.command is not None else ""
-            code = CONDITION.sub(" ", _SHIFT.sub(" ", part.outside))
+            code = CONDITION.sub(" ", FORM.shift.sub(" ", part.outside))
             held = self._held(f"{word} {code}", part.inside)
         elif not self.policy.uses(part.name, part.word):
             held = self._in_other(part)
@@ -225,7 +208,7 @@ class StatementJudge:
         if FILES.search(part.code) or (part.name in _EXPRESSIONS and _calls_by_macro(part)):
             return Held(DOUBT, "a file that a function reads or writes")
         if part.name in _FOLLOWED:
-            target = _TARGET.match(outside)
+            target = FORM.target.match(outside)
             return self._joined(target.group() if target else "")
         used = self._held(outside, part.inside)
         if used.rank >= RECORD and not self._of_groups(part):
@@ -241,26 +224,25 @@ class StatementJudge:
         by = part.by_words()
         if not by or by <= self.following.constants:
             return False
-        places = _PLACES.findall(part.outside)
-        return all(_OF_GROUP.fullmatch(place) for place in places)
+        places = FORM.places.findall(part.outside)
+        return all(FORM.of_group.fullmatch(place) for place in places)
 
     def _joined(self, code: str) -> Held:
         """What macros hold that are part of a name: ``generate v`top' = 1``."""
-        parts = " ".join(match.group() for match in _GLUED.finditer(code))
+        parts = " ".join(match.group() for match in FORM.glued.finditer(code))
         held = self.taints.within(parts) if parts else CLEAN
         return Held(DOUBT, f"{held.what}, by a name") if held.rank >= BAD else CLEAN
 
     def _judge_showing(self, part: StatementParts) -> ShownStatement | None:
         statement = part.statement
-        outside = _CHARACTERISTIC.sub(" ", part.outside) if part.name == "char" else part.outside
-        outside = _gathered(part.name, part.word, outside)
+        outside = _gathered(part.name, part.word, part.outside)
         held = self._written(part.name, outside, part.inside)
         scalars: list[tuple[int, int]] = []
         if part.name == "display":
             held = max(held, displayed(part, self.following, scalars))
             if held.rank == 0 and part.by_groups():
                 held = Held(DOUBT, "something of each group")
-            macros = set(_MACRO.findall(part.outside + part.inside))
+            macros = set(FORM.one_macro.findall(part.outside + part.inside))
             if self.taints.columns and macros & self.following.listed:
                 held = max(held, self.taints.columns["values"])
             arguments = self.following.arguments
@@ -303,7 +285,7 @@ class StatementJudge:
         return held
 
     def _in_variables(self, part: StatementParts) -> Held:
-        words = set(_NAMES.findall(CONDITION.sub(" ", part.outside)))
+        words = set(FORM.names.findall(CONDITION.sub(" ", part.outside)))
         start = part.statement.start
         later = [word for word in words if self.following.since.get(word, -1) < start]
         known = (self.taints.variables.of(word) for word in later)
@@ -317,18 +299,17 @@ def _calls_by_macro(part: StatementParts) -> bool:
 
 
 def _gathered(name: str | None, word: str, code: str) -> str:
+    if name == "char":
+        return FORM.characteristic.sub(" ", code)
     if name != "collect":
         return code
-    return _TAG.sub(" ", code) if word == "get" else _DIMENSIONS.sub(r" \1 ", code)
+    return FORM.tag.sub(" ", code) if word == "get" else FORM.dimensions.sub(r" \1 ", code)
 
 
 #: Prefixes that change nothing of the data that are meant.
 _QUIET = ("quietly", "noisily")
 
 
-_LOADED = re.compile(
-    r"\s++(?:(?:\w++\s++)+?using\s++)?\"?(?:[^\",\n]*[/\\])?([A-Za-z]\w*)(?:\.dta)?\"?\s*+(?:,\s*+clear\s*+)?"
-)
 #: Built into Stata, and without a new name or label for a variable.
 _SAME_NAMES = ("sort", "keep", "drop", "format", "display", "count", "local")
 
@@ -342,7 +323,7 @@ def described_originals(following: FigureFlow) -> frozenset[int]:
         plain = alone and not part.by_macro and not statement.readings
         plain = plain and all(one.canonical in _QUIET for one in statement.prefixes)
         if part.name == "use":
-            loaded = _LOADED.fullmatch(part.code) if plain else None
+            loaded = FORM.loaded.fullmatch(part.code) if plain else None
             known = loaded is not None and loaded[1].lower() not in saved
         elif part.name == "describe":
             listed = re.fullmatch(r"(?!.*using)[\w\s*,]*", part.code, re.S)
@@ -354,9 +335,6 @@ def described_originals(following: FigureFlow) -> frozenset[int]:
 
 
 _JOINING = ("merge", "fmerge", "mmerge", "joinby", "cross", "stack")
-_USING = re.compile(r"\busing\b\s*([^,]*)")
-#: The file has one record for several, or nobody knows.
-_COPYING = re.compile(r"\s*(?:m:1|m:m)\b|(?!.*:)", re.S)
 
 
 def copies_of_chosen(following: FigureFlow) -> frozenset[int]:
@@ -365,8 +343,8 @@ def copies_of_chosen(following: FigureFlow) -> frozenset[int]:
     for part in following.parts:
         if part.name not in _JOINING:
             continue
-        using = _USING.search(part.code)
-        several = part.name not in ("merge", "fmerge") or _COPYING.match(part.code) is not None
+        using = FORM.using.search(part.code)
+        several = part.name not in ("merge", "fmerge") or FORM.copying.match(part.code) is not None
         if part.name in ("cross", "stack") or (several and using and file_named(using[1]) in files):
             found.add(part.statement.start)
     return frozenset(found)

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
-from discreet_fire.catalogue import Action, Policy, commands_with, values_of
+from discreet_fire.catalogue import Action, Forms, Policy, commands_with, values_of
 from discreet_fire.stata import DoFile, DoStatement, Kind, Why
 
+FORM = Forms(__package__, "statements")
 _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
 
@@ -68,41 +69,8 @@ def settled(
     return True
 
 
-#: Names with brackets that are estimates and no variables.
-_ESTIMATES = re.compile(r"_(?:b|se|coef|r_\w+)$")
-_RESULT = re.compile(r"\b([rse])\s*\(\s*(\w*)\s*(\)|[`$])")
-#: Results as Stata kept them once: `_result(5)`, `$S_1`, `$S_E_depv`; not `$S_DATE`.
-_OLD_RESULT = re.compile(r"\b_result\s*\(|\$\{?S_(?:E_|[\d`$])")
-_SUBSCRIPT = re.compile(r"([A-Za-z_]\w*|['})])\[([^\[\]]*)\]")
-#: What the running program has returned so far: `return(top)`.
-_OWN_RESULT = re.compile(r"\b([es]?)return\s*\(\s*(\w+)\s*\)")
 #: The return code of what was caught last.
 RETURN_CODE = re.compile(r"(?<!\w)_rc\b|\bc\(\s*rc\s*\)")
-_WEIGHT = re.compile(r"\s*[a-z]+\s*=(?!=)")
-#: The record itself, or one before or after it: another one in each.
-_NEIGHBOUR = re.compile(r"\s*_n\s*(?:[-+]\s*\d+\s*)?")
-_LOCAL = re.compile(r"`(?:\+\+|--|macval\()?(\w*)(?=([`$']|(?:\+\+|--|\))'))")
-_GLOBAL = re.compile(r"\$(?:\{(\w*)([}`$])|(\w*)(`?))")
-_WORD = re.compile(r"(?<![\w%])[A-Za-z_]\w*(?![\w(\[{]|\s*\()")
-_FORMAT = re.compile(r"%[-~]?[\w.,]+")
-_DIRECTIVE = re.compile(
-    r"\b(?:as|in)\s+\w+|(?<!\w)_(?:n|new\w*|c|cont\w*|col\w*|s|sk\w*|dup|quote|asis|char|request|N|pi|rc|cons)(?!\w)"
-)
-_BRACKETS = re.compile(r"\w*\[[^\[\]]*\]")
-_OF_RESULTS = re.compile(r"\b(?:[rsec]|[es]?return|scalar|el|rowsof|colsof)\s*\([^()]*\)")
-_INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
-#: Macro functions that are called on the spot: ```:list uniq levels'``.
-_CALLED = re.compile(r"`:([^`']*)")
-_MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
-_GLOBALS = re.compile(r"\$\{?\w+\}?")
-_NESTED = re.compile(r"`[^`']*`")
-#: What looks up a scalar or a matrix by its name.
-_SCALAR = re.compile(r"\b(?:scalar|el)\s*\(")
-#: The text of a value label, ``: label (sex) 1``, ``: label names 1``, or of a characteristic.
-_OF_LABEL = re.compile(r"\s*(?:lab(?:el?)?|char)\s*[\w(`$]")
-_OF_MACRO = re.compile(r"\b(?:local|global)\s+(\w+)")
-_QUOTED = re.compile(r"\"[^\"]*\"?")
-_BLANK = re.compile(r"\S")
 
 
 #: What a list of categories holds.
@@ -223,11 +191,11 @@ class Taints:
         """Content of a piece of code."""
         best = max([CLEAN, *self._values(code), *self._macros(code), *self._inline(code)])
         if words:
-            if self.unnamed and (bare_words(without_macros(code)) or _SCALAR.search(code)):
+            if self.unnamed and (bare_words(without_macros(code)) or FORM.scalar.search(code)):
                 best = max(
                     best, self.unnamed.get("scalars", CLEAN), self.unnamed.get("matrices", CLEAN)
                 )
-            for word, goes_on in _NAME.findall(code):
+            for word, goes_on in FORM.name.findall(code):
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
                 if goes_on:
                     begun = max(self.scalars.of_begun(word), self.matrices.of_begun(word))
@@ -236,40 +204,40 @@ class Taints:
 
     def _macros(self, code: str) -> Iterator[Held]:
         inner = 0  # up to where a macro names another one
-        for match in _LOCAL.finditer(code):
+        for match in FORM.local_macro.finditer(code):
             name, close = match.groups()
             begun = close in "`$"
             held = self.local.of_begun(name) if begun else self.local.of(name)
             # Which macro is meant may tell a figure; the values of a category tell none.
             yield held if match.start() >= inner or held.rank >= BAD else CLEAN
             inner = max(inner, match.end() + 1 if begun else 0)
-        for braced, close, plain, more in _GLOBAL.findall(code):
+        for braced, close, plain, more in FORM.global_macro.findall(code):
             name = braced or plain
             begun = more == "`" or close in ("`", "$")
             yield self.globals.of_begun(name) if begun else self.globals.of(name)
 
-        for function in _CALLED.findall(code):
+        for function in FORM.called.findall(code):
             yield self.named(function)
 
     def named(self, function: str) -> Held:
         """Content of macros that a macro function names without quotes."""
-        if _OF_LABEL.match(function):
+        if FORM.of_label.match(function):
             return Held(DOUBT, "a label or note that may be made of a text of the data")
         is_list = function.lstrip().startswith("list")
-        names = re.findall(r"\w+", function) if is_list else _OF_MACRO.findall(function)
+        names = re.findall(r"\w+", function) if is_list else FORM.of_macro.findall(function)
         return max([CLEAN, *(max(self.local.of(one), self.globals.of(one)) for one in names)])
 
     def _inline(self, code: str) -> Iterator[Held]:
         """Names in expressions that are worked out on the spot: ```=income'``."""
-        for expression in _INLINE.findall(code):
-            for _, word in bare_words(_QUOTED.sub(" ", expression)):
+        for expression in FORM.inline.findall(code):
+            for _, word in bare_words(FORM.quoted.sub(" ", expression)):
                 if word in self.known_scalars:
                     yield Held(DOUBT, f"{word}, which a variable of that name would replace")
                 elif word not in self.known_matrices:
                     yield Held(RECORD, f"the first value of {word}")
 
     def _values(self, code: str) -> Iterator[Held]:
-        for kind, name, close in _RESULT.findall(code):
+        for kind, name, close in FORM.result.findall(code):
             if close != ")":
                 yield Held(DOUBT, f"a stored result {kind}(…) whose name is a macro")
                 continue
@@ -279,26 +247,22 @@ class Taints:
             yield Held(_RANKS[self.policy.stored(kind, name)], f"the stored result {kind}({name})")
         if RETURN_CODE.search(code):
             yield self.results.get(("c", "rc"), CLEAN)
-        for kind, name in _OWN_RESULT.findall(code):  # what the program itself gave so far
+        for kind, name in FORM.own_result.findall(code):  # what the program itself gave so far
             yield self.results.get((kind or "r", name), CLEAN)
-        if _OLD_RESULT.search(code):
+        if FORM.old_result.search(code):
             yield Held(BAD, "a stored result")
-        for name, inside in _SUBSCRIPT.findall(code):
-            if _ESTIMATES.match(name):
+        for name, inside in FORM.subscript.findall(code):
+            if FORM.estimates.match(name):
                 yield self.results.get(("e", "b"), CLEAN)
                 continue
-            if _WEIGHT.match(inside) or name == ")":
+            if FORM.weight.match(inside) or name == ")":
                 continue
             if "," not in inside:
                 yield Held(
-                    BAD if _NEIGHBOUR.fullmatch(inside) else RECORD, "the value of one record"
+                    BAD if FORM.neighbour.fullmatch(inside) else RECORD, "the value of one record"
                 )
             elif name not in self.known_matrices and name.isidentifier():
                 yield Held(DOUBT, "an element of a matrix that is not made here")
-
-
-#: Words that are no names of macros themselves.
-_NAME = re.compile(r"(?<![`$\w])(?<!\$\{)([A-Za-z_]\w*)([`$]?)")
 
 
 def among(word: str, names: Iterable[str], *, begun: bool = False) -> bool:
@@ -326,11 +290,11 @@ def bare_words(code: str) -> list[tuple[int, str]]:
     >>> bare_words("as text %9.2f income + sqrt(wage) _n")
     [(14, 'income'), (28, 'wage')]
     """
-    for hidden in (_FORMAT, _DIRECTIVE, _BRACKETS):  # these hold no names
-        code = hidden.sub(lambda found: _BLANK.sub(" ", found.group()), code)
+    for hidden in (FORM.display_format, FORM.directive, FORM.brackets):  # these hold no names
+        code = hidden.sub(lambda found: FORM.blank.sub(" ", found.group()), code)
     # Names of stored results and of scalars stand in brackets of their own.
-    code = _OF_RESULTS.sub(_blank, code)
-    return [(match.start(), match.group()) for match in _WORD.finditer(code)]
+    code = FORM.of_results.sub(_blank, code)
+    return [(match.start(), match.group()) for match in FORM.word.finditer(code)]
 
 
 def without_macros(code: str) -> str:
@@ -344,9 +308,9 @@ def without_macros(code: str) -> str:
     # Behind the last closing quote no local macro ends: not to look for one there takes out
     # what would grow as the square of the length.
     last = code.rfind("'") + 1
-    if _NESTED.search(code, 0, last) and (plain := _without_nested(code)) is not None:
-        return _GLOBALS.sub(_blank, plain)
-    return _MACROS.sub(_blank, code[:last]) + _GLOBALS.sub(_blank, code[last:])
+    if FORM.nested.search(code, 0, last) and (plain := _without_nested(code)) is not None:
+        return FORM.globals.sub(_blank, plain)
+    return FORM.macros.sub(_blank, code[:last]) + FORM.globals.sub(_blank, code[last:])
 
 
 def _without_nested(code: str) -> str | None:
@@ -371,7 +335,7 @@ def expansions(text: str) -> str:
     """
     expanded = []
     depth = start = 0
-    for sign in _SIGNS.finditer(text):
+    for sign in FORM.signs.finditer(text):
         mark = sign.group()
         if mark == "`":
             if depth == 0:
@@ -388,16 +352,11 @@ def expansions(text: str) -> str:
     return " ".join(expanded)
 
 
-_SIGNS = re.compile(r"`(?!\")|'|\$\{?\w*[`}]?")
-
-
 #: Readings that stay as they are: what they may run is told, and not changed.
 UNTOUCHED = frozenset((Why.TEXT, Why.ARGUMENT))
 
 #: A condition: figures in it are used, and not shown.
 CONDITION = re.compile(r"\b(?:if|in)\b(?>(?:[^,()]|\((?>(?:[^()]|\([^()]*+\))*)\))*)")
-_FIRST = re.compile(r"\s*([\w`'$]+)")
-_SORTED = re.compile(r"\([^()]*\)")
 _BY = ("by", "bysort", "qby")
 #: Functions that read or write files.
 FILES = re.compile(r"\bfile(?:read|write)")
@@ -455,7 +414,7 @@ class StatementParts:
         #: What follows; the same, strings and comments blanked; what the strings expand.
         self.code = statement.source[self.start : statement.end]
         self.outside, self.inside = pieces(statement, self.start, statement.end)
-        word = _FIRST.match(self.outside)
+        word = FORM.first.match(self.outside)
         #: The second word of the command.
         self.word = word.group(1) if word else ""
 
@@ -482,25 +441,20 @@ class StatementParts:
             for prefix in self.statement.prefixes
             if prefix.canonical in _BY and prefix.arguments
         ]
-        return {word for text in texts for word in _SORTED.sub(" ", text).split(",")[0].split()}
+        plain = (FORM.sorted_by.sub(" ", text).partition(",")[0] for text in texts)
+        return {word for text in plain for word in text.split()}
 
 
-#: A word that is nothing but a macro.
-_MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
 #: Stored results that name variables.
 NAMING = re.compile(
     r"`[re]\((?:varlist|depvar|indepvars|varname|ivar|tvar|panelvar|timevar|clustvar|sortlist)\)'"
-)
-#: Brackets in which a name is no variable: of estimates, stored results and scalars.
-_BRACKETED = re.compile(
-    r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|[es]?return|scalar|el)\s*\([^()]*\)"
 )
 
 
 def named(code: str) -> list[str]:
     """The macros in an expression whose text may be the name of a variable."""
-    plain = _with_outer_macros(_BRACKETED.sub(" ", code))
-    return [*_MACRO_ONLY.findall(plain), *NAMING.findall(code)]
+    plain = _with_outer_macros(FORM.bracketed.sub(" ", code))
+    return [*FORM.macro_only.findall(plain), *NAMING.findall(code)]
 
 
 def _with_outer_macros(code: str) -> str:
@@ -518,12 +472,6 @@ def _with_outer_macros(code: str) -> str:
 
 LOOPS = commands_with("loop")
 _TESTS = ("if", "while")
-
-
-#: What is compared: the parts of a condition, and the sign that makes a bound of them.
-_SIGN = re.compile(r"[<>]|\binrange\s*\(")
-_PART = re.compile(r"\b(?:if|in)\b|[&|]")
-_ANY_RECORD = re.compile(r"\br\(N\)\s*(?:[=!~<>]=?\s*\d(?![\d.])|[&|)]|\Z)")
 
 
 def tests_of(part: StatementParts) -> Iterator[tuple[str, str]]:
@@ -558,14 +506,13 @@ def scans(part: StatementParts) -> bool:
     """Whether a statement compares records with what a macro holds, which may be another one each
     time: ``count if wage > `i'`` finds the largest wage, however large each count is.
     """
-    return any(
-        _SIGN.search(code) and _MACRO_ONLY.search(code) for code in _PART.split(part.outside)
-    )
+    codes = FORM.part.split(part.outside)
+    return any(FORM.sign.search(code) and FORM.macro_only.search(code) for code in codes)
 
 
 def asks_for_any(outside: str) -> bool:
     """Whether a condition asks if there is any record, or one or two."""
-    return _ANY_RECORD.search(outside) is not None
+    return FORM.any_record.search(outside) is not None
 
 
 def bodies_of(parts: Sequence[StatementParts]) -> Iterator[tuple[Sequence[StatementParts], bool]]:
@@ -593,12 +540,6 @@ def _is_else(part: StatementParts) -> bool:
 
 _LOADING = ("use", "import", "insheet", "infile", "infix", "sysuse", "webuse", "clear")
 _CHOOSING = ("keep", "drop", "collapse", "contract", "sample")
-_CHOSEN_BY = re.compile(r"\b(?:if|in)\b(.*)", re.S)
-#: A condition on missing values, on years, or on the data a record came from chooses no persons.
-_PLAIN_CHOICE = re.compile(
-    r"\s*(?:!?\s*(?:missing|mi)\s*\([\w\s,]*\)|\w+\s*(?:[<>]=?|[=!~]=)\s*\.|_merge\s*[!=~]=\s*\d"
-    r"|inrange\s*\(\s*(?:year|jahr)\b[^()]*\)|(?:year|jahr)\s*(?:[<>]=?|[=!~]=)\s*\d{4})\s*"
-)
 
 
 def file_named(text: str) -> str:
@@ -616,12 +557,12 @@ def chosen_files(parts: Iterable[StatementParts]) -> set[str]:
         elif part.name == "restore":
             chosen = kept
         elif part.name in _LOADING:
-            chosen = _CHOSEN_BY.search(part.outside.partition("using")[0]) is not None
+            chosen = FORM.chosen_by.search(part.outside.partition("using")[0]) is not None
             chosen = chosen or file_named(part.code.rpartition("using")[2]) in files
         elif part.name in _CHOOSING:
-            match = _CHOSEN_BY.search(part.outside)
+            match = FORM.chosen_by.search(part.outside)
             chosen |= match is not None and not all(
-                map(_PLAIN_CHOICE.fullmatch, re.split(r"[&|]", match[1]))
+                map(FORM.plain_choice.fullmatch, re.split(r"[&|]", match[1]))
             )
         elif part.name in ("save", "saveold") and chosen:
             files.add(file_named(part.code))

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from importlib.resources import files
-from typing import Any, Literal, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeVar
 
 from discreet.files import texts_of
+from discreet_fire.catalogue import Forms, form_texts
 from discreet_fire.logs.rules import CleaningRules, Message
 from discreet_fire.statistics import LANGUAGES
 
@@ -252,34 +251,12 @@ _Row = TypeVar("_Row")
 #: What stands in place of a figure.
 HIDDEN = "#"
 
-_NUMBER = r"[-+]?(?:\d[\d,]{0,25}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,3})?"
+_NUMBER = form_texts("discreet_fire.logs")["number"]
 NUMBER = re.compile(_NUMBER)
 #: A figure of a table: a number, a missing value, or one that is withheld already.
 _FIGURE = re.compile(rf"(?<!\S)(?:{_NUMBER}%?\*?|\.[a-z]?|#)(?!\S)")
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _RULE = re.compile(r"\s*[-+|]{3,}\s*")
-#: A piece of a form: an earlier one, or a figure; not the name of a group.
-_PIECE = re.compile(r"(?<!\?P)<([a-z_]+)>")
-
-
-@cache
-def output_forms() -> dict[str, Any]:
-    """The forms of output by the parts of ``forms.toml``."""
-    return tomllib.loads((files(__package__) / "forms.toml").read_text(encoding="utf-8"))
-
-
-class OutputForms:
-    """The forms of output of one part of ``forms.toml``, as attributes; lists are choices."""
-
-    def __init__(self, part: str) -> None:
-        texts = {"number": _NUMBER}
-        for name, form in output_forms()[part].items():
-            text = form if isinstance(form, str) else "|".join(form)
-            texts[name] = _PIECE.sub(lambda piece: texts[piece[1]], text)
-            vars(self)[name] = re.compile(texts[name])
-
-    def __getattr__(self, name: str) -> re.Pattern[str]:
-        raise AttributeError(name)
 
 
 class LogCut(NamedTuple):
@@ -428,7 +405,7 @@ def behind_blanks(lines: Sequence[LogLine], start: int) -> int:
     return next(filled, max(start, len(lines)))
 
 
-_FORM = OutputForms("passages")
+_FORM = Forms(__package__, "passages")
 _DRIVE = r"[A-Za-z]:[\\/]|\\\\[\w.$-]{1,64}\\"
 _PATH_END = r"""[^\\/"'`:*?<>|\r\n]{1,80}"""
 #: No reader looks at longer lines, for which patterns could take long.

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from discreet_fire.catalogue import Forms
 from discreet_fire.logs.lines import (
     FigureRow,
     LogCut,
     LogFigure,
-    OutputForms,
     numeric,
     withheld,
 )
@@ -44,7 +44,7 @@ _SAS_DRAWN = str.maketrans(
     | dict.fromkeys("ƒ\x83", "-")
     | dict.fromkeys("„…†‡ˆ‰Š‹Œ\x84\x85\x86\x87\x88\x89\x8a\x8b\x8c", "+")
 )
-FORM = OutputForms("listings")
+FORM = Forms(__package__, "listings")
 _MOST_HEADS = 12
 _FARTHEST = 12
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain, pairwise, product
 
-from discreet_fire.catalogue import SAFE, commands_with
+from discreet_fire.catalogue import SAFE, Forms, commands_with
 from discreet_fire.logs.lines import (
     HIDDEN,
     LONGEST,
@@ -25,7 +25,6 @@ from discreet_fire.logs.lines import (
     Claim,
     LogCut,
     LogLine,
-    OutputForms,
     Passages,
     Reader,
     behind_blanks,
@@ -45,7 +44,7 @@ from discreet_fire.logs.stata_tables import (
 )
 from discreet_fire.stata import DoFile, DoStatement, Kind, parse_do
 
-_BLOCK_FORM = OutputForms("blocks")
+_BLOCK_FORM = Forms(__package__, "blocks")
 
 #: Commands that display results, which may be values of single records.
 OF_RESULTS = commands_with("log", "results")
@@ -175,7 +174,7 @@ def _commands(program: DoFile) -> list[DoStatement]:
     return [one for one in program.statements if one.kind is Kind.COMMAND or one.readings]
 
 
-_FORM = OutputForms("outputs")
+_FORM = Forms(__package__, "outputs")
 
 #: Commands that load data and print their label.
 _LOADING = commands_with("log", "loads")

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain, pairwise
 
 from discreet.files import texts_of
-from discreet_fire.catalogue import stata_catalogue
+from discreet_fire.catalogue import Forms, stata_catalogue
 from discreet_fire.logs.lines import (
     HIDDEN,
     NUMBER,
@@ -24,7 +24,6 @@ from discreet_fire.logs.lines import (
     LogCut,
     LogFigure,
     LogLine,
-    OutputForms,
     Reader,
     bar_row,
     behind_blanks,
@@ -61,7 +60,7 @@ _SAFE_FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
 LEGENDS = frozenset(
     texts_of("discreet_fire.statistics", "lines", language)["withheld"] for language in LANGUAGES
 )
-_SAFE_FORM = OutputForms("safe_outputs")
+_SAFE_FORM = Forms(__package__, "safe_outputs")
 
 
 def read_safe(
@@ -107,7 +106,7 @@ def read_safe(
     return Claim(end, "safe", cuts, "safe_command" if cuts else "") if end else None
 
 
-_FORM = OutputForms("tables")
+_FORM = Forms(__package__, "tables")
 _COUNTS = frozenset(("count", "percent", "cumulative"))
 _NEEDED = frozenset(("mean", "extreme", "centile", "percentile", "spread", "distinct", "sum"))
 _FOOT_LINES = 12
@@ -432,7 +431,7 @@ COMMAND_READERS: dict[str, Reader] = {
 }
 
 
-_MODEL_FORM = OutputForms("estimates")
+_MODEL_FORM = Forms(__package__, "estimates")
 
 _OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion", "Margin")
 _CASES = ("Number of obs", "Number of observations")

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from discreet_fire.catalogue import form_texts
 from discreet_fire.logs.lines import (
     HIDDEN,
     NUMBER,
@@ -26,7 +27,6 @@ from discreet_fire.logs.lines import (
     LogLine,
     figures,
     is_rule,
-    output_forms,
     withheld,
 )
 from discreet_fire.logs.rules import CleaningRules
@@ -302,7 +302,7 @@ class _ListForm:
         return None
 
 
-_FORMS = {name: _ListForm(form) for name, form in output_forms()["lists"].items()}
+_FORMS = {name: _ListForm(form) for name, form in form_texts(__package__)["lists"].items()}
 #: The roles of the figures of a list in their order, with the sides of their columns.
 _Shown = list[tuple[str, Align, LogFigure]]
 

@@ -14,39 +14,21 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
-from discreet_fire.catalogue import Action, commands_with, stata_catalogue
+from discreet_fire.catalogue import Action, Forms, commands_with, stata_catalogue
 from discreet_fire.flow import StatementParts
 from discreet_fire.stata import DoFile, DoStatement
 
 #: What is added to the name of a rewritten file.
 SUFFIX = "_FiRe"
 
+FORM = Forms(__package__, "do_files")
 CALLERS = commands_with("calls")
-_PATH = re.compile(
-    r"\s*(?:`\"(?P<compound>.*?)\"'|\"(?P<plain>[^\"\r\n]*)\"?|(?P<bare>[^\s,\"]+))", re.S
-)
-_MACRO = re.compile(r"[`$]")
-#: A folder in a macro, with its slash, and the name of a file: ``${code}first.do``.
-_FOLDER = re.compile(r"^(?:`\w+'|\$\{\w+\})(?=\w[\w. -]*$)")
-#: How a path may start.
-_START = re.compile(r"[\w`$~.\\/-]")
-_DEFINED = re.compile(
-    r"(?m)^[ \t]*(gl(?:o|ob|oba|obal)?|loc(?:a|al)?)[ \t]+(\w+)[ \t]+"
-    r"=?[ \t]*`?\"?([^\"`$\r\n]*?)\"?'?[ \t]*$"
-)
-#: A line that gives texts to macros, in whatever way.
-_GIVING = re.compile(
-    r"(?m)^[^\r\n]*?\b(?:gl(?:o|ob|oba|obal)?|loc(?:a|al)?|c_local|st_local|foreach|forv\w*|args"
-    r"|gettoken|syntax|tempfile|tempname|g?levelsof|unab|fvunab|ds)\b[^\r\n]*"
-)
-_REFERENCE = re.compile(r"`(\w+)'|\$\{(\w+)\}|\$(\w+)")
 _TRICKS = (
     (re.compile(r"(?:^|[\\/])\.\.(?:[\\/]|$)"), "the path leaves the folder by `..`"),
     (re.compile(r"^\s*~"), "the path leads to a home folder"),
     (re.compile(r"^\s*[A-Za-z][A-Za-z+]+:(?:[\\/]{2})?"), "the path leads to a network address"),
     (re.compile(r"^\s*[\\/]{2}"), "the path leads to another computer"),
 )
-_ABSOLUTE = re.compile(r"^\s*(?:[A-Za-z]:|[\\/])")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +60,7 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
     if command is None or command.canonical not in CALLERS:
         return None
     start = _behind_comments(statement, command.end)
-    match = _PATH.match(dofile.text, start, statement.end)
+    match = FORM.path.match(dofile.text, start, statement.end)
     kind = match.lastgroup if match else None
     if match is None or kind is None:
         return CalledFile(
@@ -92,9 +74,9 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
     action, reason = _judged(path, written)
     if action is Action.REFUSED:
         pass
-    elif name.endswith(".") or not _START.match(written):
+    elif name.endswith(".") or not FORM.start.match(written):
         action, reason = Action.REFUSED, "not the name of a do-file"
-    elif _MACRO.search(name) and not _FOLDER.match(name):
+    elif FORM.macro.search(name) and not FORM.folder.match(name):
         action, reason = Action.REFUSED, "the name of the file is a macro"
     elif suffix is not None and suffix.group(1).lower() != "do":
         action, reason = Action.REFUSED, "only files that end in .do are rewritten"
@@ -109,23 +91,20 @@ def _judged(path: str, written: str) -> tuple[Action, str]:
     for trick, reason in _TRICKS:
         if trick.search(path) or trick.search(written):
             return Action.REFUSED, reason
-    if _MACRO.search(path):
+    if FORM.macro.search(path):
         return Action.REVIEW, "the folder of the file is a macro"
-    if _ABSOLUTE.match(path):
+    if FORM.absolute.match(path):
         return Action.REVIEW, "the path does not start in the folder"
     return Action.ALLOWED, ""
-
-
-_USING = re.compile(r"[^\"]*?(?<!\w)us(?:ing?)?(?!\w)")
 
 
 def written_place(
     statement: DoStatement, dofile: DoFile, word: str = "using"
 ) -> tuple[Action, str]:
     """Action on a file that a statement writes, by its place, with the reason."""
-    before = _USING if word == "using" else re.compile(rf"\s*{word}\b")
+    before = FORM.using if word == "using" else re.compile(rf"\s*{word}\b")
     using = before.match(dofile.text, statement.body, statement.end)
-    match = _PATH.match(dofile.text, using.end(), statement.end) if using else None
+    match = FORM.path.match(dofile.text, using.end(), statement.end) if using else None
     if match is None or match.lastgroup is None:
         return Action.ALLOWED, ""
     written = match.group(match.lastgroup)
@@ -142,7 +121,7 @@ def _behind_comments(statement: DoStatement, at: int) -> int:
 
 def filled(written: str, dofile: DoFile) -> str:
     """The path with macros whose only definition is a plain text."""
-    if not _MACRO.search(written):
+    if not FORM.macro.search(written):
         return written
     texts = _plain_texts(dofile.text)
 
@@ -151,7 +130,7 @@ def filled(written: str, dofile: DoFile) -> str:
         known = texts.get((local is not None, local or braced or plain), set())
         return next(iter(known)) if len(known) == 1 else found.group()
 
-    return _REFERENCE.sub(fill, written)
+    return FORM.reference.sub(fill, written)
 
 
 @lru_cache(maxsize=8)
@@ -162,10 +141,10 @@ def _plain_texts(program: str) -> dict[tuple[bool, str], set[str]]:
     """
     texts: dict[tuple[bool, str], set[str]] = {}
     others: set[str] = set()
-    for line in _GIVING.finditer(program):
-        plain = _DEFINED.fullmatch(line.group())
+    for line in FORM.giving.finditer(program):
+        plain = FORM.defined.fullmatch(line.group())
         if plain is None:
-            others.update(re.findall(r"\w+", _REFERENCE.sub(" ", line.group())))
+            others.update(re.findall(r"\w+", FORM.reference.sub(" ", line.group())))
         else:
             kind, name, text = plain.groups()
             texts.setdefault((kind.startswith("l"), name), set()).add(text)
@@ -185,19 +164,19 @@ def placed(call: CalledFile, root: Path, file: Path) -> CalledFile:
     original = f"{path[:-3].removesuffix(SUFFIX)}.do"
     own = call.name.endswith((SUFFIX, f"{SUFFIX}.do"))
     action, reason = Action.REFUSED, "the path leads out of the folder of the submission"
-    if _MACRO.search(path) or _ABSOLUTE.match(path):
+    if FORM.macro.search(path) or FORM.absolute.match(path):
         # A path from elsewhere: its end may name a file of the submission.
         parts = original.split("/")
-        parts[-1] = _FOLDER.sub("", parts[-1])
+        parts[-1] = FORM.folder.sub("", parts[-1])
         for first in range(len(parts)):
             end = parts[first:]
-            if any(_MACRO.search(part) or part in ("", "..") for part in end):
+            if any(FORM.macro.search(part) or part in ("", "..") for part in end):
                 continue
             target = root.joinpath(*end).resolve()
             if target.is_relative_to(root) and target.is_file():
                 reason = f"{call.reason}; it must be that of the submission"
                 return replace(call, action=Action.REVIEW, reason=reason, target=target)
-        if _MACRO.search(original) and not own:
+        if FORM.macro.search(original) and not own:
             return call
         return replace(call, action=action, reason=reason)
     for base in (root, file.resolve().parent):
@@ -211,12 +190,6 @@ def placed(call: CalledFile, root: Path, file: Path) -> CalledFile:
         action = Action.REVIEW
         reason = "not found in the submission; only a rewritten file will run"
     return replace(call, action=action, reason=reason)
-
-
-_ONE_MACRO = re.compile(r"`(\w+)'")
-_TEMPORARY = re.compile(r"\s*\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")
-_POSTED = re.compile(r"[^,]*?\busing\s+\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")
-_SAVING = re.compile(r"\bsav\w*\s*\(\s*\"?`(\w+)'\"?\s*(?:,[\w\s]*)?\)")
 
 
 @cache
@@ -233,7 +206,6 @@ def _writing(form: str) -> Mapping[str, re.Pattern[str]]:
 _DRAWING = commands_with("data", "drawn", "models")
 #: Commands that draw no graph.
 _DRAWING_NONE = commands_with("data", "kept")
-_NO_DRAWING = re.compile(r"\s+(?:ex|pr|save|des|dir|drop|ren|set|q|cl|co|use|di|rep|ed)")
 _MODELS = commands_with("data", "models")
 
 
@@ -252,7 +224,7 @@ def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
 
 def judged_graph(part: StatementParts, before: bool) -> bool:
     """Whether the last graph that was drawn, if any, is one that was judged where it was drawn."""
-    if part.name == "graph" and (other := _NO_DRAWING.match(part.outside)) is not None:
+    if part.name == "graph" and (other := FORM.no_drawing.match(part.outside)) is not None:
         return before and other.group().strip() == "ex"
     if part.name in _DRAWING:
         return not part.by_macro
@@ -267,7 +239,7 @@ def keeps_records(part: StatementParts, dofile: DoFile, folders: set[str]) -> bo
     if records is None or (saved := records.fullmatch(part.code)) is None:
         return False
     folder = filled(saved[1], dofile)
-    known = folder in folders or not _MACRO.search(folder)
+    known = folder in folders or not FORM.macro.search(folder)
     folders.add(folder)
     return known and ".." not in folder and ":" not in folder and not folder.startswith(("/", "~"))
 
@@ -281,21 +253,21 @@ def holds_no_data(
     """Whether a statement writes nothing but texts of the program, or to a temporary file."""
     statement = part.statement
     if part.name in ("save", "saveold"):
-        saved = _TEMPORARY.fullmatch(part.code)
+        saved = FORM.temporary.fullmatch(part.code)
         return saved is not None and saved[1] in temporary
     if part.name == "postfile":
-        posted = _POSTED.fullmatch(part.code)
+        posted = FORM.posted.fullmatch(part.code)
         return posted is not None and posted[1] in temporary
-    if (saving := [match[1] for match in _SAVING.finditer(_arguments(part))]) and part.name:
+    if (saving := [match[1] for match in FORM.saving.finditer(_arguments(part))]) and part.name:
         return part.name not in _writing("texts") and all(name in temporary for name in saving)
     if (texts := _writing("texts").get(part.name)) is None:
         return False
     if (place := _writing("place")[part.name].fullmatch(part.code)) is not None:
         word = re.escape(place["word"])
         return written_place(statement, dofile, word)[0] is Action.ALLOWED
-    if "$" in part.inside or not all(name in known for name in _ONE_MACRO.findall(part.inside)):
+    if "$" in part.inside or not all(name in known for name in FORM.one_macro.findall(part.inside)):
         return False
-    return not _ONE_MACRO.sub("", part.inside).strip() and bool(texts.fullmatch(part.outside))
+    return not FORM.one_macro.sub("", part.inside).strip() and bool(texts.fullmatch(part.outside))
 
 
 def _arguments(part: StatementParts) -> str:

@@ -41,6 +41,7 @@ from discreet_fire.flow import (
     without_macros,
 )
 from discreet_fire.rewriting.called_files import (
+    FORM,
     SUFFIX,
     CalledFile,
     called_files,
@@ -68,8 +69,6 @@ from discreet_fire.stata import (
 )
 from discreet_fire.texts import uncollected
 
-_FILED = re.compile(r"\b(?:us(?:ing?)?|mat\w*)\b|\b[re]\(|[`$]")
-
 
 def only_in_log(statement: DoStatement) -> bool:
     """Whether a table of models goes to the log, which is cleaned, and to no file.
@@ -81,28 +80,24 @@ def only_in_log(statement: DoStatement) -> bool:
     """
     if statement.canonical not in TABLES:
         return False
-    return _FILED.search(statement.source, statement.body, statement.end) is None
+    return FORM.filed.search(statement.source, statement.body, statement.end) is None
 
 
-#: Signs that part plots, and words with the bracket of an option behind them.
-_PLOT_PARTS = re.compile(r"(\|\||[(),])|([A-Za-z]\w*)(\s?\()?")
 _WITH_PLOT = ("recast", "ciplot", "fitplot", "plot", "addplot")
 
 #: Tables of stored results, with the options that name these.
 TABLES = commands_with("table")
-_CELLS = re.compile(r"\b(?:c(?:e|el|ell|ells)?|main|aux)\s*\(")
-_EXTREMES = re.compile(r"\b(?:min|max|p1|p5|p95|p99|range)\b")
 
 
 def shows_extremes(statement: DoStatement, at: int) -> bool:
     """Whether a table of stored results has smallest or largest values in its cells."""
     text = statement.source[at : statement.end]
-    for option in _CELLS.finditer(text):
+    for option in FORM.cells.finditer(text):
         depth, end = 1, option.end()
         while depth and end < len(text):
             depth += {"(": 1, ")": -1}.get(text[end], 0)
             end += 1
-        if _EXTREMES.search(text, option.end(), end):
+        if FORM.extremes.search(text, option.end(), end):
             return True
     return False
 
@@ -118,7 +113,7 @@ def plots_of(outside: str) -> list[str]:
     """
     plots = []
     depth, options, starts = 0, False, True
-    for part in _PLOT_PARTS.finditer(without_macros(outside)):  # they may be empty
+    for part in FORM.plot_parts.finditer(without_macros(outside)):  # they may be empty
         sign, word, bracket = part.groups()
         if sign == "||":
             starts, options = True, options and depth > 0
@@ -149,21 +144,10 @@ def names_no_command(statement: DoStatement) -> bool:
     return bool(rest) and not rest.startswith("*")
 
 
-_WORDS = re.compile(r"[A-Za-z_]\w*")
-_INNER_BRACKETS = re.compile(r"\([^()]*\)")
 _DEPTH = 30
 _CLASS = "works on an object, such as a graph, and may show its content"
-_PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
-#: Names that begin with FDZ where a global is given or dropped.
-_RESERVED_NAMES = {
-    "global": re.compile(r"\s+(?i:fdz)"),
-    "program": re.compile(r"\s+(?:dr\w*|di\w*|l\w*)\s(?:\s*\S+\s)*?\s*(?i:fdz)"),
-    "macro": re.compile(r"\s+(?:dr\w*\s(?:\s*\S+\s)*?|\w+\s)\s*(?:(?i:fdz)|S_ADO\b)"),
-}
-_RESERVED = {name: _RESERVED_NAMES[kind] for name, kind in values_of("reserved").items()}
+_RESERVED = values_of("reserved")
 _PROGRAM_WORDS = ("drop", "di", "dir", "l", "li", "lis", "list")
-#: A global macro of the centre, as its value or as its name.
-_OWN_MACRO = re.compile(r"\$\{?(?i:fdz)|\bglobal\s+(?i:fdz)")
 
 #: Prefixes that take any command.
 _RUN_ANY = commands_with("runs", "any")
@@ -216,13 +200,10 @@ class Decision:
             self.note(rule, Severity.REVIEW, f"{name}: {reason}", word)
 
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_BETWEEN_SIGNS = re.compile(r"(?<=[/*])(?=[/*])")
 _NO_SIGNS = str.maketrans(
     {"`": "'", '"': "'", ";": ",", "{": "(", "}": ")", "\f": " ", "\x1a": " "}
 )
 _BLANKS = " \t\f\u00a0\ufeff\u200b"
-_SEMICOLON = re.compile(r"\s*(;?)")
 
 
 @lru_cache(maxsize=4096)
@@ -233,7 +214,7 @@ def harmless(line: str) -> str:
     "list x / * all * / if y == ''z'',"
     """
     plain = line.translate(_NO_SIGNS).replace("$", "$ ")
-    return _BETWEEN_SIGNS.sub(" ", plain).strip()
+    return FORM.between_signs.sub(" ", plain).strip()
 
 
 #: Findings that a command gets whatever it says.
@@ -246,7 +227,6 @@ _OF_READING = frozenset((
 ))  # fmt: skip
 
 
-_CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
 _CONDITIONS = commands_with("prefix", "condition")
 
 
@@ -363,11 +343,11 @@ class DoFileProgram(ProgramNotes):
             self._program(decision, command)
         if name in _RUNNERS:
             self._inner(decision, name, command.end)
-        reserved = _RESERVED.get(name)
+        reserved = vars(FORM).get(f"reserved_{_RESERVED.get(name)}")
         if reserved is not None and reserved.match(statement.source, command.end, statement.end):
             reason = "the name is the centre's, or says which programs run"
             decision.refuse("reserved-name", name, reason)
-        elif _OWN_MACRO.search(statement.source, statement.start, statement.end):
+        elif FORM.own_macro.search(statement.source, statement.start, statement.end):
             decision.refuse("reserved-name", name, "it reads a macro of the centre")
         if name in TABLES and shows_extremes(statement, command.end):
             decision.refuse("option", name, "its cells are smallest and largest values")
@@ -391,14 +371,14 @@ class DoFileProgram(ProgramNotes):
     def _verdict(self, statement: DoStatement, name: str) -> CommandRule:
         if name.startswith("."):
             return CommandRule(action=Action.REVIEW, name=name, reason=_CLASS)
-        if not self.policy.has_words(name):
+        if name not in self.policy.words:
             return self.policy.verdict(name)
         outside, _ = pieces(statement, statement.body, statement.end)
         if name == "twoway" or (name == "graph" and re.match(r"\s*tw", outside)):
             plots = plots_of(outside if name == "twoway" else re.sub(r"^\s*tw\w*", "", outside))
             verdicts = [self.policy.verdict("twoway", [word]) for word in plots]
             return strictest(verdicts) or self.policy.verdict("twoway")
-        return self.policy.verdict(name, _WORDS.findall(outside)[:1])
+        return self.policy.verdict(name, FORM.words.findall(outside)[:1])
 
     def _at_run_time(self, decision: Decision, command: Word) -> None:
         """A command word with a macro: `fdzrun` looks it up when the program runs."""
@@ -466,7 +446,7 @@ class DoFileProgram(ProgramNotes):
     def _program(self, decision: Decision, command: Word) -> None:
         """A program with the name of a command would run in its place."""
         text = decision.statement.source
-        match = _PROGRAM.match(text, command.end, decision.statement.end)
+        match = FORM.program.match(text, command.end, decision.statement.end)
         name = match.group(1) if match else ""
         if name in _PROGRAM_WORDS or name not in self.programs:
             return
@@ -483,10 +463,10 @@ class DoFileProgram(ProgramNotes):
             return
         outside, _ = pieces(statement, *within)
         for _ in range(_DEPTH if "(" in outside else 0):
-            outside, count = _INNER_BRACKETS.subn("", outside)
+            outside, count = FORM.inner_brackets.subn("", outside)
             if not count:
                 break
-        for option in _WORDS.findall(outside.partition(",")[2]):
+        for option in FORM.words.findall(outside.partition(",")[2]):
             if (verdict := self.policy.option(name, option)) is not None:
                 decision.judge("option", verdict.name, verdict.action, verdict.reason, word)
 
@@ -594,13 +574,13 @@ class DoFileProgram(ProgramNotes):
         joined = statement.joined and not statement.semicolons
         if joined and text[max(start - 50, 0) : start].rstrip().endswith(";"):
             start = text.rindex(";", 0, start)
-        following = None if statement.semicolons else _CHAINED.match(text, end)
+        following = None if statement.semicolons else FORM.chained.match(text, end)
         while following is not None:
             at = bisect_left(statements, following.end(), key=lambda one: one.start)
             if at >= len(statements) or statements[at].start != following.end():
                 break
             end = _without_comment(text, statements[at], end)
-            following = _CHAINED.match(text, end)
+            following = FORM.chained.match(text, end)
         if BODIES.get(statement.canonical or "") in ("block", "text"):
             at = bisect_left(statements, statement.start, key=lambda one: one.start) + 1
             for one in takewhile(lambda one: one.block, statements[at:]):
@@ -615,7 +595,7 @@ class DoFileProgram(ProgramNotes):
         if statement.spans and not (body or statement.semicolons):
             kind, place, last = statement.spans[-1]
             joins = place if kind == "continuation" and last >= end and place > start else None
-        lines = _LINE_END.split(text[start : end - 1 if opens else joins or end])
+        lines = FORM.line_end.split(text[start : end - 1 if opens else joins or end])
         first, *others = map(harmless, lines)
         first = f"{self.wording}: {first}" if first else self.wording
         # In Stata a line of a comment may be read as a command of its own; the star prevents it.
@@ -624,7 +604,7 @@ class DoFileProgram(ProgramNotes):
         if statement.semicolons:  # line ends end no command
             before = text[max(start - 200, 0) : start].rstrip()[-1:]
             lead = "" if before in ("", ";") else "; "
-            closed = _SEMICOLON.match(text, end)
+            closed = FORM.semicolon.match(text, end)
             if body:
                 return f"{{ ; {comment} ; }}"
             if opens:
@@ -638,7 +618,7 @@ class DoFileProgram(ProgramNotes):
         # Where lines end with one sign, the other is nowhere: it is not looked for far back.
         line = text.rfind("\n", 0, start) + 1
         before = text[max(line, text.rfind("\r", line, start) + 1) : start].strip(_BLANKS)
-        rest = _LINE_END.search(text, end)
+        rest = FORM.line_end.search(text, end)
         after = text[end : rest.start() if rest else len(text)].strip(_BLANKS)
         return (newline if before else "") + comment + (newline if after else "")
 

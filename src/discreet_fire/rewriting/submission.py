@@ -466,7 +466,8 @@ def policy_report(policy: Policy, name: str | None) -> tuple[str, dict[str, Any]
         raise OutputCheckError(message, code="policy", where="--command", hint=hint)
     full = canonical(words[0]) or words[0]
     verdict = policy.verdict(full, words[1:2])
-    rules = [verdict] if words[1:] else [verdict, *policy.second_words(full)]
+    others = [] if words[1:] else [rule for _, rule in policy.words.get(full, {}).values()]
+    rules = [verdict, *others]
     plain = [
         {"name": rule.name, "action": rule.action.value, "safe": rule.safe, "reason": rule.reason}
         for rule in rules

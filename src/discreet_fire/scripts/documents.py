@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import OutputCheckError
+from discreet_fire.catalogue import Forms
 
+_FORM = Forms(__package__, "documents")
 #: Languages by the ends of names; documents say theirs in their chunks.
 SUFFIXES: Mapping[str, str] = {
     ".py": "python",
@@ -31,27 +33,6 @@ SUFFIXES: Mapping[str, str] = {
 PACKAGES = frozenset((".sps", ".sas"))
 NOTEBOOK = ".ipynb"
 
-_OPEN = re.compile(
-    r"^([^\S\r\n]*(?:>[> \t]*)?)(`{3,}|~{3,})[^\S\r\n]*\{+[^\S\r\n]*([A-Za-z.]\w*)?([^\r\n]*)\}"
-    r"[^\S\r\n]*\r?$",
-    re.M,
-)
-_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.M)
-_INLINE = re.compile(r"`\{?(?:r|python|python3|ojs|julia|bash|sh)\}?[ \t\r\n#]", re.I)
-#: Options that stand in comments of a chunk, and those of the whole document.
-_LOADING = re.compile(
-    r"^[ \t>]*#\|[ \t]*[\"']?(?:child|engine|code|file|ref[.-]label|opts[.-]label)\b", re.M
-)
-_RUNNING = re.compile(r"^(?:knit|filters|pre-render|post-render)[ \t]*:", re.M)
-_INCLUDE = re.compile(
-    r"\{\{<\s*(?:include|embed|eval)\b"
-    r"|\\(?:input|include|verbatiminput|lstinputlisting|csvreader|csvautotabular|openin|write18)\b"
-    r"|<(?:iframe|object|embed|script)\b",
-    re.I,
-)
-_OPTION = re.compile(r"\b(?:child|engine|code|file|eval)\s*=\s*(?!TRUE|FALSE)")
-_TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
-_VALUE = re.compile(r"=\s*(?!(?:TRUE|FALSE|T|F|NULL|NA)\b)[A-Za-z.]|[(`{]")
 _LANGUAGES = {"r": "r", "python": "python", "python3": "python"}
 
 
@@ -73,7 +54,7 @@ def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:
     parts: list[tuple[int, int]] = []
     languages: set[str] = set()
     at = 0
-    while (match := _OPEN.search(text, at)) is not None:
+    while (match := _FORM.open.search(text, at)) is not None:
         start = min(match.end() + 1, len(text))
         close = re.compile(rf"^[ \t]*{re.escape(match.group(2))}+[ \t]*\r?$", re.M).search(
             text, start
@@ -85,7 +66,7 @@ def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:
             raise _error(f"a chunk of another language than R and Python: {match.group(3)}", name)
         if ">" in match.group(1) or "~" in match.group(2):
             raise _error("a chunk that knitr and Quarto read in different ways", name)
-        if _FENCE.search(text, start, close.start()):
+        if _FORM.fence.search(text, start, close.start()):
             raise _error("a fence within a chunk, which may end it", name)
         _check_options(match.group(4), text[start : close.start()], name)
         parts.append((start, close.start()))
@@ -115,9 +96,9 @@ def code_of(text: str, parts: Sequence[tuple[int, int]] | None) -> str:
 
 def _check_options(options: str, code: str, name: str) -> None:
     """Options of a chunk are constants, and load no other code."""
-    if "!expr" in options or _OPTION.search(options) or _LOADING.search(code):
+    if "!expr" in options or _FORM.option.search(options) or _FORM.loading.search(code):
         raise _error("a chunk option runs or loads other code", name)
-    if _VALUE.search(_TEXT.sub('""', options).replace("c(", "")):
+    if _FORM.value.search(_FORM.text.sub('""', options).replace("c(", "")):
         raise _error("a chunk option is computed, and may show data", name)
 
 
@@ -130,10 +111,10 @@ def _check_text(text: str, parts: list[tuple[int, int]], name: str) -> None:
     for start, end in parts:
         kept.append(text[at:start])
         at = end
-    outside = _OPEN.sub("", "".join([*kept, text[at:]]))
-    if _INLINE.search(outside):
+    outside = _FORM.open.sub("", "".join([*kept, text[at:]]))
+    if _FORM.inline.search(outside):
         raise _error("code within a line of text shows its value", name)
-    if _INCLUDE.search(outside) or _RUNNING.search(outside):
+    if _FORM.include.search(outside) or _FORM.running.search(outside):
         raise _error("the text brings in other files, or runs code", name)
 
 
@@ -144,7 +125,6 @@ def _error(message: str, name: str) -> OutputCheckError:
 
 _MARK = "# %%\n"
 _KERNELS = {"python": "python", "python3": "python", "r": "r", "ir": "r"}
-_COUNT = re.compile(r"\"execution_count\"[ \t\r\n]*:[ \t\r\n]*([\w.+-]+)")
 
 
 class _Text(str):
@@ -234,7 +214,7 @@ def _clearing(
     inside = [places[id(value)] for value in cell.values() if id(value) in places]
     if cell.get("outputs"):
         yield (*places[id(cell["outputs"])], "[]")
-    for count in _COUNT.finditer(text, *places[id(cell)]):
+    for count in _FORM.count.finditer(text, *places[id(cell)]):
         if count[1] != "null" and not any(a <= count.start() < b for a, b in inside):
             yield (*count.span(1), "null")
 
