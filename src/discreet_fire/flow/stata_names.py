@@ -50,39 +50,60 @@ _BY_SYNTAX = frozenset((
 ))  # fmt: skip
 
 
-def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]:
-    """The macros of which all texts are known, with the words they can hold.
+def named_texts(
+    parts: Iterable[StatementParts],
+) -> tuple[Mapping[str, frozenset[str]], frozenset[str], frozenset[str]]:
+    """The macros of which all texts are known, with the words they can hold; those that name files
+    which go with the session, and nothing else; those that hold nothing else but numbers.
 
-    No words stand for names made up by Stata. A macro that another command merely mentions
-    is not among them, nor one that may be meant where a macro stands in the name; in a file that
-    includes another none is.
+    No words stand for names made up by Stata. A macro that another command merely mentions is not
+    among them, nor one that may be meant where a macro stands in the name; in a file that includes
+    another none is.
     """
-    taint: dict[str, set[str]] = {}
+    texts: dict[str, set[str]] = {}
+    files, changed, numbered, others = set[str](), set[str](), set[str](), set[str]()
     begun: list[tuple[str, str]] = []
+    begun_numbers: list[tuple[str, str]] = []
     through: list[tuple[str, str]] = []
-    others: set[str] = set()
     for part in parts:
-        if "loc" in part.code:
-            others.update(FORM.option.findall(part.code))
-        if part.name in _TEMPORARY:
-            for name in part.code.split():
-                taint.setdefault(name, set())
-        elif part.name in _GIVE_ALL or (part.name == "macro" and "`" in part.code):
-            return {}
-        elif part.name == "local" and FORM.macro_in_name.match(part.code):
-            begun.append(_ends(part.code))
-        elif part.name == "local" and (plain := FORM.plain.fullmatch(part.code)) is not None:
-            taint.setdefault(plain[1], set()).update((plain[2] or "").split())
-        elif part.name == "foreach" and (listed := FORM.listed.fullmatch(part.code)):
-            taint.setdefault(listed[1], set()).update(listed[2].split())
-        elif part.name == "foreach" and (of_local := FORM.of_local.fullmatch(part.code)):
+        name, code = part.name, part.code
+        if name in _GIVE_ALL or (name == "macro" and "`" in code):
+            return {}, frozenset(), frozenset()
+        gives = name in _GIVE_TEXTS or part.by_macro
+        words = set(FORM.identifier.findall(FORM.macro.sub(" ", code)))
+        begins = name in _GIVE_TEXTS and FORM.macro_in_name.match(code)
+        number = FORM.number.fullmatch(code)
+        if name == "tempfile":
+            files |= {*code.split()}
+        elif gives or name == "tokenize" or "loc" in code:
+            (numbered if number else changed).update(words)
+        (begun_numbers if number else begun).extend([_ends(code)] if begins else [])
+        if name in ("file", "gettoken") and FORM.macro_later.match(code) and not begins:
+            changed |= files | {"*"}
+        if "loc" in code:
+            others.update(FORM.option.findall(code))
+        if name in _TEMPORARY:
+            texts |= {word: texts.get(word, set()) for word in code.split()}
+        elif name == "local" and begins:
+            pass
+        elif name == "local" and (plain := FORM.plain.fullmatch(code)):
+            texts.setdefault(plain[1], set()).update((plain[2] or "").split())
+        elif name == "foreach" and (listed := FORM.listed.fullmatch(code)):
+            texts.setdefault(listed[1], set()).update(listed[2].split())
+        elif name == "foreach" and (of_local := FORM.of_local.fullmatch(code)):
             through.append((of_local[1], of_local[2]))
-        elif part.name in _GIVE_TEXTS or part.by_macro:
-            words = FORM.identifier.findall(FORM.macro.sub(" ", part.code))
-            others |= set(words) | {word.lower() for word in words}
-            others |= _BY_SYNTAX if part.name == "syntax" else set()
-    others |= {name for name in taint if _may_be_meant(name, begun)}
-    return _through_lists(taint, through, others)
+        elif gives:
+            others |= words | {word.lower() for word in words}
+            others |= _BY_SYNTAX if name == "syntax" else set()
+
+    def meant(ends: Sequence[tuple[str, str]]) -> set[str]:
+        names = {*texts, *files}
+        return {one for one in names for a, b in ends if one.startswith(a) and one.endswith(b)}
+
+    known = _through_lists(texts, through, others | meant([*begun, *begun_numbers]))
+    loose = filter(str.isidentifier, set() if "*" in changed else files - changed - meant(begun))
+    temporary = frozenset(loose)
+    return known, temporary - numbered - meant(begun_numbers), temporary
 
 
 def _ends(text: str) -> tuple[str, str]:
@@ -95,38 +116,13 @@ def _ends(text: str) -> tuple[str, str]:
     return (match[1], match[2] or "") if match else ("", "")
 
 
-def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
-    return any(name.startswith(head) and name.endswith(tail) for head, tail in begun)
-
-
-def temporary_files(parts: Sequence[StatementParts], *, or_numbers: bool = False) -> frozenset[str]:
-    """The macros that name files which go with the session, and nothing else but numbers."""
-    names: set[str] = set()
-    others: set[str] = set()
-    begun: list[tuple[str, str]] = []
-    for part in parts:
-        if part.name in _GIVE_ALL:
-            return frozenset()
-        if part.name == "tempfile":
-            names.update(part.code.split())
-        if part.name == "tempfile" or (or_numbers and FORM.number.fullmatch(part.code)):
-            continue
-        if part.name in {*_GIVE_TEXTS, "tokenize"} or part.by_macro or "loc" in part.code:
-            others.update(FORM.identifier.findall(FORM.macro.sub(" ", part.code)))
-        if part.name in _GIVE_TEXTS and FORM.macro_in_name.match(part.code):
-            begun.append(_ends(part.code))
-        elif part.name in ("file", "gettoken") and FORM.macro_later.match(part.code):
-            begun.append(("", ""))
-    left = filter(str.isidentifier, names - others)
-    return frozenset(name for name in left if not _may_be_meant(name, begun))
-
-
-def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str]:
+def _saved_words(
+    parts: Sequence[StatementParts], temporary: Set[str], programs: Set[str]
+) -> set[str]:
     """All words of statements that may write data sets; a star where a macro or a command of
     users may name one.
     """
     saved_words: set[str] = set()
-    temporary = temporary_files(parts, or_numbers=True)
     known = known_commands() | programs
     for part in parts:
         stated = part.statement.text
@@ -201,11 +197,9 @@ class FigureFlow:
         self.taints = taints
         parts = [StatementParts(one) for one in statements_of(dofile)]
         self.parts = parts
-        #: Local macros that hold nothing but known names.
-        self.known = known_names(parts)
-        #: Those that name files which go with the session.
-        self.temporary_files = temporary_files(parts)
-        taints.saved |= _saved_words(parts, dofile.programs)
+        #: Local macros that hold nothing but known names; those of files that go with the session.
+        self.known, self.temporary_files, or_numbers = named_texts(parts)
+        taints.saved |= _saved_words(parts, or_numbers, dofile.programs)
         taints.chosen |= chosen_files(parts)
         taints.replaced |= _replacing(parts, dofile.programs)
         #: Statements whose errors do not stop the program.
