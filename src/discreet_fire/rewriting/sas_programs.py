@@ -20,6 +20,7 @@ from discreet_fire.rewriting.changes import Language, PackageProgram, Rewriting
 from discreet_fire.scripts import (
     PackageToken,
     SasStatement,
+    UnnamedVariablesError,
     crossings,
     one_line,
     parenthesis,
@@ -95,20 +96,20 @@ def _names_in(step: _Step, name: str, left_out: Sequence[str] = ()) -> list[str]
     ]  # fmt: skip
 
 
-def _listed_names(tokens: Sequence[PackageToken]) -> list[str] | None:
-    """Variables in a list; None if one is not named, as in ``x1-x5`` or ``_all_``."""
+def _listed_names(tokens: Sequence[PackageToken]) -> list[str]:
+    """Variables in a list."""
     names: dict[str, None] = {}
     for token in tokens:
         listed = token.upper in _VARIABLE_LISTS or token.text.endswith("_")
         if token.kind == "reference" or (token.kind == "word" and not listed):
             names[token.text] = None
         elif token.text not in ("*", "(", ")", "|"):
-            return None
+            raise UnnamedVariablesError
     return [*names]
 
 
-def _requested(rule: CommandRule, step: _Step) -> dict[str, list[str]] | None:
-    """Lists for the safe macro by its parameters; None if a variable is not named."""
+def _requested(rule: CommandRule, step: _Step) -> dict[str, list[str]]:
+    """Lists for the safe macro by its parameters."""
     values: dict[str, None] = {}
     cells: dict[str, None] = {}
     model = rule.gate == "model"
@@ -117,27 +118,20 @@ def _requested(rule: CommandRule, step: _Step) -> dict[str, list[str]] | None:
         tokens = one.listed
         if one.name in _VALUES:
             if any(token.upper == "WEIGHT" for token in one.options):
-                return None
-            names = _listed_names([token for token in tokens if token.text != ":"])
+                raise UnnamedVariablesError
+            values |= dict.fromkeys(_listed_names([t for t in tokens if t.text != ":"]))
             listed = listed or one.name not in _WEIGHTS
         elif one.name in ("CLASS", "CLASSES"):
-            names = _listed_names(_without_parentheses(tokens))
+            cells |= dict.fromkeys(_listed_names(_without_parentheses(tokens)))
         elif model and (one.name == "MODEL" or [t.text for t in one.tokens[1:2]] == [":"]):
             plain = _without_parentheses(tokens if one.name == "MODEL" else tokens[2:])
-            names = _listed_names(
-                [t for t in plain if t.text not in ("=", "@") and t.kind != "number"]
-            )
-        else:
-            continue
-        if names is None:
-            return None
-        into = cells if one.name.startswith("CLASS") else values
-        into |= dict.fromkeys(names)
+            plain = [t for t in plain if t.text not in ("=", "@") and t.kind != "number"]
+            values |= dict.fromkeys(_listed_names(plain))
+    if (model and not values) or (rule.gate == "groups" and not listed):
+        raise UnnamedVariablesError
     if model:
-        return {"values": [*{**values, **cells}], "classes": [*cells]} if values else None
-    return (
-        None if rule.gate == "groups" and not listed else {"cells": [*cells], "values": [*values]}
-    )
+        return {"values": [*{**values, **cells}], "classes": [*cells]}
+    return {"cells": [*cells], "values": [*values]}
 
 
 def _without_parentheses(tokens: Sequence[PackageToken]) -> list[PackageToken]:
@@ -514,12 +508,13 @@ class _SasProgram(PackageProgram[SasStatement]):
             return "dataset"
         if rule.name == "PROC TABULATE" and not self._all_listed(step):
             return "statistic"
-        if rule.gate == "frequencies":
-            return self._frequencies(rule, step, source, refused)
-        lists = _requested(rule, step)
-        if lists is None:
+        try:
+            if rule.gate == "frequencies":
+                self._frequencies(rule, step, source, refused)
+            else:
+                self._put(rule, opening, source, _requested(rule, step), refused)
+        except UnnamedVariablesError:
             return "list"
-        self._put(rule, opening, source, lists, refused)
         return ""
 
     def _all_listed(self, step: _Step) -> bool:
@@ -600,9 +595,7 @@ class _SasProgram(PackageProgram[SasStatement]):
         weights = _names_in(others, "WEIGHT")
         for one in tables:
             requests = crossings(one.listed, "*", "")
-            plain = _listed_names([t for t in one.listed if t.text not in (".", "|")])
-            if not requests or plain is None:
-                return "list"
+            _listed_names([t for t in one.listed if t.text not in (".", "|")])
             slash = one.tokens[len(one.listed) + 1].start if one.options else 0
             options = f" {self._cut((slash, one.span[1]), gone)}" if slash else ";"
             missing = any(t.upper in ("MISSING", "MISSPRINT") for t in one.tokens)
@@ -613,8 +606,9 @@ class _SasProgram(PackageProgram[SasStatement]):
                 lines.append(source.call(kind, {"cells": cells, "values": weights}, more))
                 lines += [head, *texts, f"tables {'*'.join(request)}{options}", "run;"]
         after = self.newline.join(map(one_line, lines))
+        if not tables:
+            raise UnnamedVariablesError
         self.change("procedure", (step[0].span[0], step[-1].span[1]), after, rule)
-        return "" if tables else "list"
 
     def _cut(self, span: tuple[int, int], changes: Iterable[tuple[tuple[int, int], str]]) -> str:
         (at, end), parts = span, list[str]()

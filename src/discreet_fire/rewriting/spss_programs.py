@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from discreet_fire.catalogue import Action, CommandRule, PartRule, ScriptPolicy
@@ -19,6 +20,7 @@ from discreet_fire.scripts import (
     PackageToken,
     SpssCommand,
     SpssPart,
+    UnnamedVariablesError,
     crossings,
     names_spss,
     one_line,
@@ -321,7 +323,9 @@ class _SpssProgram(PackageProgram[SpssCommand]):
             if action is Action.REVIEW:
                 self.review("part-unknown", command, rule.name, part=word)
         name = self.text[command.start : command.tokens[length - 1].end]
-        blocks = _GATES[rule.gate](self, name, kept)
+        blocks: list[_Block] = []
+        with suppress(UnnamedVariablesError):
+            blocks = getattr(self, rule.gate)(name, kept)
         if blocks:
             self._write(command, rule, blocks)
         else:
@@ -339,8 +343,8 @@ class _SpssProgram(PackageProgram[SpssCommand]):
         joint = token.upper in self.words["joints"]
         return token.kind == "word" and not joint and not token.text.startswith("$")
 
-    def _names(self, tokens: Iterable[PackageToken]) -> list[str] | None:
-        """Variables in a list, without what stands in parentheses; None if one is not named."""
+    def _names(self, tokens: Iterable[PackageToken]) -> list[str]:
+        """Variables in a list, without what stands in parentheses."""
         names: dict[str, None] = {}
         depth = 0
         for token in tokens:
@@ -348,50 +352,50 @@ class _SpssProgram(PackageProgram[SpssCommand]):
             if depth or token.text in (")", ",", "*", "="):
                 continue
             if token.upper in ("TO", "ALL") or token.kind != "word":
-                return None
+                raise UnnamedVariablesError
             names[token.text] = None
         return [*names]
 
-    def _listed(self, kept: _Kept, name: str) -> tuple[list[SpssPart], list[str] | None]:
-        lists = [one for one, _ in kept if one.name == "MAIN" or _fits(one.name, name)]
+    def _listed(self, lists: Sequence[SpssPart]) -> list[str]:
+        """Variables in all of some lists, each of which has some."""
         names = [self._names(part.tokens) for part in lists]
-        listed = [one for some in names for one in some or ()]
-        return lists, listed if listed and all(names) else None
+        if not names or not all(names):
+            raise UnnamedVariablesError
+        return [*itertools.chain(*names)]
 
     def _check(self, values: Sequence[str], cells: Sequence[str], *, alone: bool = False) -> str:
         """The macro that checks groups: one by one if there is a single variable."""
-        assert self.split is not None
-        every = [*dict.fromkeys([*self.split, *cells])] or ["fire_one"]
+        every = [*dict.fromkeys([*(self.split or ()), *cells])] or ["fire_one"]
         macro = "!fire_groups" if alone and len(every) == 1 else "!fire_table"
         return f"{macro} values={' '.join(values)} / cells={' '.join(every)}."
 
     def frequencies(self, name: str, kept: _Kept) -> list[_Block]:
         """Categories of too few are left out, variable by variable; statistics apart."""
-        lists, names = self._listed(kept, "VARIABLES")
+        lists = _lists(kept, "VARIABLES")
+        names = self._listed(lists)
         rest = [(part, text) for part, text in kept if part not in lists]
-        statistics = [text for part, text in rest if names_spss([part.name], "STATISTICS")]
+        statistics = [text for part, text in rest if _fits(part.name, "STATISTICS")]
         others = "".join(f" {text}" for _, text in rest if text not in statistics)
-        table = not any(t.upper.startswith("NOT") for part, _ in rest for t in part.tokens)
-        tables: list[_Block] = [
-            ([self._check(["fire_one"], [one], alone=True)], f"{name} VARIABLES={one}{others}")
-            for one in names or () if table
-        ]  # fmt: skip
         shown = f"/FORMAT=NOTABLE {' '.join(statistics)}"
-        return tables + [
-            ([self._check([one], [])], f"{name} VARIABLES={one} {shown}")
-            for one in names or () if statistics
-        ]  # fmt: skip
+        blocks: list[_Block] = []
+        if not any(t.upper.startswith("NOT") for part, _ in rest for t in part.tokens):
+            checks = [(self._check(["fire_one"], [one], alone=True), one) for one in names]
+            blocks += [([check], f"{name} VARIABLES={one}{others}") for check, one in checks]
+        if statistics:
+            checks = [(self._check([one], []), one) for one in names]
+            blocks += [([check], f"{name} VARIABLES={one} {shown}") for check, one in checks]
+        return blocks
 
     def cells(self, name: str, kept: _Kept) -> list[_Block]:
         """A table each, if all of its cells are of enough cases."""
-        lists, _ = self._listed(kept, "TABLES")
+        lists = _lists(kept, "TABLES")
         others = "".join(f" {text}" for part, text in kept if part not in lists)
         blocks: list[_Block] = []
         for part in lists:
             dimensions = [self._names(item) for item in split_at(part.tokens, "BY", *_BRACKETS)]
             if not all(dimensions):
-                return []
-            tables = list(itertools.product(*(names or () for names in dimensions)))
+                raise UnnamedVariablesError
+            tables = list(itertools.product(*dimensions))
             single = len(lists) == len(tables) == 1 and part.name == "MAIN"
             for table in tables:
                 text = f"{name} {'' if single else '/TABLES='}{' BY '.join(table)}{others}"
@@ -402,15 +406,13 @@ class _SpssProgram(PackageProgram[SpssCommand]):
         """Custom tables: all of what they cross, in every alternative, is of enough cases."""
         checks: dict[str, None] = {}
         for part, _ in kept:
-            if part.name == "MAIN" or not names_spss([part.name], "TABLE"):
+            if part.name == "MAIN" or not _fits(part.name, "TABLE"):
                 continue
             stacked = [
                 crossings(item, ">", "+") if item else []
                 for item in split_at(part.tokens, "BY", *_BRACKETS)
             ]
-            if None in stacked:
-                return []
-            alternatives = [[item for item in one or () if item] or [[]] for one in stacked]
+            alternatives = [[item for item in one if item] or [[]] for one in stacked]
             for crossed in itertools.product(*alternatives):
                 if cells := [*itertools.chain(*crossed)]:
                     checks[self._check(["fire_one"], cells)] = None
@@ -421,10 +423,7 @@ class _SpssProgram(PackageProgram[SpssCommand]):
         values: list[str] = []
         cells: list[str] = []
         for part, _ in kept:
-            if (
-                not any(_fits(part.name, entry) for entry in self.words["variables"])
-                or part.name == "TEST"
-            ):
+            if part.name == "TEST" or not self._holds_variables(part):
                 continue
             first, *rest = split_at(part.tokens, "BY", *_BRACKETS)
             behind = [split_at(one, "WITH", *_BRACKETS) for one in rest]
@@ -434,37 +433,32 @@ class _SpssProgram(PackageProgram[SpssCommand]):
                 by, first = [first], []
             elif not rest:
                 first = [token for token in first if token.upper not in ("WITH", "PAIRED")]
-            for into, lists in ((values, [first, *covariates]), (cells, by)):
-                for item in lists:
-                    if (names := self._names(item)) is None:
-                        return []
-                    into += names
+            values += itertools.chain(*map(self._names, [first, *covariates]))
+            cells += itertools.chain(*map(self._names, by))
         check = self._check(values, cells, alone=bool(cells))
         return [([check], _whole(name, kept))] if values else []
 
     def values(self, name: str, kept: _Kept) -> list[_Block]:
         """Each variable has enough cases; minimum and maximum are not asked for."""
-        _, names = self._listed(kept, "VARIABLES")
-        asks = any(names_spss([part.name], "STATISTICS") for part, _ in kept)
+        names = self._listed(_lists(kept, "VARIABLES"))
+        asks = any(_fits(part.name, "STATISTICS") for part, _ in kept)
         text = _whole(name, kept) + ("" if asks else " /STATISTICS=MEAN STDDEV")
-        return [([self._check(names, [])], text)] if names else []
+        return [([self._check(names, [])], text)]
 
     def model(self, name: str, kept: _Kept) -> list[_Block]:
         """Enough cases for the parameters, and in each category of a dummy."""
         names: dict[str, None] = {}
-        for part, _ in kept:
-            if not any(_fits(part.name, item) for item in self.words["variables"]):
-                continue
+        for part in (part for part, _ in kept if self._holds_variables(part)):
             joints = ("BY", "WITH", "VARIABLES") if part.name == "MAIN" else ("BY", "WITH")
-            tokens = [t for t in part.tokens if t.upper not in joints]
-            tokens = [
-                t for t in tokens if not any(_fits(t.upper, m) for m in self.words["methods"])
-            ]
-            if (variables := self._names(tokens)) is None:
-                return []
-            names |= dict.fromkeys(variables)
+            names |= dict.fromkeys(self._names(
+                t for t in part.tokens if t.upper not in joints
+                and not any(_fits(t.upper, method) for method in self.words["methods"])
+            ))  # fmt: skip
         check = f"!fire_model values={' '.join(names)}."
         return [([check], _whole(name, kept))] if names and not self.split else []
+
+    def _holds_variables(self, part: SpssPart) -> bool:
+        return any(_fits(part.name, entry) for entry in self.words["variables"])
 
     def _write(self, command: SpssCommand, rule: CommandRule, blocks: Sequence[_Block]) -> None:
         lines: list[str] = []
@@ -493,18 +487,12 @@ class _SpssProgram(PackageProgram[SpssCommand]):
                 self.replace((at, at), " ", "line", words[0], Action.WRAPPED, reason)
 
 
-_GATES = {
-    "frequencies": _SpssProgram.frequencies,
-    "cells": _SpssProgram.cells,
-    "table": _SpssProgram.table,
-    "groups": _SpssProgram.groups,
-    "values": _SpssProgram.values,
-    "model": _SpssProgram.model,
-}
-
-
 def _fits(word: str, name: str) -> bool:
     return names_spss([word], name)
+
+
+def _lists(kept: _Kept, name: str) -> list[SpssPart]:
+    return [one for one, _ in kept if one.name == "MAIN" or _fits(one.name, name)]
 
 
 def _whole(name: str, kept: _Kept) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .package_syntax import SasStatement as SasStatement
     from .package_syntax import SpssCommand as SpssCommand
     from .package_syntax import SpssPart as SpssPart
+    from .package_syntax import UnnamedVariablesError as UnnamedVariablesError
     from .package_syntax import crossings as crossings
     from .package_syntax import names_spss as names_spss
     from .package_syntax import one_line as one_line

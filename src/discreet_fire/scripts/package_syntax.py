@@ -24,6 +24,10 @@ class PackageSyntaxError(Exception):
         self.at = at
 
 
+class UnnamedVariablesError(Exception):
+    """A list of variables names some by a form, as ``x1 TO x5`` or ``_all_``, or cannot be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class PackageToken:
     """A word, text, number, sign, macro call or reference of a program."""
@@ -68,18 +72,20 @@ def parenthesis(tokens: Sequence[PackageToken], start: int) -> Sequence[PackageT
     return tokens[start:]
 
 
-def crossings(tokens: Sequence[PackageToken], cross: str, stack: str) -> list[list[str]] | None:
+def crossings(tokens: Sequence[PackageToken], cross: str, stack: str) -> list[list[str]]:
     """Crossed variables, one list for each alternative: ``a*(b c)`` has a with b, and a with c.
 
-    A sign crosses variables, and another one, or nothing, stands between alternatives. None if it
-    cannot be read. Of variables with ``[S]`` behind them sums are shown, so they cross nothing.
+    A sign crosses variables, and another one, or nothing, stands between alternatives. Of variables
+    with ``[S]`` behind them sums are shown, so they cross nothing.
     """
     waiting = list(tokens)
     try:
         tables = _stacked(waiting, cross, stack)
-    except (IndexError, ValueError):
-        return None
-    return None if waiting else tables
+    except IndexError:
+        raise UnnamedVariablesError from None
+    if waiting:
+        raise UnnamedVariablesError
+    return tables
 
 
 def _stacked(tokens: list[PackageToken], cross: str, stack: str) -> list[list[str]]:
@@ -102,11 +108,11 @@ def _factor(tokens: list[PackageToken], cross: str, stack: str) -> list[list[str
     if first.text == "(":
         crossed = _stacked(tokens, cross, stack)
         if tokens.pop(0).text != ")":
-            raise ValueError
+            raise UnnamedVariablesError
     elif first.kind in ("word", "reference") and first.upper not in ("TO", "ALL"):
         crossed = [[first.text]]
     else:
-        raise ValueError
+        raise UnnamedVariablesError
     while tokens and tokens[0].text == "[":
         inside = []
         while (token := tokens.pop(0)).text != "]":

@@ -97,26 +97,20 @@ def test_files_are_balanced_and_marked(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
-def test_the_program_has_the_name_of_its_file(path: Path) -> None:
-    first = next(one for one in commands(path) if one.canonical == "program")
+def test_no_secret_is_shown_and_nothing_of_originals_is_left(path: Path) -> None:
+    """They run quietly; `r(min)` of a quiet summarize would be there for a later display."""
+    found = commands(path)
+    first = next(one for one in found if one.canonical == "program")
     assert re.match(rf"program\s+(define\s+)?{path.stem}\b", first.text)
-
-
-@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
-def test_no_secret_is_shown(path: Path) -> None:
-    shown = [one for one in commands(path) if one.canonical in SHOWS]
-    leaks = [one.text for one in shown if SECRET.search(one.text)]
-    assert leaks == []
-
-
-@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
-def test_originals_run_quietly_and_nothing_forbidden_runs(path: Path) -> None:
-    assert commands(path)
-    for one in commands(path):
+    assert path.stem in ("fdzrun", "fdzinspect") or re.search(r", (rclass|eclass)\b", first.text)
+    shown = [one for one in found if one.canonical in SHOWS]
+    assert [one.text for one in shown if SECRET.search(one.text)] == []
+    for one in found:
         assert one.canonical not in FORBIDDEN, one.text
-        if one.canonical in QUIET:
-            prefixes = {word.canonical for word in one.prefixes}
-            assert "quietly" in prefixes, one.text
+        quiet = "quietly" in {word.canonical for word in one.prefixes}
+        assert quiet or one.canonical not in QUIET, one.text
+        # An option of a variable without one would stop the command.
+        assert not re.search(r"\bentity\(`entity'\)", one.text) or one.text.startswith("local")
 
 
 def test_the_linter_finds_what_it_looks_for() -> None:
@@ -134,6 +128,9 @@ def test_every_command_of_the_certification_exists() -> None:
     assert {"fdzsummarize", "fdztabulate", "fdzregress", "fdzxtsum", "fdzcodebook"} <= called
     assert {"fdzrun", "fdzestimate"} <= called
     assert text.count("assert ") + text.count("fdz_holds,") >= 15
+    for part in ('text("Rarest") absent(1)', 'text("(withheld)") absent(0)', "fdzrun `command'",
+                 "fdzestimate svy:", "[fweight=w]"):  # fmt: skip
+        assert part in text
 
 
 def test_names_of_withheld_rows_are_not_shown() -> None:
@@ -147,14 +144,6 @@ def test_names_of_withheld_rows_are_not_shown() -> None:
     withheld = [one for one in body if "(withheld)" in one.text]
     assert [one.depth for one in withheld] == [1]
     assert not any("`i'" in one.text for one in withheld)
-
-
-def test_the_certification_looks_at_names_and_at_commands_named_by_a_macro() -> None:
-    text = (STATA / "certify.do").read_text()
-    assert 'text("Rarest") absent(1)' in text
-    assert 'text("(withheld)") absent(0)' in text
-    for part in ("fdzrun `command'", "fdzestimate svy:", "[fweight=w]"):
-        assert part in text
 
 
 def test_what_the_certification_says_of_critical_holds_here() -> None:
@@ -213,22 +202,6 @@ def test_options_that_the_original_does_not_have_are_not_read() -> None:
     assert not any(accepts(one, "t") for one in options_of("summarize"))
     assert accepts("noHEader", "noheader")
     assert not accepts("noHEader", "header")
-
-
-@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
-def test_options_of_no_content_are_not_handed_on(path: Path) -> None:
-    """An option of a variable without one would stop the command."""
-    for one in commands(path):
-        assert not re.search(r"\bentity\(`entity'\)", one.text) or one.text.startswith("local")
-
-
-@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
-def test_results_of_commands_that_ran_quietly_do_not_stay(path: Path) -> None:
-    """`r(min)` of a quiet summarize would be there for a later display."""
-    if path.stem in ("fdzrun", "fdzinspect"):
-        return
-    first = next(one for one in commands(path) if one.canonical == "program")
-    assert re.search(r", (rclass|eclass)\b", first.text)
 
 
 def test_what_is_handed_to_the_caller_is_no_expression() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.policy import Policy, canonical, meanings
-from discreet_fire.catalogue.rules import Action, WordPattern
+from discreet_fire.catalogue.rules import Action
 from discreet_fire.rewriting.do_files import rewrite
 from tests.helpers.rows import for_all_rows
 
@@ -19,47 +19,6 @@ def written(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
-
-
-@for_all_rows(
-    ("command", "action", "safe"),
-    [
-        ("summarize", "wrapped", "fdzsummarize"),
-        ("tabstat", "wrapped", "fdztabstat"),
-        ("ttest", "wrapped", "fdzttest"),
-        ("tabulate", "wrapped", "fdztabulate"),
-        ("codebook", "wrapped", "fdzcodebook"),
-        ("regress", "wrapped", "fdzregress"),
-        ("xtsum", "wrapped", "fdzxtsum"),
-        ("xtdescribe", "wrapped", "fdzxtdescribe"),
-        ("utest", "wrapped", "fdzutest"),
-        ("logit", "wrapped", "fdzestimate {word}"),
-        ("levelsof", "wrapped", "quietly {word}"),
-        ("list", "refused", ""),
-        ("browse", "refused", ""),
-        ("inspect", "refused", ""),
-        ("stem", "refused", ""),
-        ("scatter", "refused", ""),
-        ("rvfplot", "refused", ""),
-        ("outsheet", "refused", ""),
-        ("shell", "refused", ""),
-        ("fdzparameters", "refused", ""),
-        ("net", "refused", ""),
-        ("mata", "review", ""),
-        ("python", "review", ""),
-        ("putexcel", "review", ""),
-        ("file", "review", ""),
-        ("save", "review", ""),
-        ("generate", "allowed", ""),
-        ("merge", "allowed", ""),
-        ("display", "allowed", ""),
-        ("foreach", "allowed", ""),
-    ],
-)
-def test_each_command_has_the_verdict_that_was_agreed(command: str, action: str, safe: str) -> None:
-    verdict = POLICY.verdict(command)
-    assert (verdict.action, verdict.safe) == (action, safe)
-    assert verdict.reason
 
 
 def test_every_command_that_stata_knows_has_a_rule() -> None:
@@ -78,85 +37,12 @@ def test_no_name_in_the_policy_is_an_abbreviation() -> None:
         ("duplicates", "l", "refused"),
         ("duplicates", "report", "allowed"),
         ("duplicates", "surprise", "review"),
-        ("return", "li", "refused"),
-        ("return", "scalar", "allowed"),
-        ("ereturn", "list", "review"),
-        ("macro", "dir", "refused"),
-        ("macro", "drop", "allowed"),
-        ("estat", "su", "refused"),
-        ("estat", "vce", "allowed"),
-        ("estat", "newthing", "review"),
-        ("graph", "box", "refused"),
-        ("graph", "bar", "review"),
-        ("graph", "export", "review"),
-        ("set", "trace", "refused"),
         ("set", "tr", "refused"),
-        ("set", "more", "allowed"),
-        ("set", "whatever", "review"),
         ("misstable", "sum", "refused"),
     ],
 )
 def test_second_words_count_with_their_abbreviations(command: str, word: str, action: str) -> None:
     assert POLICY.verdict(command, [word]).action == action
-
-
-def test_an_unknown_command_is_never_a_silent_pass() -> None:
-    verdict = POLICY.verdict("mysterycommand")
-    assert (verdict.action, verdict.known) == (Action.REVIEW, False)
-
-
-@for_all_rows(
-    ("command", "option", "action"),
-    [
-        ("correlate", "means", "refused"),
-        ("correlate", "covariance", None),
-        ("tabulate", "sum", "review"),
-        ("summarize", "critical", "refused"),
-        ("anything", "crit", "refused"),
-    ],
-)
-def test_options_can_show_more_than_their_command(
-    command: str, option: str, action: str | None
-) -> None:
-    verdict = POLICY.option(command, option)
-    assert (None if verdict is None else verdict.action) == action
-
-
-@for_all_rows(
-    ("kind", "name", "action"),
-    [
-        ("r", "min", "refused"),
-        ("r", "max", "refused"),
-        ("r", "p1", "refused"),
-        ("r", "p99", "refused"),
-        ("r", "p50", "review"),
-        ("r", "r12", "review"),
-        ("r", "mean", "allowed"),
-        ("r", "N", "allowed"),
-        ("r", "unheard_of", "review"),
-        ("e", "N", "allowed"),
-        ("e", "r2", "allowed"),
-    ],
-)
-def test_stored_results_are_shown_by_rule(kind: str, name: str, action: str) -> None:
-    assert POLICY.stored(kind, name) == action
-
-
-@pytest.mark.parametrize(
-    ("pattern", "words", "others"),
-    [
-        ("List", ["l", "li", "list", "LIST"], ["", "lists", "i"]),
-        ("report", ["report"], ["repor", "r"]),
-        ("MAX_MEMORY", ["max_memory"], ["max"]),
-        ("ADDPLOT()", ["addplot"], ["add"]),
-    ],
-)
-def test_capitals_are_the_shortest_abbreviation(
-    pattern: str, words: list[str], others: list[str]
-) -> None:
-    made = WordPattern.of(pattern)
-    assert [word for word in words if not made.matches(word)] == []
-    assert [word for word in others if made.matches(word)] == []
 
 
 def test_one_line_adds_a_command(tmp_path: Path) -> None:
@@ -220,11 +106,6 @@ shown = ["min"]
     assert "closest match: 'allowed'" in found
 
 
-def test_what_is_no_toml_is_told_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(OutputCheckError, match="line 2"):
-        Policy.read(written(tmp_path, "centre.toml", "[commands]\nx = = 1\n"))
-
-
 def test_the_list_of_the_older_tool_is_read(tmp_path: Path) -> None:
     text = "sum\nTabulate\n\n* a comment\n# another\nreg\ninspect\nlist\nmyado\nlogit\n"
     policy = Policy.read(written(tmp_path, "preFire.txt", text))
@@ -239,21 +120,21 @@ def test_the_list_of_the_older_tool_is_read(tmp_path: Path) -> None:
     assert policy.verdict("logit").action == "wrapped"
 
 
-def test_a_line_of_the_list_that_is_no_command_is_told(tmp_path: Path) -> None:
-    with pytest.raises(OutputCheckError, match=r"preFire\.txt, line 2"):
-        Policy.read(written(tmp_path, "preFire.txt", "sum\nsum x, d\n"))
-
-
-def test_names_too_long_to_have_a_safe_command_are_told(tmp_path: Path) -> None:
-    with pytest.raises(OutputCheckError, match=r"preFire\.txt, line 1"):
-        Policy.read(written(tmp_path, "preFire.txt", f"{'a' * 30}\n"))
-
-
-def test_a_file_that_is_no_text_is_no_policy(tmp_path: Path) -> None:
-    path = tmp_path / "preFire.txt"
-    path.write_bytes(b"PK\x03\x04")
-    with pytest.raises(OutputCheckError):
-        Policy.read(path)
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("centre.toml", b"[commands]\nx = = 1\n", "line 2"),
+        ("preFire.txt", b"sum\nsum x, d\n", r"preFire\.txt, line 2"),
+        ("preFire.txt", b"a" * 30, r"preFire\.txt, line 1"),  # too long for a safe command
+        ("preFire.txt", b"PK\x03\x04", "preFire"),
+    ],
+)
+def test_what_is_no_policy_is_told_with_its_line(
+    tmp_path: Path, name: str, data: bytes, words: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(OutputCheckError, match=words):
+        Policy.read(tmp_path / name)
 
 
 def test_programs_of_the_submission_are_known_but_replace_no_rule() -> None:
@@ -333,12 +214,3 @@ def test_abbreviations_in_a_file_stand_for_their_commands(tmp_path: Path) -> Non
     assert "quietly" in policy.before
     assert (rule := policy.option("regress", "secret")) is not None
     assert rule.action is Action.REFUSED
-
-
-@for_all_rows(
-    "text",
-    ["global FDZ_k 1", "gl fdz 1", "macro def FDZ 1", "mac drop a FDZ*", "macro drop FDZ_k"],
-)
-def test_names_of_the_centre_are_reserved(text: str) -> None:
-    assert rewrite(f"{text}\n").text.startswith("*FDZ: command not permitted")
-    assert rewrite("global x FDZ Berlin\nmacro drop x\n").edits == ()

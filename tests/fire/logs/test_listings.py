@@ -201,24 +201,6 @@ def test_pages_for_browsers_are_refused_and_listings_keep_their_suffix(tmp_path:
     assert done.described["format"] == "sas"
 
 
-def test_the_description_of_a_data_set_stays_but_for_few_cases() -> None:
-    log = (
-        "                                   The CONTENTS Procedure\n\n"
-        "     Data Set Name    WORK.A                    Observations          120\n"
-        "     Member Type      DATA                      Variables             3\n"
-        "     Protection                                 Compressed            NO\n\n"
-        "                  Alphabetic List of Variables and Attributes\n\n"
-        "                       #    Variable    Type    Len    Label\n\n"
-        "                       1    age         Num       8    Age in years\n"
-        "                       3    days        Num       8    Worked 7 days\n"
-    )
-    done = clean_log(log)
-    assert done.text == log
-    assert not done.findings
-    few = clean_log(log.replace("          120", "            2"))
-    assert re.search(r"Observations +#\n", few.text)
-
-
 _HEADS = re.compile(
     r"Minimum|Maximum|Range|Lowest|Obs\b|Case Number|Frequency|Cumulative|Percent|Mean\b|\bN\b"
     r"|Std\.? Dev\w*|Quantile|Estimate|Residual|Error\b|Count\b|Total\b"

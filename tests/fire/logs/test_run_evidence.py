@@ -17,8 +17,6 @@ from discreet_fire.logs import MARK, CleaningRules, RunEvidence, clean_log, sign
 from discreet_fire.queue import Submission, process
 from discreet_fire.queue.folder import UnitKey
 from discreet_fire.statistics.limits import SafeLimits
-from tests.helpers.places import FIRE_DATA
-from tests.helpers.run_panel import run_do
 
 PROGRAM = """\
 xtset pid year
@@ -139,38 +137,28 @@ def test_what_a_dot_stands_for_is_no_command(folder, tmp_path, language: str) ->
     assert clean_log(log).findings == ()
 
 
-def forged(name: str, told: dict, log: Path) -> None:
-    """What a researcher could write beside a log."""
-    mark = told.get(MARK, {})
-    text = log.read_text()
-    if name == "a digit is changed":
-        log.write_text(text.replace("Obs", "Obs", 1).replace("600", "601", 1))
-    elif name == "a line is added":
-        log.write_text(text + "wage of one: 4711\n")
-    elif name == "no mark":
-        told.pop(MARK)
-    elif name == "another digest":
-        log.write_text(text + "wage of one: 4711\n")
-        mark["sha256"] = RunEvidence.of(log.read_text(), SafeLimits(), checked=True).sha256
-    elif name == "sealed with another key":
-        evidence = RunEvidence.of(text, SafeLimits(), checked=True)
-        told[MARK] = evidence.mark(Secret(b"k8&fH2!pq0-Zr5_yV7"))
-    elif name == "looser limits":
-        mark["minimum"] = 99
-    elif name == "no seal":
-        mark["seal"] = None
-    elif name == "odd seal":
-        mark["seal"] = "ä"
-    elif name == "more in it":
-        mark["more"] = 1
-    elif name == "a truth for a number":
-        mark["minimum"] = True
+def _another(log: str) -> str:
+    return RunEvidence.of(log, SafeLimits(), checked=True).sha256
 
 
-FORGERIES = [
-    "a digit is changed", "a line is added", "no mark", "another digest", "looser limits",
-    "sealed with another key", "no seal", "odd seal", "more in it", "a truth for a number",
-]  # fmt: skip
+#: What a researcher could write beside a log: in the mark and in the log.
+FORGERIES = {
+    "a digit is changed": (lambda mark, log: {}, ("600", "601")),
+    "a line is added": (lambda mark, log: {}, ("\n", "\nwage of one: 4711\n")),
+    "another digest": (lambda mark, log: {"sha256": _another(log)}, ("\n", "\nof one: 4711\n")),
+    "no mark": (lambda mark, log: mark.clear(), None),
+    "sealed with another key": (
+        lambda mark, log: RunEvidence.of(log, SafeLimits(), checked=True).mark(
+            Secret(b"k8&fH2!pq0-Zr5_yV7")
+        ),
+        None,
+    ),
+    "looser limits": (lambda mark, log: {"minimum": 99}, None),
+    "no seal": (lambda mark, log: {"seal": None}, None),
+    "odd seal": (lambda mark, log: {"seal": "ä"}, None),
+    "more in it": (lambda mark, log: {"more": 1}, None),
+    "a truth for a number": (lambda mark, log: {"minimum": True}, None),
+}
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -178,7 +166,9 @@ def test_a_forged_mark_is_no_evidence(folder, tmp_path, name: str) -> None:
     log = copied(folder, tmp_path)
     report = log.with_suffix(".run.json")
     told = json.loads(report.read_text())
-    forged(name, told, log)
+    change, other = FORGERIES[name]
+    log.write_text(log.read_text().replace(*other, 1) if other else log.read_text())
+    told[MARK].update(change(told[MARK], log.read_text()) or {})
     report.write_text(json.dumps(told))
     fire("post", log, "--key", folder / "office.key")
     assert reported(log)["checked"] is False
@@ -212,12 +202,6 @@ def test_stricter_rules_than_those_of_the_run_hold(rules: CleaningRules) -> None
     assert not evidence.covers("text", rules)
 
 
-def test_a_run_that_was_not_checked_leaves_no_evidence(folder) -> None:
-    result = run_do(folder / "a.do", data=folder / "panel.csv", entity="pid")
-    assert RunEvidence.of(result.log, SafeLimits(), checked=True) is not None
-    assert RunEvidence.of(result.log, SafeLimits(), checked=False) is None
-
-
 def test_the_offices_own_rules_and_paths_hold_in_a_checked_log(tmp_path) -> None:
     log = ". list2 x\nrow 55\n. save /home/weber/a.dta\nProjekt 4711, 2 spells\nmin 3 max 9\n"
     (tmp_path / "own.toml").write_text(
@@ -232,9 +216,3 @@ def test_the_offices_own_rules_and_paths_hold_in_a_checked_log(tmp_path) -> None
     assert done.text == (
         ". list2 x\n(output withheld)\n. save <path>/a.dta\nProjekt X, # spells\nmin 3 max 9\n"
     )
-
-
-def test_evidence_holds_for_one_log_only() -> None:
-    panel = (FIRE_DATA / "logs" / "panel.log").read_text(encoding="utf-8")
-    evidence = RunEvidence.of("another", SafeLimits(), checked=True)
-    assert clean_log(panel, evidence=evidence).text == clean_log(panel).text

@@ -225,11 +225,6 @@ def test_what_nobody_knows_is_for_review_and_never_passes_silently() -> None:
     assert "42" not in done.findings[0].what
 
 
-def test_a_faked_echo_does_not_make_output_safe() -> None:
-    log = ". do x\n. summarize wage\nlargest wage 98765\n"
-    assert clean_log(log).needs_review
-
-
 def test_figures_below_the_words_min_and_max_go_from_unknown_tables() -> None:
     log = (
         ". univar v1\n"

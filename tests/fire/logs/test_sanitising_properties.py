@@ -87,33 +87,6 @@ def record_value(n: Numbers, cases: int) -> Part:
     return Part([f'. display "value " {shown}', f"value {value}", ""], [value])
 
 
-def panel(n: Numbers, cases: int) -> Part:
-    mean, a, b, c, low, high, least, most = (n() for _ in range(8))
-    lines = [
-        ". xtsum wage", "",
-        "Variable         |      Mean   Std. Dev.       Min        Max |    Observations",
-        "-----------------+--------------------------------------------+----------------",
-        f"wage     overall | {mean:>9} {a:>10} {low:>10} {high:>10} |     N = {cases:>7}",
-        f"         between |           {b:>10} {least:>10} {most:>10} |     n = {cases:>7}",
-        f"         within  |           {c:>10} {least:>10} {most:>10} | T-bar =       1",
-        "",
-    ]  # fmt: skip
-    return Part(lines, [low, high, least, most], [] if cases < 3 else [mean, a, b, c])
-
-
-def codebook(n: Numbers, cases: int) -> Part:
-    low, high, unique, mean = n(), n(), n(), n()
-    head = f"{'wage':<30}{'Wage':>49}"
-    lines = [
-        ". codebook wage", "", "-" * 79, head, "-" * 79, "",
-        "                  type:  numeric (long)", "",
-        f"                 range:  [{low},{high}]             units:  1",
-        f"         unique values:  {unique}                   missing .:  0/{cases}", "",
-        f"                  mean:  {mean:>8}", "",
-    ]  # fmt: skip
-    return Part(lines, [low, high, unique], [] if cases < 3 else [mean])
-
-
 def message(n: Numbers, cases: int) -> Part:
     forms = ["({} real changes made)", "({} missing values generated)", "({} observations deleted)"]
     text = forms[cases % 3].format(cases)
@@ -146,7 +119,7 @@ def model(n: Numbers, cases: int) -> Part:
 
 
 MAKERS: list[Callable[[Numbers, int], Part]] = [
-    summarize, detail, listing, record_value, panel, codebook, message, path, model,
+    summarize, detail, listing, record_value, message, path, model,
 ]  # fmt: skip
 
 

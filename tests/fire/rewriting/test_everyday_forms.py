@@ -233,10 +233,13 @@ def test_closed_macros_strings_and_comments_open_none(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["global S_ADO x", "macro define S_ADO x", "macro drop a S_ADO", "macro drop fdz_k"]
-)
-def test_where_programs_are_found_is_not_changed(line: str) -> None:
+    "line",
+    ["global S_ADO x", "macro define S_ADO x", "macro drop a S_ADO", "macro drop fdz_k",
+     "global FDZ_k 1", "gl fdz 1", "macro def FDZ 1", "mac drop a FDZ*"],
+)  # fmt: skip
+def test_names_of_the_centre_and_where_programs_are_found_stay(line: str) -> None:
     assert rewritten(line).text.startswith(REFUSED)
+    assert rewrite("global x FDZ Berlin\nmacro drop x\n").edits == ()
 
 
 @pytest.mark.parametrize(

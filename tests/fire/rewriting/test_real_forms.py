@@ -145,21 +145,6 @@ def test_forms_as_people_write_them(name: str, before: str, after: str | None) -
     assert rewrite(done.text).edits == ()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "mata: ///\n x = 1\nsu y\n",
-        "mata: /* c */ // d\nlist\nend\nsu y\n",
-        "mata\nlist\nend\nsu y\n",
-        "python: // note\nlist = 1\nend\nsu y\n",
-    ],
-)
-def test_blocks_and_single_lines_of_other_languages_are_told_apart(text: str) -> None:
-    assert parse_do(text).findings == ()
-    assert commands(text)[-1] == "summarize"
-    assert "list" not in commands(text)
-
-
 def test_a_model_over_several_lines_stays_as_it_is_when_rewritten_again() -> None:
     text = "#delimit ;\nareg y x\nz\n[aw=w], absorb(g);\n"
     once = rewrite(text).text

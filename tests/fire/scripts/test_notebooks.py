@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
 from discreet_fire.rewriting.results import undo
-from discreet_fire.rewriting.submission import rewrite_files, rewrite_python
+from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.scripts.documents import in_json, read_notebook
 from tests.helpers.rows import for_all_rows
 
@@ -63,20 +63,6 @@ def test_cells_are_rewritten_and_outputs_are_gone(tmp_path: Path, style: dict[st
     before = path.read_bytes()
     path.unlink()
     assert undo(tmp_path / "a_FiRe.ipynb.json").read_bytes() == before
-
-
-def test_the_same_as_a_script_with_cells(tmp_path: Path) -> None:
-    cells = [
-        "import pandas as pd\ndf = pd.read_csv('a.csv')\nfor x in df.wage:\n    print(x)",
-        "m = df.wage.max()\nprint(m)\ndf.groupby('sex').wage.mean()",
-        "df",
-    ]
-    found = _rewritten(tmp_path / "a.ipynb", _notebook(*map(_cell, cells)))
-    script = rewrite_python("".join(f"# %%\n{cell}\n" for cell in cells))
-    expected = [part.rstrip("\n") for part in script.text.split("# %%\n")]
-    head = expected[0].strip("\n")
-    codes = ["".join(cell["source"]) for cell in found["cells"]]
-    assert [one.removeprefix(f"{head}\n") for one in codes] == expected[1:]
 
 
 def test_notebooks_in_r(tmp_path: Path) -> None:

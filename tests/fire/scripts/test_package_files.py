@@ -68,7 +68,6 @@ def test_rules_of_a_centre(tmp_path: Path) -> None:
     [
         ("x", "not TOML"),
         ("[other]", "not known"),
-        ("[limits]\nminimum = 0", "bounds"),
         ("[limits]\nleast = 3", "bounds"),
         ('[[group]]\nnames = ["PROC A"]', "has all of"),
         (
@@ -77,19 +76,9 @@ def test_rules_of_a_centre(tmp_path: Path) -> None:
             "gate",
         ),
         (
-            '[[group]]\nnames = ["PROC A"]\naction = "allowed"\ngate = "free"\nreason = ""\n'
-            'parts = "any"',
-            "reason",
-        ),
-        (
             '[[group]]\nnames = ["PROC A"]\naction = "allowed"\ngate = "free"\nreason = "x"\n'
             'parts = { PROC = { known = "a" } }',
             "a part",
-        ),
-        (
-            '[[group]]\nnames = ["PROC A", "proc a"]\naction = "free"\ngate = "free"\n'
-            'reason = "x"\nparts = "any"',
-            "action",
         ),
     ],
 )

@@ -102,6 +102,11 @@ def test_another_path_for_modules_goes_to_review() -> None:
         "---\nknit: (function(i, ...) print(1))\n---\n" + CHUNK,
         "---\nfilters: [show.lua]\n---\n" + CHUNK,
         CHUNK + "```{bash}\nls\n```\n",
+        "```{r}\nx\n",
+        "```{julia}\nx\n```\n",
+        "```{r, child='b.Rmd'}\nx\n```\n",
+        "---\ntitle: !r max(d$x)\n---\n```{r}\n1\n```\n",
+        "```{r}\n1\n```\n```{python}\n1\n```\n",
     ],
 )
 def test_hidden_code_of_documents_is_refused(text: str) -> None:
