@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .stata_names import MADE_OF_VALUES as MADE_OF_VALUES
-    from .stata_names import FigureFlow as FigureFlow
-    from .stata_outputs import StatementJudge as StatementJudge
-    from .stata_outputs import copies_of_chosen as copies_of_chosen
-    from .stata_outputs import described_originals as described_originals
+    from .stata_figures import MADE_OF_VALUES as MADE_OF_VALUES
+    from .stata_figures import FigureFlow as FigureFlow
+    from .stata_figures import copies_of_chosen as copies_of_chosen
+    from .stata_figures import described_originals as described_originals
     from .stata_values import UNTOUCHED as UNTOUCHED
     from .stata_values import HeldNames as HeldNames
     from .stata_values import StatementParts as StatementParts

@@ -32,7 +32,6 @@ from discreet_fire.flow import (
     MADE_OF_VALUES,
     UNTOUCHED,
     FigureFlow,
-    StatementJudge,
     Taints,
     copies_of_chosen,
     described_originals,
@@ -40,22 +39,20 @@ from discreet_fire.flow import (
     statements_of,
     without_macros,
 )
-from discreet_fire.rewriting.called_files import (
+from discreet_fire.rewriting.changes import (
     FORM,
     SUFFIX,
     CalledFile,
+    Language,
+    ProgramNotes,
+    Rewriting,
     called_files,
     draws_judged,
     holds_no_data,
     judged_graph,
     keeps_records,
-    written_place,
-)
-from discreet_fire.rewriting.changes import (
-    Language,
-    ProgramNotes,
-    Rewriting,
     newline_of,
+    written_place,
 )
 from discreet_fire.stata import (
     BODIES,
@@ -481,7 +478,7 @@ class DoFileProgram(ProgramNotes):
                     f"{joining.statement.canonical}: it may copy values of few records to many"
                 )
                 joining.note("copies", Severity.REVIEW, message)
-        for shown in StatementJudge(following).shown():
+        for shown in following.shown():
             statement = shown.statement
             decision = decisions.get((statement.start, statement.end))
             original = statement.start in originals and shown.what == MADE_OF_VALUES.what

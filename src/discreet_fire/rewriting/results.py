@@ -24,8 +24,11 @@ from discreet.files import atomic_path, check_writable, texts_of
 from discreet_fire.catalogue import Policy, ScriptPolicy
 from discreet_fire.finding_words import finding_in
 from discreet_fire.findings import Finding, FindingCause, Severity, causes
-from discreet_fire.rewriting.called_files import SUFFIX
-from discreet_fire.rewriting.changes import Language, Rewriting
+from discreet_fire.rewriting.changes import (
+    SUFFIX,
+    Language,
+    Rewriting,
+)
 from discreet_fire.scripts import is_script
 from discreet_fire.texts import SourceText, decode_source, read_source
 

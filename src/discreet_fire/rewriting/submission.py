@@ -34,8 +34,15 @@ from discreet_fire.catalogue import (
 )
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow import FigureFlow, HeldNames, Taints, statements_of
-from discreet_fire.rewriting.called_files import SUFFIX, called_files, placed
-from discreet_fire.rewriting.changes import Language, ProgramNotes, Rewriting, newline_of
+from discreet_fire.rewriting.changes import (
+    SUFFIX,
+    Language,
+    ProgramNotes,
+    Rewriting,
+    called_files,
+    newline_of,
+    placed,
+)
 from discreet_fire.rewriting.do_files import DoFileProgram, harmless
 from discreet_fire.rewriting.python_programs import rewrite_python
 from discreet_fire.rewriting.r_programs import rewrite_r

@@ -59,7 +59,7 @@ from discreet_fire.runners.value_sources import (
     parts_for,
     rests_on_few,
 )
-from discreet_fire.scripts import RSyntaxError, parse_r
+from discreet_fire.scripts import ReadingError, parse_r
 from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 from discreet_fire.texts import SourceText, read_source
 
@@ -471,7 +471,7 @@ def _r_literals(text: str) -> Counter[str]:
     """Lines that stand in a script as texts, or that its safe functions may say, with how often."""
     try:
         nodes = [node for top in parse_r(text) for node in top.walk()]
-    except (RSyntaxError, RecursionError):
+    except (ReadingError, RecursionError):
         return Counter()
     texts = [node.value for node in nodes if node.kind == "string"]
     return Counter(dict.fromkeys(_SAID, text.count("fdz_"))) + _lines_of(texts)

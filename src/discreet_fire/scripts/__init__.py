@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .documents import in_json as in_json
     from .documents import is_script as is_script
     from .documents import read_notebook as read_notebook
-    from .package_syntax import PackageSyntaxError as PackageSyntaxError
     from .package_syntax import PackageToken as PackageToken
     from .package_syntax import SasStatement as SasStatement
     from .package_syntax import SpssCommand as SpssCommand
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from .package_syntax import parse_sas as parse_sas
     from .package_syntax import parse_spss as parse_spss
     from .package_syntax import split_at as split_at
-    from .r_syntax import RSyntaxError as RSyntaxError
-    from .r_syntax import parse_r as parse_r
-    from .r_syntax import read_r as read_r
     from .tree import Binding as Binding
     from .tree import Node as Node
+    from .tree import ReadingError as ReadingError
+    from .tree import parse_r as parse_r
     from .tree import read_python as read_python
+    from .tree import read_r as read_r
 
 lazy_face(__name__)

@@ -14,14 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-
-class PackageSyntaxError(Exception):
-    """A text that cannot be read as a program."""
-
-    def __init__(self, what: str, at: int) -> None:
-        super().__init__(what)
-        self.what = what
-        self.at = at
+from discreet_fire.scripts.tree import ReadingError
 
 
 class UnnamedVariablesError(Exception):
@@ -325,7 +318,7 @@ class _CommandReader:
     def _block(self, opening: SpssCommand, end: re.Pattern[str]) -> SpssCommand:
         close = end.search(self.text, opening.tokens[0].end, self.end)
         if close is None:
-            raise PackageSyntaxError("a block is not closed", opening.start)
+            raise ReadingError("a block is not closed", opening.start)
         stop = close.end()
         if self.text[stop : stop + 1] == ".":
             stop += 1
@@ -335,9 +328,9 @@ class _CommandReader:
     def _macro(self, opening: SpssCommand) -> Iterator[SpssCommand]:
         close = _MACRO_END.search(self.text, opening.start, self.end)
         if close is None:
-            raise PackageSyntaxError("a macro is not closed by !ENDDEFINE", opening.start)
+            raise ReadingError("a macro is not closed by !ENDDEFINE", opening.start)
         if self.kind == "body":
-            raise PackageSyntaxError("a macro is defined within a macro", opening.start)
+            raise ReadingError("a macro is defined within a macro", opening.start)
         head, depth, body = [], 0, None
         for token in self._tokens(opening.start):
             if token.start >= close.start():
@@ -350,7 +343,7 @@ class _CommandReader:
                 body = token.end
                 break
         if body is None:
-            raise PackageSyntaxError("a macro has no list of arguments", opening.start)
+            raise ReadingError("a macro has no list of arguments", opening.start)
         self.at = close.end()
         yield SpssCommand(kind="macro", tokens=tuple(head), start=opening.start, end=close.end())
         yield from _CommandReader(self.text, body, close.start(), "body").commands()
@@ -485,7 +478,7 @@ def _statements(text: str) -> Iterator[SasStatement]:
         else:
             tokens.append(token)
     if quoting:
-        raise PackageSyntaxError("a parenthesis is not closed", tokens[0].start)
+        raise ReadingError("a parenthesis is not closed", tokens[0].start)
     if tokens:
         yield SasStatement(
             tokens=tuple(tokens), start=tokens[0].start, end=len(text), comment=False
@@ -494,9 +487,9 @@ def _statements(text: str) -> Iterator[SasStatement]:
 
 def _check_closed(text: str, token: PackageToken) -> None:
     if token.kind == "sign" and token.text in "'\"":
-        raise PackageSyntaxError("a quotation mark is not closed", token.start)
+        raise ReadingError("a quotation mark is not closed", token.start)
     if token.text == "/" and text.startswith("/*", token.start):
-        raise PackageSyntaxError("a comment is not closed", token.start)
+        raise ReadingError("a comment is not closed", token.start)
 
 
 def _after_lines(text: str, at: int, *, four: bool) -> int:

@@ -21,8 +21,7 @@ from discreet_fire.rewriting.submission import (
     rewrite_r,
 )
 from discreet_fire.scripts.documents import chunks_of
-from discreet_fire.scripts.r_syntax import parse_r
-from discreet_fire.scripts.tree import Node
+from discreet_fire.scripts.tree import Node, parse_r
 from tests.helpers.places import ROOT
 from tests.helpers.rows import for_all_rows
 

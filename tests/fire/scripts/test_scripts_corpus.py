@@ -13,7 +13,7 @@ from pathlib import Path
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import Rewriting
 from discreet_fire.rewriting.submission import rewrite_python, rewrite_r
-from discreet_fire.scripts.r_syntax import parse_r
+from discreet_fire.scripts.tree import parse_r
 from tests.helpers.places import FIRE_DATA
 from tests.helpers.rows import for_all_rows
 

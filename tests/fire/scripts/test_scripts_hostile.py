@@ -13,7 +13,7 @@ import pytest
 from discreet_fire.catalogue.rules import Action
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.submission import rewrite_python, rewrite_r
-from discreet_fire.scripts.r_syntax import parse_r
+from discreet_fire.scripts.tree import parse_r
 from tests.helpers.hostile import HOSTILE, blocks_of, is_seen, rewritten, whole
 from tests.helpers.places import FIRE_DATA
 from tests.helpers.rows import for_all_rows
