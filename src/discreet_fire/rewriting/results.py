@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,61 +22,18 @@ from typing import Any
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import atomic_path, check_writable, texts_of
-from discreet_fire.catalogue import Policy, ScriptPolicy
+from discreet_fire.catalogue import Action, Policy, ScriptPolicy
 from discreet_fire.finding_words import finding_in
 from discreet_fire.findings import Finding, FindingCause, Severity, causes
-from discreet_fire.rewriting.changes import (
-    SUFFIX,
-    Language,
-    Rewriting,
-)
+from discreet_fire.rewriting.changes import SUFFIX, Language, Rewriting, newline_of
+from discreet_fire.rewriting.do_files import harmless
 from discreet_fire.scripts import is_script
+from discreet_fire.stata import DoFile
 from discreet_fire.texts import SourceText, decode_source, read_source
 
 FORMAT = "discreet-fire-1"
 
 _PARTS: Mapping[str, type] = {"source": dict, "output": dict, "edits": list, "header": str}
-
-
-#: The rules of any language of programs.
-ProgramRules = Policy | ScriptPolicy
-
-
-def manifest(
-    source: SourceText,
-    output: bytes,
-    name: str,
-    head: str,
-    rewriting: Rewriting,
-    policy: ProgramRules,
-    language: Language,
-) -> dict[str, Any]:
-    """The manifest of one file."""
-    moved = len(head)
-    edits = []
-    for edit in rewriting.edits:
-        edits.append({**edit._asdict(), "output_start": edit.start + moved})
-        moved += len(edit.after) - len(edit.before)
-    return {
-        "format": FORMAT,
-        "program": f"discreet {__version__}",
-        "policy": policy.digest,
-        "language": language,
-        "source": {
-            "name": source.path.name,
-            "sha256": source.sha256,
-            "encoding": source.encoding,
-            "bom": source.bom.hex(),
-        },
-        "output": {"name": name, "sha256": hashlib.sha256(output).hexdigest()},
-        "header": head,
-        "edits": edits,
-        "calls": [
-            {"command": call.command, "path": call.written, "action": call.action.value}
-            for call in rewriting.calls
-        ],
-        "findings": [item.to_dict() for item in (*source.findings, *rewriting.findings)],
-    }
 
 
 def manifest_text(document: Mapping[str, Any]) -> str:
@@ -149,10 +107,6 @@ def _manifest_error(message: str, place: str) -> OutputCheckError:
     )
 
 
-#: How the first line of every rewritten do-file begins.
-MARK = "*! FDZ: this file was made by discreet fire pre"
-
-
 @dataclass(frozen=True, kw_only=True)
 class RewrittenFile:
     """What became of one file: the original, the rewritten one unless it was not written, whether
@@ -201,84 +155,204 @@ class RewrittenFile:
         }
 
 
-@dataclass(frozen=True)
-class ResultPlace:
-    """Places of the result of a program and of its manifest.
+#: How the first line of every rewritten do-file begins.
+MARK = "*! FDZ: this file was made by discreet fire pre"
+_WIDTH = 90
+_ENCODING = re.compile(r"\* *encoding:", re.I)
+_NO_DO_FILE = DoFile(text="", statements=())
+_NOTHING_DONE = Rewriting(text="", edits=(), findings=())
 
-    >>> ResultPlace(Path("a.DO")).output.name, ResultPlace(Path("a.py")).document.name
-    ('a_FiRe.do', 'a_FiRe.py.json')
+
+@dataclass(kw_only=True)
+class SubmittedProgram:
+    """A program, what was done to it, and the places of its result and of its manifest.
+
+    >>> text = SourceText(Path("a.DO"), "", "utf-8", b"", "")
+    >>> one = SubmittedProgram(source=text, policy=Policy.default())
+    >>> one.output.name, one.manifest_place.name
+    ('a_FiRe.do', 'a_FiRe.json')
     """
 
-    original: Path
+    source: SourceText
+    policy: Policy | ScriptPolicy  # the rules of its language
+    dofile: DoFile = _NO_DO_FILE
+    rewriting: Rewriting = _NOTHING_DONE
+    document: bool = False  # whether its first line counts, so that no header goes before it
 
     @property
     def output(self) -> Path:
         """The result."""
-        suffix = self.original.suffix if is_script(self.original) else ".do"
-        return self.original.with_name(f"{self.original.stem}{SUFFIX}{suffix}")
+        original = self.source.path
+        suffix = original.suffix if is_script(original) else ".do"
+        return original.with_name(f"{original.stem}{SUFFIX}{suffix}")
 
     @property
-    def document(self) -> Path:
+    def manifest_place(self) -> Path:
         """Its manifest."""
-        script = is_script(self.original)
+        script = is_script(self.source.path)
         return self.output.with_suffix(f"{self.output.suffix}.json" if script else ".json")
 
     def is_made(self) -> bool:
         """Whether this program made the result, and it was not changed since."""
         try:
-            document = read_manifest(self.document.read_text("utf-8"), self.document.name)
+            place = self.manifest_place
+            document = read_manifest(place.read_text("utf-8"), place.name)
             data = self.output.read_bytes()
             restored(document, data)
             text = decode_source(data, self.output).text
         except (OutputCheckError, OSError, UnicodeDecodeError):
             return False
-        if is_script(self.original):
-            return bool(document["source"].get("name") == self.original.name)
+        if is_script(self.source.path):
+            return bool(document["source"].get("name") == self.source.path.name)
         return text.startswith(MARK)
 
     def problems(self, *, overwrite: bool) -> list[Problem]:
         """Reasons why the result cannot be written."""
         check_writable(self.output.parent)
         hint = "remove or rename it"
-        for path in (self.output, self.document):
+        for path in (self.output, self.manifest_place):
             if path.is_dir():
                 return [Problem("a folder has the name of a result", str(path), hint)]
         output = self.output.exists()
-        if overwrite or not (output or self.document.exists()) or (output and self.is_made()):
+        there = output or self.manifest_place.exists()
+        if overwrite or not there or (output and self.is_made()):
             return []
         message = "the file exists, and this program did not make it"
-        wrong = self.output if output else self.document
+        wrong = self.output if output else self.manifest_place
         return [Problem(message, str(wrong), f"{hint}; --overwrite replaces it")]
 
-    def write(
-        self,
-        source: SourceText,
-        head: str,
-        rewriting: Rewriting,
-        policy: ProgramRules,
-        language: Language,
-    ) -> RewrittenFile:
+    def write(self, language: Language) -> RewrittenFile:
         """Write a result with its manifest; none for a program that may not run at all."""
-        findings = (*source.findings, *rewriting.findings)
+        findings = (*self.source.findings, *self.rewriting.findings)
         output, changed = None, True
         if any(finding.severity is Severity.ERROR for finding in findings):
             if self.is_made():
                 # A result of an earlier version must not run in place of this one.
                 self.output.unlink()
-                self.document.unlink()
+                self.manifest_place.unlink()
         else:
-            output = self.output
-            data = source.encoded(head + rewriting.text)
-            document = manifest(source, data, output.name, head, rewriting, policy, language)
+            output, head = self.output, "" if self.document else self.header(language)
+            data = self.source.encoded(head + self.rewriting.text)
+            document = manifest_text(self.manifest(data, head, language)).encode("utf-8")
             changed = _replaced(output, data)
-            changed = _replaced(self.document, manifest_text(document).encode("utf-8")) or changed
+            changed = _replaced(self.manifest_place, document) or changed
         return RewrittenFile(
-            source=self.original,
+            source=self.source.path,
             output=output,
-            rewriting=rewriting,
+            rewriting=self.rewriting,
             changed=changed,
             findings=findings,
         )
+
+    def manifest(self, output: bytes, head: str, language: Language) -> dict[str, Any]:
+        """The manifest, by what is written and the header of that."""
+        source, moved, edits = self.source, len(head), []
+        for edit in self.rewriting.edits:
+            edits.append({**edit._asdict(), "output_start": edit.start + moved})
+            moved += len(edit.after) - len(edit.before)
+        return {
+            "format": FORMAT,
+            "program": f"discreet {__version__}",
+            "policy": self.policy.digest,
+            "language": language,
+            "source": {
+                "name": source.path.name,
+                "sha256": source.sha256,
+                "encoding": source.encoding,
+                "bom": source.bom.hex(),
+            },
+            "output": {"name": self.output.name, "sha256": hashlib.sha256(output).hexdigest()},
+            "header": head,
+            "edits": edits,
+            "calls": [
+                {"command": call.command, "path": call.written, "action": call.action.value}
+                for call in self.rewriting.calls
+            ],
+            "findings": [item.to_dict() for item in (*source.findings, *self.rewriting.findings)],
+        }
+
+    def header(self, language: Language) -> str:
+        """The lines that go before the result, or the safe macros before one in SPSS or SAS."""
+        source, policy, done = self.source, self.policy, self.rewriting
+        words, newline = (
+            texts_of("discreet_fire.rewriting", "header", language),
+            newline_of(source.text),
+        )
+        of_text = source.findings if isinstance(policy, Policy) else ()
+        count = sum(one.severity is Severity.REVIEW for one in (*of_text, *done.findings))
+        made, digest = f"{MARK} (discreet {__version__})", policy.digest[:16]
+        by = words["policy"].format(digest=digest, language=language)
+        review = words["review"].format(count=count)
+        if isinstance(policy, Policy):
+            lines = [
+                made,
+                f"* FDZ: {words['from'].format(name=_plain(source.path.name))}",
+                f"* FDZ: {by}",
+                *self._edits_listed(words),
+                f"* FDZ: {review}",
+                f"* FDZ: {words['adopath']}",
+            ]
+            lines += [f'quietly adopath ++ "{policy.adopath}"'] if policy.adopath else []
+            return newline.join([*lines, ""])
+        made = made.removeprefix("*! FDZ: ")
+        signs = (one if one.isprintable() and one.isascii() else "?" for one in source.path.name)
+        name = "".join(signs)
+        if policy.language in ("spss", "sas"):
+            end = "." if policy.language == "spss" else ";"
+            first = source.text.split("\n", 1)[0].rstrip("\r")
+            lines = [first] if _ENCODING.match(first) else []
+            told = (made, words["from"].format(name=name.replace("*", "")), by, review)
+            lines += [f"* FDZ: {line.replace(';', ',')}{end}" for line in told]
+            return newline.join([*lines, *policy.macros.strip().splitlines(), ""])
+        cookie = cookie_of(source.text) if source.path.suffix.lower() == ".py" else None
+        lines = [
+            f"# FDZ: {made}",
+            f"# FDZ: made from {name}, which was not changed; run this file instead",
+            f"# FDZ: policy {digest}, edits {len(done.edits)}, to review {count}",
+        ]
+        return newline.join([*([f"# -*- coding: {cookie} -*-"] if cookie else []), *lines, ""])
+
+    def _edits_listed(self, words: Mapping[str, str]) -> Iterator[str]:
+        """The commands that run as others, and those that do not run."""
+        counts: dict[str, Counter[str]] = {"wrapped": Counter(), "refused": Counter()}
+        for edit in self.rewriting.edits:
+            if edit.action is Action.REFUSED:
+                counts["refused"][edit.command] += 1
+            elif edit.rule == "command":
+                after = edit.after.strip()
+                stands = after if edit.before else f"{after} {edit.command}"
+                counts["wrapped"][f"{edit.command} -> {stands}"] += 1
+        for title, some in counts.items():
+            line = f"* FDZ: {words[title]}:{'' if some else ' ' + words['none']}"
+            for name, count in sorted(some.items()):
+                item = f" {_plain(name)} ({count})"
+                if len(line) + len(item) > _WIDTH:
+                    yield line
+                    line = "* FDZ:  "
+                line += item
+            yield line
+
+
+def _plain(text: str) -> str:
+    return harmless(text).encode("ascii", "replace").decode("ascii")
+
+
+_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+
+
+def cookie_of(text: str) -> str | None:
+    r"""The encoding that a script names in its first two lines.
+
+    >>> cookie_of("#!/bin/python\n# -*- coding: latin-1 -*-\n")
+    'latin-1'
+    """
+    # Python ends lines here only, not at form feeds and the like.
+    for line in re.split(r"\r\n|\n|\r", text, maxsplit=2)[:2]:
+        if match := _COOKIE.match(line):
+            return match.group(1)
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+    return None
 
 
 def _replaced(path: Path, data: bytes) -> bool:

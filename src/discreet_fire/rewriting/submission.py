@@ -14,16 +14,14 @@ import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
-from discreet.files import texts_of
 from discreet_fire.catalogue import (
     SAFE,
     Action,
@@ -40,16 +38,15 @@ from discreet_fire.rewriting.changes import (
     ProgramNotes,
     Rewriting,
     called_files,
-    newline_of,
     placed,
 )
-from discreet_fire.rewriting.do_files import DoFileProgram, harmless
+from discreet_fire.rewriting.do_files import DoFileProgram
 from discreet_fire.rewriting.python_programs import rewrite_python
 from discreet_fire.rewriting.r_programs import rewrite_r
 from discreet_fire.rewriting.results import (
-    MARK,
-    ResultPlace,
     RewrittenFile,
+    SubmittedProgram,
+    cookie_of,
     original_of,
     taken_error,
 )
@@ -64,25 +61,8 @@ from discreet_fire.scripts import (
     is_script,
     read_notebook,
 )
-from discreet_fire.stata import DoFile, parse_do
+from discreet_fire.stata import parse_do
 from discreet_fire.texts import Lines, SourceText, read_source, uncollected
-
-_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-
-
-def cookie_of(text: str) -> str | None:
-    r"""The encoding that a script names in its first two lines.
-
-    >>> cookie_of("#!/bin/python\n# -*- coding: latin-1 -*-\n")
-    'latin-1'
-    """
-    # Python ends lines here only, not at form feeds and the like.
-    for line in re.split(r"\r\n|\n|\r", text, maxsplit=2)[:2]:
-        if match := _COOKIE.match(line):
-            return match.group(1)
-        if line.strip() and not line.lstrip().startswith("#"):
-            break
-    return None
 
 
 def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -> Rewriting:
@@ -107,88 +87,6 @@ def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -
 
 #: Rules on the programs of each language but Stata, with a centre's own.
 ScriptPolicies = Mapping[str, ScriptPolicy]
-
-_WIDTH = 90
-
-
-def header(
-    name: str, rewriting: Rewriting, policy: Policy, *, language: Language, newline: str
-) -> str:
-    """The lines that go before a rewritten program."""
-    words = texts_of("discreet_fire.rewriting", "header", language)
-    wrapped: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
-    for edit in rewriting.edits:
-        if edit.action is Action.REFUSED:
-            refused[edit.command] += 1
-        elif edit.rule == "command":
-            stands = edit.after.strip() if edit.before else f"{edit.after.strip()} {edit.command}"
-            wrapped[f"{edit.command} -> {stands}"] += 1
-    count = sum(finding.severity == "review" for finding in rewriting.findings)
-    lines = [
-        f"{MARK} (discreet {__version__})",
-        f"* FDZ: {words['from'].format(name=_plain(Path(name).name))}",
-        f"* FDZ: {words['policy'].format(digest=policy.digest[:16], language=language)}",
-        *_listed(words["wrapped"], wrapped, words["none"]),
-        *_listed(words["refused"], refused, words["none"]),
-        f"* FDZ: {words['review'].format(count=count)}",
-        f"* FDZ: {words['adopath']}",
-    ]
-    if policy.adopath:
-        lines.append(f'quietly adopath ++ "{policy.adopath}"')
-    return newline.join(lines) + newline
-
-
-def _plain(text: str) -> str:
-    return harmless(text).encode("ascii", "replace").decode("ascii")
-
-
-def _listed(title: str, counts: Counter[str], none: str) -> list[str]:
-    if not counts:
-        return [f"* FDZ: {title}: {none}"]
-    lines = [f"* FDZ: {title}:"]
-    for name, count in sorted(counts.items()):
-        item = f" {_plain(name)} ({count})"
-        if len(lines[-1]) + len(item) > _WIDTH:
-            lines.append("* FDZ:  ")
-        lines[-1] += item
-    return lines
-
-
-_ENCODING = re.compile(r"\* *encoding:", re.I)
-
-
-def _script_header(program: _SubmittedProgram, language: Language) -> str:
-    """The lines that go before a script, or the safe macros before a program in SPSS or SAS."""
-    source, policy, rewriting = program.source, program.policy, program.rewriting
-    assert rewriting is not None
-    assert isinstance(policy, ScriptPolicy)
-    count = sum(finding.severity is Severity.REVIEW for finding in rewriting.findings)
-    signs = (one if one.isprintable() and one.isascii() else "?" for one in source.path.name)
-    name, made = "".join(signs), f"{MARK.removeprefix('*! FDZ: ')} (discreet {__version__})"
-    digest = policy.digest[:16]
-    newline = newline_of(source.text)
-    if policy.language in ("spss", "sas"):
-        words = texts_of("discreet_fire.rewriting", "header", language)
-        end = "." if policy.language == "spss" else ";"
-        told_lines = [
-            made,
-            words["from"].format(name=name.replace("*", "")),
-            words["policy"].format(digest=digest, language=language),
-            words["review"].format(count=count),
-        ]
-        first = source.text.split("\n", 1)[0].rstrip("\r")
-        lines = [first] if _ENCODING.match(first) else []
-        lines += [f"* FDZ: {line.replace(';', ',')}{end}" for line in told_lines]
-        return newline.join([*lines, *policy.macros.strip().splitlines(), ""])
-    lines = [
-        f"# FDZ: {made}",
-        f"# FDZ: made from {name}, which was not changed; run this file instead",
-        f"# FDZ: policy {digest}, edits {len(rewriting.edits)}, to review {count}",
-    ]
-    cookie = cookie_of(source.text) if source.path.suffix.lower() == ".py" else None
-    return newline.join([*([f"# -*- coding: {cookie} -*-"] if cookie else []), *lines, ""])
-
 
 #: So many folders below are looked into; a submission has few.
 _MOST_FOLDERS = 2000
@@ -218,21 +116,6 @@ def shadows_in(folder: Path, *, below: bool) -> tuple[Finding, ...]:
 
 
 _MOST_ROUNDS = 5
-
-
-_NO_DO_FILE = DoFile(text="", statements=())
-
-
-@dataclass(kw_only=True)
-class _SubmittedProgram:
-    """A program on its way."""
-
-    path: Path
-    source: SourceText
-    policy: Policy | ScriptPolicy
-    dofile: DoFile = _NO_DO_FILE
-    rewriting: Rewriting | None = None
-    document: bool = False  # whether its first line counts, so that no header goes before it
 
 
 def policies_of(
@@ -269,7 +152,7 @@ def rewrite_files(
     rules = policy or Policy.default()
     named = [Path(path) for path in paths]
     waiting, root = _listed_files(named)
-    programs: dict[Path, _SubmittedProgram] = {}
+    programs: dict[Path, SubmittedProgram] = {}
     problems: list[Problem] = []
     while waiting:
         path = waiting.pop(0)
@@ -279,12 +162,12 @@ def rewrite_files(
                 continue
             if is_script(path):
                 program = _script(path, policies or {}, language)
-                calls = program.rewriting.calls if program.rewriting else ()
-                waiting += [call.target for call in calls if call.target is not None]
+                targets = (call.target for call in program.rewriting.calls)
+                waiting += [target for target in targets if target is not None]
             else:
                 source = read_source(path)
                 dofile = parse_do(source.text)
-                program = _SubmittedProgram(path=path, source=source, policy=rules, dofile=dofile)
+                program = SubmittedProgram(source=source, policy=rules, dofile=dofile)
                 waiting += _run_by(program, root)
         except OutputCheckError as error:
             problems += [replace(one, where=one.where or str(path)) for one in error.problems]
@@ -297,18 +180,20 @@ def rewrite_files(
     ordered = [*(one for one in programs.values() if one.policy is not rules), *do_files]
     taken: set[Path] = set()
     for one in ordered:
-        place = ResultPlace(one.path)
-        if place.output in taken:  # as those of `a.do` and `a.DO` would be
+        if one.output in taken:  # as those of `a.do` and `a.DO` would be
             message = "its result would have the name of another one"
-            problems.append(Problem(message, str(one.path), "rename the do-file"))
-        taken.add(place.output)
-        problems += place.problems(overwrite=overwrite)
+            problems.append(Problem(message, str(one.source.path), "rename the do-file"))
+        taken.add(one.output)
+        problems += one.problems(overwrite=overwrite)
     if problems:
         raise taken_error(problems)
     below = any(path.is_dir() for path in named)
     below = below or any(_MOVES.search(file.source.text) for file in do_files)
     shadows = cache(partial(shadows_in, below=below))
-    return [_written(one, language, shadows) for one in ordered]
+    for one in do_files:
+        findings = (*one.rewriting.findings, *shadows(one.source.path.parent))
+        one.rewriting = replace(one.rewriting, findings=findings)
+    return [one.write(language) for one in ordered]
 
 
 def _listed_files(paths: list[Path]) -> tuple[list[Path], Path]:
@@ -346,7 +231,7 @@ def _listed_files(paths: list[Path]) -> tuple[list[Path], Path]:
     return list(files), root
 
 
-def _script(path: Path, policies: ScriptPolicies, language: Language) -> _SubmittedProgram:
+def _script(path: Path, policies: ScriptPolicies, language: Language) -> SubmittedProgram:
     source, suffix = read_source(path), path.suffix.lower()
     notebook = read_notebook(source.text, path.name) if suffix == NOTEBOOK else None
     text, parts = source.text, None
@@ -359,7 +244,7 @@ def _script(path: Path, policies: ScriptPolicies, language: Language) -> _Submit
     if kind in ("spss", "sas"):
         rewrite = rewrite_spss if kind == "spss" else rewrite_sas
         done = rewrite(text, policy, language=language, folder=path.parent)
-        return _SubmittedProgram(path=path, source=source, policy=policy, rewriting=done)
+        return SubmittedProgram(source=source, policy=policy, rewriting=done)
     rewriter = rewrite_python if kind == "python" else rewrite_r
     done = rewriter(text, policy, language=language, parts=parts)
     if notebook is not None:
@@ -368,9 +253,7 @@ def _script(path: Path, policies: ScriptPolicies, language: Language) -> _Submit
         findings = _encoding(source, python=kind == "python" and parts is None)
         done = replace(done, findings=(*findings, *done.findings))
     document = notebook is not None or parts is not None
-    return _SubmittedProgram(
-        path=path, source=source, policy=policy, rewriting=done, document=document
-    )
+    return SubmittedProgram(source=source, policy=policy, rewriting=done, document=document)
 
 
 def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
@@ -394,17 +277,17 @@ def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
     return [source.finding("encoding", Severity.ERROR, message, 0, 0, hint)]
 
 
-def _run_by(file: _SubmittedProgram, root: Path, only: str = "") -> Iterator[Path]:
+def _run_by(file: SubmittedProgram, root: Path, only: str = "") -> Iterator[Path]:
     """The files that a file runs, as far as they are in the submission."""
     for statement in statements_of(file.dofile):
         if only and statement.canonical != only:
             continue
         call = called_files(statement, file.dofile)
-        if call is not None and (target := placed(call, root, file.path).target) is not None:
+        if call is not None and (target := placed(call, root, file.source.path).target) is not None:
             yield target
 
 
-def _follow(files: list[_SubmittedProgram], root: Path, policy: Policy, language: Language) -> None:
+def _follow(files: list[SubmittedProgram], root: Path, policy: Policy, language: Language) -> None:
     programs = frozenset(name for file in files for name in file.dofile.programs)
     shared = Taints(policy)
     followings = [
@@ -421,37 +304,20 @@ def _follow(files: list[_SubmittedProgram], root: Path, policy: Policy, language
             break
     own = policy.with_programs(programs)
     for file, following in zip(files, followings, strict=True):
-        place = partial(placed, root=root, file=file.path)
+        place = partial(placed, root=root, file=file.source.path)
         program = DoFileProgram(file.dofile, following, own, programs, language, place)
         file.rewriting = program.rewriting()
 
 
-def _locals(files: list[_SubmittedProgram], root: Path) -> list[HeldNames]:
+def _locals(files: list[SubmittedProgram], root: Path) -> list[HeldNames]:
     """The local macros of each file: what `include` runs shares those of the file that runs it."""
-    held = {file.path.resolve(): HeldNames() for file in files}
+    held = {file.source.path.resolve(): HeldNames() for file in files}
     for file in files:
         for target in _run_by(file, root, only="include"):
-            one, other = held[file.path.resolve()], held.get(target.resolve())
+            one, other = held[file.source.path.resolve()], held.get(target.resolve())
             if other is not None and other is not one:
                 held.update({path: one for path, names in held.items() if names is other})
-    return [held[file.path.resolve()] for file in files]
-
-
-def _written(
-    program: _SubmittedProgram, language: Language, shadows: Callable[[Path], Sequence[Finding]]
-) -> RewrittenFile:
-    source, rewriting, policy = program.source, program.rewriting, program.policy
-    assert rewriting is not None
-    head = ""
-    if isinstance(policy, Policy):
-        findings = (*rewriting.findings, *shadows(program.path.parent))
-        rewriting = replace(rewriting, findings=findings)
-        whole = replace(rewriting, findings=(*source.findings, *findings))
-        newline = newline_of(source.text)
-        head = header(program.path.name, whole, policy, language=language, newline=newline)
-    elif not program.document:
-        head = _script_header(program, language)
-    return ResultPlace(program.path).write(source, head, rewriting, policy, language)
+    return [held[file.source.path.resolve()] for file in files]
 
 
 _WORD = re.compile(r"[^\s,:]+")

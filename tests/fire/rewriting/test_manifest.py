@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.rewriting.do_files import rewrite
-from discreet_fire.rewriting.results import MARK, manifest, read_manifest, restored, undo
-from discreet_fire.rewriting.submission import header, rewrite_files
+from discreet_fire.rewriting.results import MARK, SubmittedProgram, read_manifest, restored, undo
+from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.texts import decode_source
 from tests.helpers.do_files import Planted, planted_do_files
@@ -25,11 +25,15 @@ POLICY = Policy.default()
 
 def made(data: bytes) -> tuple[dict[str, object], bytes]:
     """The manifest and the bytes of a rewritten file, without any file."""
-    source = decode_source(data, "a.do")
-    done = rewrite(source.text)
-    head = header("a.do", done, POLICY, language="en", newline="\n")
-    output = source.encoded(head + done.text)
-    return manifest(source, output, "a_FiRe.do", head, done, POLICY, "en"), output
+    program = submitted(data)
+    head = program.header("en")
+    output = program.source.encoded(head + program.rewriting.text)
+    return program.manifest(output, head, "en"), output
+
+
+def submitted(data: bytes | str, name: str = "a.do", policy: Policy = POLICY) -> SubmittedProgram:
+    source = decode_source(data.encode() if isinstance(data, str) else data, name)
+    return SubmittedProgram(source=source, policy=policy, rewriting=rewrite(source.text))
 
 
 @for_all_rows(
@@ -75,7 +79,7 @@ def test_it_holds_places_digests_and_reasons(tmp_path: Path) -> None:
 def test_the_header_says_what_was_done_and_changes_nothing() -> None:
     text = "version 14\nsu x\nta y\nlist z\nlogit a b\nqui levelsof g\nmystery\n"
     done = rewrite(text)
-    head = header("a.do", done, POLICY, language="en", newline="\n")
+    head = submitted(text).header("en")
     assert head.startswith(MARK)
     for words in (
         "made from a.do",
@@ -96,7 +100,7 @@ def test_the_header_says_what_was_done_and_changes_nothing() -> None:
 
 def test_the_header_is_harmless_whatever_the_file_is_called() -> None:
     name = "a */ list /* `x' $y ; Löhne ///.do"
-    head = header(name, rewrite("su x"), POLICY, language="de", newline="\r\n")
+    head = submitted("su x\r\n", name).header("de")
     assert head.isascii()
     assert {one.kind for one in parse_do(head).statements} == {"comment"}
     assert "\n" not in head.replace("\r\n", "")
@@ -105,7 +109,7 @@ def test_the_header_is_harmless_whatever_the_file_is_called() -> None:
 def test_the_header_may_set_the_path_of_the_safe_commands(tmp_path: Path) -> None:
     path = tmp_path / "centre.toml"
     path.write_text('[header]\nadopath = "Z:/fdz/ado"\n')
-    head = header("a.do", rewrite("su x"), Policy.read(path), language="en", newline="\n")
+    head = submitted("su x", policy=Policy.read(path)).header("en")
     assert head.endswith('quietly adopath ++ "Z:/fdz/ado"\n')
 
 
