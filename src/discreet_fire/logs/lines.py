@@ -29,8 +29,6 @@ _HEAD = re.compile(
         (?P<close>[:}])""",
     re.VERBOSE,
 )
-_OPENING = re.compile(r"\{(?=[A-Za-z_.*])")
-_BRACE = re.compile(r"\{(?=[A-Za-z_.*])|\}")
 _RULE_WIDTH = 79
 _WIDEST = 300
 _DEEPEST = 40
@@ -39,9 +37,6 @@ _BOX |= {"|": "|", "-": "-", "-(": "{", ")-": "}", "S|": "$", "'g": "`", "'-": "
 _ALIGNED = frozenset(("ralign", "lalign", "center", "centre", "rcenter", "rcentre", "right"))
 #: Directives whose argument is layout: small numbers.
 _LAYOUT = frozenset(("c", "char", "col", "dup", "hline", "p", "p2colset", "p2line", "space"))
-_LAYOUT_NUMBER = re.compile(r"\d{4,}")
-_DIGIT = re.compile(r"\d")
-_PHYSICAL = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _WRAPPED = "> "
 
 
@@ -99,7 +94,7 @@ class _Markup:
         self.hidden = self.joins = False
         at = start
         while at < end:
-            match = (_BRACE if self.opened else _OPENING).search(source, at, end)
+            match = (_FORM.brace if self.opened else _FORM.opening).search(source, at, end)
             brace = end if match is None else match.start()
             self.put(source[at:brace], at, brace, literal=True)
             at = self.directive(brace) if brace < end else end
@@ -125,11 +120,11 @@ class _Markup:
         name, argument = head["name"] or "", head["rest"].strip()
         # Whether a number could be read in the source that no reader of the text sees.
         if name in _LAYOUT or name in _ALIGNED:
-            self.hidden |= bool(_LAYOUT_NUMBER.search(argument))
+            self.hidden |= bool(_FORM.layout_number.search(argument))
         elif name == "search":  # error numbers: {search r(111), local:r(111);}
             self.hidden |= not argument.startswith("r(")
         else:
-            self.hidden |= name == "*" or bool(_DIGIT.search(argument))
+            self.hidden |= name == "*" or bool(_FORM.digit.search(argument))
         if head["close"] == ":":
             self.opened.append(_Open(name, argument, self.width, len(self.pieces)))
         elif name == "...":
@@ -195,7 +190,7 @@ def log_lines(text: str, *, smcl: bool) -> list[LogLine]:
     # Lines that belong together; of each how many characters only say that it goes on.
     groups: list[list[tuple[LogLine, int]]] = []
     joined = False
-    for match in _PHYSICAL.finditer(text):
+    for match in _FORM.physical.finditer(text):
         if match.start() == match.end():
             break
         start, end = match.start(), match.start() + len(match[0].rstrip("\r\n"))
@@ -255,8 +250,6 @@ _NUMBER = form_texts("discreet_fire.logs")["number"]
 NUMBER = re.compile(_NUMBER)
 #: A figure of a table: a number, a missing value, or one that is withheld already.
 _FIGURE = re.compile(rf"(?<!\S)(?:{_NUMBER}%?\*?|\.[a-z]?|#)(?!\S)")
-_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?(?:[eE][-+]?\d+)?")
-_RULE = re.compile(r"\s*[-+|]{3,}\s*")
 
 
 class LogCut(NamedTuple):
@@ -337,7 +330,7 @@ def numeric(text: str) -> float | None:
     """
     text = text.strip("%*")
     if "," in text:
-        text = text.replace(",", "" if _THOUSANDS.fullmatch(text) else ".")
+        text = text.replace(",", "" if _FORM.thousands.fullmatch(text) else ".")
     try:
         value = float(text)
     except ValueError:
@@ -380,7 +373,7 @@ def withheld(shown: Iterable[LogFigure], rule: str, align: Align = "right") -> l
 
 def is_rule(text: str) -> bool:
     """Whether a line is drawn: dashes, with crossings."""
-    return bool(_RULE.fullmatch(text))
+    return bool(_FORM.rule.fullmatch(text))
 
 
 def read_rows(

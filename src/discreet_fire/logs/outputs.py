@@ -407,15 +407,9 @@ def _figures_behind_name(at: int, text: str) -> Iterator[LogCut]:
         yield LogCut(at, *figure.span(), "extremes")
 
 
-_EQUAL = re.compile(r"([A-Za-z_]\w*)==([-+.\w\"]+)")
-#: Where a condition is no list of comparisons that all hold.
-_MIXED = re.compile(r"\||[!~](?!=)")
 #: Commands that leave the data as they are.
 _COUNTING = frozenset(("count", "summarize", "tabulate"))
 _READING = _COUNTING | {"display"}
-_BEHIND_IF = re.compile(r"\bif\b(.*)", re.DOTALL)
-#: Missing values of one variable after the other are no cells of one table.
-_OF_MISSING = re.compile(r"!?mi(?:ssing)?\(`?\w+'?|`?\w+'?(?:[=!~]=|[<>]=?)\.")
 
 
 def atoms(condition: str) -> frozenset[str]:
@@ -446,21 +440,25 @@ def add_related_counts(
         data += not _READING.issuperset(block.names)
         # The condition; none where several commands have several.
         conditions = {
-            match[1] if (match := _BEHIND_IF.search(one.text, one.command.end - one.start)) else ""
+            match[1]
+            if (match := _FORM.behind_if.search(one.text, one.command.end - one.start))
+            else ""
             for one in block.statements
             if one.command is not None and one.command.canonical in _COUNTING
         }
         condition = conditions.pop() if len(conditions) == 1 else ""
         whole = atoms(condition)
         if len(judgement.counted) > 1:
-            missing = bool(whole) and all(map(_OF_MISSING.fullmatch, whole))
+            missing = bool(whole) and all(map(_FORM.of_missing.fullmatch, whole))
             gone |= set() if missing else {*judgement.counted}
             continue
         shown: list[tuple[int | None, float]] = [(None, one) for one in judgement.cases]
         for at in judgement.counted:  # what is withheld already was small
             figure = numeric(lines[at].text.strip())
             shown.append((at, 1.0 if figure is None else figure))
-        equals = () if _MIXED.search(condition) else filter(None, map(_EQUAL.fullmatch, whole))
+        equals = (
+            () if _FORM.mixed.search(condition) else filter(None, map(_FORM.equal.fullmatch, whole))
+        )
         values = {(data, one[1]): one[2] for one in equals}
         for line, figure in shown:
             counts[figure].append((line, values))

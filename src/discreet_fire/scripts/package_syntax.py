@@ -14,7 +14,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from discreet_fire.catalogue import Forms
 from discreet_fire.scripts.tree import ReadingError
+
+_FORM = Forms(__package__, "packages")
 
 
 class UnnamedVariablesError(Exception):
@@ -115,36 +118,20 @@ def _factor(tokens: list[PackageToken], cross: str, stack: str) -> list[list[str
     return crossed
 
 
-_BLANKS = re.compile(r"('[^']*'|\"[^\"]*\")|\s+")
-
-
 def one_line(text: str) -> str:
     r"""Code in one line, with single blanks but for those in texts.
 
     >>> one_line("where  g =\n 'a  b'")
     "where g = 'a  b'"
     """
-    return _BLANKS.sub(lambda found: found[1] or " ", text).strip()
+    return _FORM.blanks.sub(lambda found: found[1] or " ", text).strip()
 
 
-_SPSS_TOKEN = re.compile(
-    r"(?P<text>'(?:[^'\r\n]|'')*(?:'|(?=[\r\n]|\Z))|\"(?:[^\"\r\n]|\"\")*(?:\"|(?=[\r\n]|\Z)))"
-    r"|(?P<note>/\*(?:(?!\*/)[^\r\n])*(?:\*/)?)"
-    r"|(?P<macro>![A-Za-z_*][\w.]*)"
-    r"|(?P<word>[Tt]-[Tt][Ee][Ss][Tt]\b|[^\W\d][\w@#$.]*|[@#$][\w@#$.]*)"
-    r"|(?P<number>\.?\d[\w.]*)"
-    r"|(?P<end>\r\n|\n|\r)"
-    r"|(?P<sign>\S)"
-)
-_DATA_END = re.compile(r"^[ \t]*END[ \t]+DATA\b", re.I | re.M)
-_PROGRAM_END = re.compile(r"^[ \t]*END[ \t]+(?:PROGRAM|GPL)\b[^\r\n]*", re.I | re.M)
-_MATRIX_END = re.compile(r"^[ \t]*END[ \t]+MATRIX\b[^\r\n]*", re.I | re.M)
-_MACRO_END = re.compile(r"!ENDDEFINE\b[ \t]*\.?", re.I)
 _BLOCKS = {
-    "BEGIN PROGRAM": _PROGRAM_END,
-    "BEGIN GPL": _PROGRAM_END,
-    "BEGIN DATA": _DATA_END,
-    "MATRIX": _MATRIX_END,
+    "BEGIN PROGRAM": _FORM.program_end,
+    "BEGIN GPL": _FORM.program_end,
+    "BEGIN DATA": _FORM.data_end,
+    "MATRIX": _FORM.matrix_end,
 }
 #: What stands around commands in the body of a macro.
 _CLOSING = {"!DOEND", "!ELSE", "!IFEND"}
@@ -271,7 +258,7 @@ class _CommandReader:
 
     def _tokens(self, start: int) -> Iterator[PackageToken]:
         at = start
-        while (match := _SPSS_TOKEN.search(self.text, at, self.end)) is not None:
+        while (match := _FORM.spss_token.search(self.text, at, self.end)) is not None:
             kind, at, stop = str(match.lastgroup), match.end(), match.start()
             words = match.group()
             if kind in ("word", "number", "macro") and words.endswith("."):
@@ -326,7 +313,7 @@ class _CommandReader:
         return SpssCommand(kind="block", tokens=opening.tokens, start=opening.start, end=stop)
 
     def _macro(self, opening: SpssCommand) -> Iterator[SpssCommand]:
-        close = _MACRO_END.search(self.text, opening.start, self.end)
+        close = _FORM.macro_end.search(self.text, opening.start, self.end)
         if close is None:
             raise ReadingError("a macro is not closed by !ENDDEFINE", opening.start)
         if self.kind == "body":
@@ -400,17 +387,6 @@ def names_spss(words: Sequence[str], name: str) -> bool:
     return _is_name(words, name.split())
 
 
-_SAS_TOKEN = re.compile(
-    r"(?P<note>/\*.*?\*/|%\*[^;]*;)"
-    r"|(?P<escaped>%[%'\"()])"
-    r"|(?P<text>(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")(?:(?:dt|[bdntx])(?!\w))?)"
-    r"|(?P<macro>%[A-Za-z_]\w*)"
-    r"|(?P<reference>&+[A-Za-z_]\w*\.?)"
-    r"|(?P<word>[^\W\d]\w*)"
-    r"|(?P<number>\d[\da-f]*x(?!\w)|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)"
-    r"|(?P<sign>\S)",
-    re.S | re.I,
-)
 _QUOTING = {"%STR", "%NRSTR", "%QUOTE", "%NRQUOTE", "%BQUOTE", "%NRBQUOTE"}
 _LINES = {
     "DATALINES",
@@ -451,7 +427,7 @@ def parse_sas(text: str) -> list[SasStatement]:
 def _statements(text: str) -> Iterator[SasStatement]:
     tokens: list[PackageToken] = []
     at, quoting = 0, 0
-    while (match := _SAS_TOKEN.search(text, at)) is not None:
+    while (match := _FORM.sas_token.search(text, at)) is not None:
         kind, start, at = str(match.lastgroup), match.start(), match.end()
         token = PackageToken(kind, match.group(), start, at)
         if kind == "note":

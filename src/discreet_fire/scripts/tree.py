@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from discreet_fire.catalogue import Forms
 from discreet_fire.texts import Lines
 
 ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")
@@ -424,26 +425,7 @@ class _PythonReader:
 
 # R ------------------------------------------------------------------------------------------------
 
-_PARTS = re.compile(
-    r"""
-    (?P<blank>[ \t\f\u00a0]+|\#[^\r\n]*)
-  | (?P<newline>\r\n|\n|\r)
-  | (?P<raw>[rR](?P<quote>["'])(?P<dashes>-*)(?P<open>[\[({]))
-  | (?P<number>0[xX][0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?(?:[pP][+-]?\d+)?[Li]?
-        |(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[Li]?)
-  | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-  | (?P<quoted>`(?:[^`\\]|\\.)+`)
-  | (?P<name>(?:[^\W\d_]|\.(?!\d))[\w.]*|_(?!\w))
-  | (?P<operator>%[^%\r\n]*%|<<-|->>|<-|->|\|>|:::|::|:=|==|!=|<=|>=|&&|\|\||\*\*
-        |[-+*/^<>=!&|~?:$@,;(){}\[\]\\])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPE = re.compile(
-    r"""\\(?:(?:x(?=[0-9a-fA-F])|u(?=[0-9a-fA-F])|U)(?P<hex>(?<=x)[0-9a-fA-F]{1,2}|(?<=u)[0-9a-fA-F]{1,4}|(?<=U)[0-9a-fA-F]{1,8})|[uU]\{(?P<braced>[0-9a-fA-F]{1,8})\}
-    |(?P<octal>[0-7]{1,3})|(?P<one>.))""",
-    re.VERBOSE | re.DOTALL,
-)
+_R_FORM = Forms(__package__, "r")
 _SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _CLOSE = {"(": ")", "[": "]", "{": "}"}
 
@@ -474,7 +456,7 @@ def unescaped(text: str) -> str:
     >>> unescaped(r"\x70r\u{69}nt\t\"")
     'print\t"'
     """
-    return _ESCAPE.sub(_sign, text) if "\\" in text else text
+    return _R_FORM.escape.sub(_sign, text) if "\\" in text else text
 
 
 def _sign(match: re.Match[str]) -> str:
@@ -496,7 +478,7 @@ def tokens_of(text: str) -> list[RToken]:
     tokens = []
     at = 0
     while at < len(text):
-        match = _PARTS.match(text, at)
+        match = _R_FORM.token.match(text, at)
         if match is None:
             raise ReadingError("a sign that R does not know, or a quote that is not closed", at)
         kind, end = str(match.lastgroup), match.end()
