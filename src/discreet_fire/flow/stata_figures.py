@@ -31,7 +31,6 @@ from discreet_fire.flow.stata_values import (
     StatementParts,
     Taints,
     among,
-    asks_for_any,
     bare_words,
     bodies_of,
     chosen_files,
@@ -42,7 +41,6 @@ from discreet_fire.flow.stata_values import (
     named,
     note,
     scans,
-    settled,
     statements_of,
     tests_of,
     without_macros,
@@ -278,7 +276,14 @@ class FigureFlow:
         Passes go forwards and backwards in turn, so that a chain of names in any order of
         lines takes few of them.
         """
-        self.settled = settled(self.parts, self._learn, self.taints.size, _MOST_ROUNDS)
+        parts, before = list(self.parts), -1
+        for _ in range(_MOST_ROUNDS):
+            if before == (before := self.taints.size()):
+                return
+            for part in parts:
+                self._learn(part)
+            parts.reverse()
+        self.settled = before == self.taints.size()
 
     def _learn(self, part: StatementParts) -> None:
         if id(part) in self._caught and part.name not in _AROUND:
@@ -540,7 +545,7 @@ class FigureFlow:
             compared = decided(outside, inside, self.taints)
             if compared.rank >= RECORD or not _LEAVING.issuperset(one.name for one in below):
                 held = max(held, compared)
-            if in_loop and asks_for_any(outside) and self._prints([part, *body]):
+            if in_loop and FORM.any_record.search(outside) and self._prints([part, *body]):
                 held = max(held, Held(BAD, "whether there is any record"))
         if part.name in LOOPS:
             often = self.taints.within(part.outside, words=False)
@@ -574,7 +579,10 @@ class FigureFlow:
             held = self._in_other(part)
         verdict = self.policy.verdict(part.name, [part.word])
         if verdict.action.rank > 0 and verdict.inserted != "quietly ":  # it is looked at
-            held = max(held, self._in_variables(part))
+            words = set(FORM.names.findall(CONDITION.sub(" ", part.outside)))
+            later = [one for one in words if self.since.get(one, -1) < statement.start]
+            held = max([held, *map(self.taints.variables.of, later)])
+            held = max(held, self.taints.unnamed.get("variables", CLEAN) if words else CLEAN)
         if held.rank == 0:
             held = self._hidden(part, part.outside)
         return ShownStatement(statement, held.action, held.what) if held.rank else None
@@ -603,7 +611,9 @@ class FigureFlow:
         if part.name == "ereturn" and part.word.startswith(("pos", "rep")):
             held = self._held(outside, "")
             return Held(DOUBT, f"{held.what} as estimates") if held.rank else CLEAN
-        if FILES.search(part.code) or (part.name in _EXPRESSIONS and _calls_by_macro(part)):
+        # A macro may name a function; where texts are given, only behind an equals sign.
+        code = part.outside.partition("=")[2] if part.name in _MACROS else part.outside
+        if FILES.search(part.code) or (part.name in _EXPRESSIONS and "'(" in code):
             return Held(DOUBT, "a file that a function reads or writes")
         if part.name in _FOLLOWED:
             target = FORM.target.match(outside)
@@ -682,13 +692,6 @@ class FigureFlow:
             held = self.taints.within(code).at_most(DOUBT)
         return held
 
-    def _in_variables(self, part: StatementParts) -> Held:
-        words = set(FORM.names.findall(CONDITION.sub(" ", part.outside)))
-        start = part.statement.start
-        later = [word for word in words if self.since.get(word, -1) < start]
-        known = (self.taints.variables.of(word) for word in later)
-        return max([CLEAN, *known, self.taints.unnamed.get("variables", CLEAN) if words else CLEAN])
-
 
 _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {
     name: getattr(FigureFlow, f"_give_{what}") for name, what in values_of("gives").items()
@@ -729,12 +732,6 @@ def listed(part: StatementParts, known: set[str]) -> Held:
     if not name or "(" in name or (head and among(head, known, begun=head != name)):
         return CLEAN
     return Held(DOUBT, "a matrix that is not made here")
-
-
-def _calls_by_macro(part: StatementParts) -> bool:
-    """Whether a macro names a function; where texts are given, only behind an equals sign."""
-    code = part.outside if part.name not in _MACROS else part.outside.partition("=")[2]
-    return "'(" in code
 
 
 def _gathered(name: str | None, word: str, code: str) -> str:

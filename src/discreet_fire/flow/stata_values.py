@@ -10,7 +10,7 @@ Programs of researchers, no data; nothing is run.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -19,7 +19,6 @@ from discreet_fire.stata import DoFile, DoStatement, Kind, Why
 
 FORM = Forms(__package__, "statements")
 _Key = TypeVar("_Key")
-_Item = TypeVar("_Item")
 
 
 class Held(NamedTuple):
@@ -43,30 +42,6 @@ DOUBT = 1
 BAD = 2
 #: The value of one certain record, which honest programs hardly ever name.
 RECORD = 3
-
-
-def settled(
-    items: Iterable[_Item], look: Callable[[_Item], None], size: Callable[[], int], most: int = -1
-) -> bool:
-    """Look at items until nothing new turns up; whether that came to an end.
-
-    Chains run either way, so each round turns round.
-
-    >>> found = {"a"}
-    >>> settled(["cb", "ba"], lambda x: found.update(x[0] * (x[1] in found)), lambda: len(found))
-    True
-    >>> sorted(found)
-    ['a', 'b', 'c']
-    """
-    ordered, before = list(items), -1
-    while before != (before := size()):
-        if most == 0:
-            return False
-        most -= 1
-        for item in ordered:
-            look(item)
-        ordered.reverse()
-    return True
 
 
 #: The return code of what was caught last.
@@ -508,11 +483,6 @@ def scans(part: StatementParts) -> bool:
     """
     codes = FORM.part.split(part.outside)
     return any(FORM.sign.search(code) and FORM.macro_only.search(code) for code in codes)
-
-
-def asks_for_any(outside: str) -> bool:
-    """Whether a condition asks if there is any record, or one or two."""
-    return FORM.any_record.search(outside) is not None
 
 
 def bodies_of(parts: Sequence[StatementParts]) -> Iterator[tuple[Sequence[StatementParts], bool]]:

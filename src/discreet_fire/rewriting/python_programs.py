@@ -78,7 +78,9 @@ class _PythonProgram(ScriptProgram):
 
     autoshow: bool  # whether a bare expression is shown, as in notebooks
 
-    def _read_names(self) -> None:
+    def judge(self, tree: Node) -> None:
+        """Note all that is to be said and changed."""
+        self.begin(tree)
         classes = [node for node in self.nodes if node.kind == "class"]
         #: Functions and classes of the script.
         self.own = {node.value for node in self.nodes if node.kind in ("define", "class")}
@@ -105,14 +107,13 @@ class _PythonProgram(ScriptProgram):
             if node.is_assignment and node.parts[0].kind == "name"
         }
         self.depth = 0  # of functions
-
-    def _visit_all(self) -> None:
+        self.settle()
         for node in self.nodes:
             named = {*node.names} if node.kind in ("alias", "function") else {node.value}
             if "fdz_safe" in named and node.kind != "string":
                 message = "the name fdz_safe belongs to the safe functions"
                 self.find("own-name", Severity.ERROR, message, node.span)
-        self.visit(self.tree)
+        self.visit(tree)
         if any("fdz_safe" in edit.after for edit in self.edits):
             self._insert_import()
 

@@ -39,8 +39,8 @@ class ScriptProgram(ProgramNotes, ABC):
     policy: ScriptPolicy  # the rules
     language: Language  # of what is written and told
 
-    def judge(self, tree: Node) -> None:
-        """Note all that is to be said and changed."""
+    def begin(self, tree: Node) -> None:
+        """Take down what names of the script are given."""
         self.wording = texts_of("discreet_fire.rewriting", "wording", self.language)["code"]
         self.tree = self.statement = tree  # the whole, and the statement that is visited
         self.nodes = [*tree.walk()]
@@ -51,10 +51,7 @@ class ScriptProgram(ProgramNotes, ABC):
         for name, value, _ in self.bindings:
             self.values[name].append(value)
         self._memo: dict[int, bool] = {}
-        self._read_names()
         self._data = {name for name, value, _ in self.bindings if value is None}
-        self._settle()
-        self._visit_all()
 
     # ------------------------------------------------------------ what a language says
 
@@ -65,14 +62,6 @@ class ScriptProgram(ProgramNotes, ABC):
     @abstractmethod
     def is_own(self, function: Node) -> bool:
         """Whether a function is one of this script."""
-
-    @abstractmethod
-    def _read_names(self) -> None:
-        """Take down what is needed to know names."""
-
-    @abstractmethod
-    def _visit_all(self) -> None:
-        """Visit all statements."""
 
     @abstractmethod
     def _judge(
@@ -108,7 +97,7 @@ class ScriptProgram(ProgramNotes, ABC):
 
     # ------------------------------------------------------------ what tells nothing
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Find the names that hold data, from what they are given."""
         given = [(name, value) for name, value, _ in self.bindings if value is not None]
         mentions: dict[str, list[int]] = defaultdict(list)
@@ -241,7 +230,9 @@ def rewrite_r(
 class _RProgram(ScriptProgram):
     """Judges one script in R."""
 
-    def _read_names(self) -> None:
+    def judge(self, tree: Node) -> None:
+        """Note all that is to be said and changed."""
+        self.begin(tree)
         #: Words by what is known of them.
         self.listed = self.policy.words
         self.functions = {
@@ -250,15 +241,14 @@ class _RProgram(ScriptProgram):
         }  # fmt: skip
         #: Bodies of `if` and loops, which are whole expressions.
         self.bodies: set[int] = set()
-
-    def _visit_all(self) -> None:
-        for node in self.tree.parts:
+        self.settle()
+        for node in tree.parts:
             self.statement = node
             self.visit(node)
             self._printed(node)
         used = any("fdz_" in edit.after for edit in self.edits)
         if used or any(node.value.startswith("fdz_") for node in self.nodes):
-            self.load_safe_functions(self.tree.parts[0].start, _RUNTIME, "fdz")
+            self.load_safe_functions(tree.parts[0].start, _RUNTIME, "fdz")
 
     # ------------------------------------------------------------ names and rules
 

@@ -232,18 +232,11 @@ def test_the_time_grows_as_the_length_of_a_line(line: str, python: bool) -> None
     ("text", "python"),
     [
         ("x = '" + "a" * 1_000_000 + "'", True),
-        ("# " + "a" * 1_000_000, True),
-        ("(" * 10_000, True),
         ("[" * 10_000 + "]" * 10_000, True),
-        ("x = " + "f(" * 10_000, True),
         ("x <- '" + "a" * 1_000_000 + "'", False),
-        ("x <- '" + "a\\" * 500_000, False),
         ("'" * 1_000_001, False),
-        ("% " * 500_000, False),
         ("{" * 10_000 + "}" * 10_000, False),
-        ("f(" * 10_000, False),
         ("x" + "[1]" * 20_000, False),
-        ('r"-(' * 100_000, False),
     ],
 )
 def test_a_million_characters_and_ten_thousand_brackets_are_no_crash(
