@@ -319,7 +319,7 @@ def _look(
     if listing is None:
         judgements = [(block, judge(lines, block, passages)) for block in blocks_of(lines)]
     else:
-        judgements = list(listing_blocks(lines, listing, passages))
+        judgements = listing_blocks(lines, listing, passages)
     add_related_counts(lines, judgements, passages.rules)
 
     def note(at: int, rule: str, message: str) -> None:

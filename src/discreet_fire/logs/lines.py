@@ -436,23 +436,21 @@ class Passages:
 
     def in_command(self, text: str, line: int) -> Iterator[LogCut]:
         """Passages in an echoed command, with numbers of observations."""
-        yield from self._messages(
-            text, line, (one for one in self.rules.messages if one.everywhere)
-        )
+        some = (one for one in self.rules.messages if one.everywhere)
+        yield from self._messages(text, line, some)
         yield from self.everywhere(text, line)
         yield from observation_numbers(text, line)
 
     def reviews(self, text: str) -> Iterator[tuple[str, str]]:
         """Names of rules by which a person must look at a line, with the reason."""
-        for message in self.rules.messages if self._near.search(text) else ():
-            if message.review and message.may_be_in(text) and message.find.search(text):
+        for message in self._possible(text, self.rules.messages):
+            if message.review and message.find.search(text):
                 yield message.name, message.review
 
     def without_messages(self, text: str) -> str:
         """Rest of a line without the messages whose numbers have rules."""
-        for message in self.rules.messages if self._near.search(text) else ():
-            if message.may_be_in(text):
-                text = message.find.sub("", text)
+        for message in self._possible(text, self.rules.messages):
+            text = message.find.sub("", text)
         return text
 
     def counts_only(self, text: str) -> bool:
@@ -505,11 +503,12 @@ class Passages:
                     yield LogCut(line, at, at + len(find), rule, put=put, align="none")
                 at = text.find(find, at + len(find))
 
+    def _possible(self, text: str, some: Iterable[Message]) -> Iterator[Message]:
+        return filter(lambda one: one.may_be_in(text), some if self._near.search(text) else ())
+
     def _messages(self, text: str, line: int, some: Iterable[Message]) -> Iterator[LogCut]:
-        for message in some if self._near.search(text) else ():
-            if not (message.put and message.may_be_in(text)):
-                continue
-            for match in message.find.finditer(text):
+        for message in self._possible(text, some):
+            for match in message.find.finditer(text) if message.put else ():
                 words = {name: value or "" for name, value in match.groupdict().items()}
                 counts = [name for name in words if re.fullmatch(r"n\d*", name)]
                 few = [name for name in counts if self.rules.few(numeric(words[name]))]

@@ -8,7 +8,7 @@ rows; what a page of SAS holds without the name of a procedure is a list of reco
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from itertools import product, takewhile
 from typing import NamedTuple
@@ -92,21 +92,19 @@ def is_page(text: str) -> bool:
 
 def listing_blocks(
     lines: Sequence[LogLine], kind: ListingKind, passages: Passages
-) -> Iterator[tuple[EchoBlock, BlockJudgement]]:
+) -> list[tuple[EchoBlock, BlockJudgement]]:
     """The blocks of a listing in order, each judged."""
-    texts = drawn([line.text for line in lines])
-    pages = frozenset(at for at, line in enumerate(lines) if line.text.startswith("\f"))
     reader = _LogReader if kind is ListingKind.SAS_LOG else _ListingReader
-    yield from reader(texts, kind, passages, pages).blocks()
+    return reader(lines, kind, passages).blocks()
 
 
 class _ListingReader:
     """Goes through a listing from the top, table after table."""
 
-    def __init__(
-        self, texts: list[str], kind: ListingKind, passages: Passages, pages: frozenset[int]
-    ) -> None:
-        self.texts, self.kind, self.passages, self.pages = texts, kind, passages, pages
+    def __init__(self, lines: Sequence[LogLine], kind: ListingKind, passages: Passages) -> None:
+        self.texts = texts = drawn([line.text for line in lines])
+        self.pages = {at for at, line in enumerate(lines) if line.text.startswith("\f")}
+        self.kind, self.passages = kind, passages
         self.rules = passages.rules
         self.safe = self.rules.safe[len(CleaningRules.default().safe) :]
         self.commas = writes_commas(texts)

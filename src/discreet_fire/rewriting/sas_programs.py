@@ -451,7 +451,12 @@ class _SasProgram(PackageProgram[SasStatement]):
                     continue
                 refused += _spans_of(behind, rule.parts[name].refused)
             kept.append(one)
-            if name in ("WEIGHT", "FREQ") and self._makes(one.tokens[1:2]):
+            made = {token.upper for token in one.tokens[1:2]} if name in _WEIGHTS else set()
+            if any(
+                (a.upper in made and b.text in ("=", "+")) or (a.upper == "AS" and b.upper in made)
+                for other in self.statements if made
+                for a, b in pairwise(other.tokens)
+            ):  # fmt: skip
                 self.review("picks", one.statement, name)
             if name == "OUTPUT":
                 single = any(t.upper in self.words["single"] for t in one.tokens[1:])
@@ -462,14 +467,6 @@ class _SasProgram(PackageProgram[SasStatement]):
         if kind:
             self.say(kind, Action.REFUSED, inside[0].statement, rule.name)
             self._take_out([one.span for one in inside], rule.name, rule.reason)
-
-    def _makes(self, names: _Tokens) -> bool:
-        wanted = {token.upper for token in names}
-        return any(
-            (a.upper in wanted and b.text in ("=", "+")) or (a.upper == "AS" and b.upper in wanted)
-            for one in self.statements
-            for a, b in pairwise(one.tokens)
-        )
 
     def _queries(self, inside: list[Clause]) -> None:
         """A query shows its rows, unless it makes a table or macro variables."""
@@ -663,20 +660,17 @@ class _SasProgram(PackageProgram[SasStatement]):
         elif first == "MERGE" or {"HASH", "HITER"} & {*words[:1]}:
             self.review("picks", statement, first)
         elif first == "CALL":
-            self._routine(statement, tokens)
+            name = tokens[1].upper if len(tokens) > 1 else ""
+            if name.startswith("SYMPUT") and [t.kind for t in tokens[3:4]] != ["text"]:
+                self.review("text", statement, "CALL SYMPUT")
+            if name not in self.words["routines"]:
+                self._stop("function", statement, tokens, "CALL", part=name or "?")
         elif first in ("INFILE", "DECLARE", "DCL"):
             self.review_network(statement, first, tokens)
             if {"PIPE", "FILEVAR", "URL", "EMAIL"} & {*words}:
                 self.review("network", statement, first)
         if first in _EXPRESSION:
             self._functions(statement, tokens, first)
-
-    def _routine(self, statement: SasStatement, tokens: _Tokens) -> None:
-        name = tokens[1].upper if len(tokens) > 1 else ""
-        if name.startswith("SYMPUT") and [t.kind for t in tokens[3:4]] != ["text"]:
-            self.review("text", statement, "CALL SYMPUT")
-        if name not in self.words["routines"]:
-            self._stop("function", statement, tokens, "CALL", part=name or "?")
 
     def _assignment(self, statement: SasStatement, tokens: _Tokens) -> None:
         name = tokens[0].upper

@@ -106,20 +106,21 @@ def _check_text(text: str, parts: list[tuple[int, int]], name: str) -> None:
     """Nothing outside of chunks runs code or brings in files."""
     if "!expr" in text or "!r " in text:
         raise _error("!expr runs code outside of chunks", name)
-    kept = []
-    at = 0
-    for start, end in parts:
-        kept.append(text[at:start])
-        at = end
-    outside = _FORM.open.sub("", "".join([*kept, text[at:]]))
+    ends = [0, *(end for _, end in parts)]
+    starts = [*(start for start, _ in parts), len(text)]
+    kept = (text[end:start] for end, start in zip(ends, starts, strict=True))
+    outside = _FORM.open.sub("", "".join(kept))
     if _FORM.inline.search(outside):
         raise _error("code within a line of text shows its value", name)
     if _FORM.include.search(outside) or _FORM.running.search(outside):
         raise _error("the text brings in other files, or runs code", name)
 
 
-def _error(message: str, name: str) -> OutputCheckError:
-    hint = "give the code as a script: knitr::purl, or quarto convert and nbconvert"
+_PURL = "knitr::purl, or quarto convert and nbconvert"
+
+
+def _error(message: str, name: str, by: str = _PURL) -> OutputCheckError:
+    hint = f"give the code as a script: {by}"
     return OutputCheckError(message, code="output-check", where=name, hint=hint)
 
 
@@ -289,5 +290,4 @@ def in_json(text: str) -> str:
 
 
 def _notebook_error(message: str, name: str) -> OutputCheckError:
-    hint = "give the code as a script: jupyter nbconvert --to script"
-    return OutputCheckError(message, code="output-check", where=name, hint=hint)
+    return _error(message, name, "jupyter nbconvert --to script")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from discreet_fire.catalogue.policy import SAFE, Policy, known_commands
-from discreet_fire.catalogue.rules import Action, WordPattern
+from discreet_fire.catalogue.rules import Action
 from discreet_fire.runners.builtin.runner import BUILTIN
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind
@@ -161,47 +161,6 @@ def test_what_the_certification_says_of_critical_holds_here() -> None:
         for name, limits in shown
     ]
     assert ["75" in one.shown for one in found] == [True, False, False, False, True, False]
-
-
-#: Options of the originals as researchers write them, which must mean the same.
-WRITTEN = {
-    "summarize": "d detail mean meanonly f format sep(1)",
-    "tabstat": "s(mean) stat(mean) statistics(mean) stats(mean) by(g) m missing",
-    "tabulate": "m miss missing g(d) gen(d) su(x) sum(x)",
-    "regress": "r robust cl(i) cluster(i) vce(hc3) nocons noconstant l(90) b beta noheader hc3",
-    "xtsum": "i(id)",
-    "ttest": "by(g) une unequal unp unpaired w welch l(90) level(90)",
-    "utest": "min(1) max(9)",
-}
-
-
-def options_of(name: str) -> list[str]:
-    """The options that a safe command names in its first syntax."""
-    text = (STATA / f"fdz{name}.ado").read_text().replace("///\n", " ")
-    declared = re.search(r"^ *syntax .*\[, ?([^\n]*)\]$", text, re.MULTILINE)
-    assert declared is not None
-    return [word for word in re.sub(r"\([^)]*\)", "", declared[1]).split() if word != "*"]
-
-
-def accepts(declared: str, word: str) -> bool:
-    """Whether Stata reads a word as an option: capitals must be there, `no` in small stays."""
-    switched = declared.startswith("no") and declared[2:3].isupper()
-    name, used = (declared[2:], word.removeprefix("no")) if switched else (declared, word)
-    return (word.startswith("no") or not switched) and WordPattern.of(name).matches(used)
-
-
-@pytest.mark.parametrize("name", WRITTEN)
-def test_options_are_read_as_the_original_reads_them(name: str) -> None:
-    declared = options_of(name)
-    for written in WRITTEN[name].split():
-        word = written.partition("(")[0]
-        assert any(accepts(one, word) for one in declared), written
-
-
-def test_options_that_the_original_does_not_have_are_not_read() -> None:
-    assert not any(accepts(one, "t") for one in options_of("summarize"))
-    assert accepts("noHEader", "noheader")
-    assert not accepts("noHEader", "header")
 
 
 def test_what_is_handed_to_the_caller_is_no_expression() -> None:

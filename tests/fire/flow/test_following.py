@@ -6,7 +6,6 @@ import pytest
 
 from discreet_fire.catalogue.rules import Action
 from discreet_fire.findings import Severity
-from discreet_fire.flow.stata_values import bare_words, expansions
 from discreet_fire.logs import clean_log
 from discreet_fire.rewriting.do_files import rewrite
 from tests.helpers.rows import for_all_rows
@@ -234,37 +233,6 @@ def test_the_leak_of_minimum_and_maximum_through_display() -> None:
 def test_results_are_listed_by_no_command() -> None:
     for text in ("return list", "ret li", "macro list", "mac dir", "sreturn list"):
         assert refused(f"su x\n{text}") == [text]
-
-
-@for_all_rows(
-    ("code", "words"),
-    [
-        ("as text income", ["income"]),
-        ("text", ["text"]),
-        ("%9.0g a + b", ["a", "b"]),
-        ("_n _newline _c x", ["x"]),
-        ("sqrt(wage) + scalar(s) + r(mean) + c(N)", ["wage"]),
-        ("_b[x] + A[1,2] + e(b)[1,1]", []),
-        ("1e5 + 2", []),
-    ],
-)
-def test_names_in_expressions(code: str, words: list[str]) -> None:
-    assert [word for _, word in bare_words(code)] == words
-
-
-@for_all_rows(
-    ("text", "found"),
-    [
-        ('"plain"', ""),
-        ('"a `b\' c"', "`b'"),
-        ("\"`a`b''\"", "`a`b''"),
-        ('"$x and ${y}"', "$x ${y}"),
-        ("`\"inner `m'\"'", "`m'"),
-        ('"`open"', '`open"'),
-    ],
-)
-def test_expansions_inside_strings(text: str, found: str) -> None:
-    assert expansions(text) == found
 
 
 SMUGGLED = {

@@ -20,20 +20,6 @@ Missing .     |         10       2.50
 Total         |        400     100.00
 -------------------------------------------------------
 """
-DTABLE = """
------------------------------------------------
-                        sex
-              m           f         Total
------------------------------------------------
-N        200 (50.0%) 200 (50.0%) 400 (100.0%)
-Worked 7 days
-  yes      {0}   50 (25.0%)   65 (16.3%)
-  no     185 (92.5%) 150 (75.0%)  335 (83.7%)
-p<0.05
-  1       90 (45.0%)  80 (40.0%)  170 (42.5%)
-  2      110 (55.0%) 120 (60.0%)  230 (57.5%)
------------------------------------------------
-"""
 ESTIMATES = """
 ----------------------------------------
     Variable |     a            b
@@ -147,10 +133,6 @@ def test_a_missing_case_is_told_by_no_total_of_fre() -> None:
     assert not any(number in text for number in ("99.75", "0.25", " 11 ", "94.62"))
     assert rows(text, " 3 c")[0] == ["|", "369", "92.25", "#", "#"]
     assert "401     100.00" in text
-
-
-def test_tables_of_dtable_need_a_look() -> None:
-    assert clean_log(f". dtable i.g i.h, by(sex)\n{DTABLE.format('  1 (0.5%)')}\n").needs_review
 
 
 @pytest.mark.parametrize(

@@ -89,21 +89,19 @@ def test_the_text_of_a_document_holds_no_commands() -> None:
     ]
 
 
-@pytest.mark.parametrize("prefix", ["capture", "cap noi", "if x"])
-def test_a_text_that_may_not_be_open_is_read_as_commands(prefix: str) -> None:
-    done = rewritten(f"{prefix} putdocx textblock begin\nlist x\nputdocx textblock end\n")
+@for_all_rows(
+    ("text", "rule"),
+    [
+        *((f"{prefix} putdocx textblock begin\nlist x\nputdocx textblock end\n", "")
+          for prefix in ("capture", "cap noi", "if x")),
+        ("putdocx textblock begin\nlist x\n", "open-block"),
+        (TEXT_BLOCK.replace("cases", "<<dd_docx_display: r(max)>> cases"), "document-text"),
+    ],
+)  # fmt: skip
+def test_a_text_that_may_not_be_open_is_read_as_commands(text: str, rule: str) -> None:
+    done = rewritten(text)
     assert f"{REFUSED}: list x" in done.text
-
-
-def test_figures_in_the_text_of_a_document_are_told() -> None:
-    done = rewritten(TEXT_BLOCK.replace("cases", "<<dd_docx_display: r(max)>> cases"))
-    assert ("review", "document-text") in said(done)
-
-
-def test_a_text_without_end_is_read_as_commands() -> None:
-    done = rewritten("putdocx textblock begin\nlist x\n")
-    assert f"{REFUSED}: list x" in done.text
-    assert ("review", "open-block") in said(done)
+    assert not rule or ("review", rule) in said(done)
 
 
 @pytest.mark.parametrize("line", ["#delimit", "# delimit", "#d"])

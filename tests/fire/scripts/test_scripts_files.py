@@ -49,20 +49,6 @@ def test_a_script_is_rewritten_restored_and_rewritten_again(tmp_path: Path) -> N
     assert script.read_text() == PROGRAM
 
 
-@pytest.mark.exhaustive
-def test_the_rewritten_script_runs_and_shows_no_extreme(tmp_path: Path) -> None:
-    (tmp_path / "wages.csv").write_text("wage\n" + "".join(f"{n * 37 % 91}.5\n" for n in range(60)))
-    (tmp_path / "a.py").write_text(PROGRAM)
-    rewrite_files([tmp_path / "a.py"])
-    done = subprocess.run(
-        [sys.executable, "a_FiRe.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "cases and wages" in done.stdout
-    assert "wage |         60" in done.stdout
-    assert "90.5" not in done.stdout
-
-
 def test_a_refused_part_stops_the_script_without_a_figure(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import os\nx = os.system('echo 1')\n")
     rewrite_files([tmp_path / "a.py"])
