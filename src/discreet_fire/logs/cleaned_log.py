@@ -26,9 +26,9 @@ from discreet.errors import OutputCheckError
 from discreet.files import atomic_path, check_writable, file_digest, texts_of, write_text
 from discreet.microdata import Secret
 from discreet_fire.findings import COPYING, Finding, Severity
-from discreet_fire.logs.lines import HIDDEN, WITHHELD, LogCut, LogLine, Passages, log_lines
+from discreet_fire.logs.lines import HIDDEN, WITHHELD, LogCut, LogLine, log_lines
 from discreet_fire.logs.listings import ListingKind, is_page, listing_blocks, listing_kind
-from discreet_fire.logs.outputs import add_related_counts, blocks_of, checked_block, judged
+from discreet_fire.logs.outputs import add_related_counts, blocks_of, judged
 from discreet_fire.logs.rules import MARK, CleaningRules, RunEvidence
 from discreet_fire.texts import Lines, read_source, uncollected
 
@@ -212,20 +212,20 @@ def clean_log(
     >>> [correction.rule for correction in cleaned.corrections]
     ['changes']
     """
-    passages = Passages(rules or CleaningRules.default())
+    rules = rules or CleaningRules.default()
     in_smcl = is_smcl(text) if smcl is None else smcl
-    checked = evidence is not None and evidence.covers(text, passages.rules)
+    checked = evidence is not None and evidence.covers(text, rules)
     listing = None if in_smcl or checked else listing or listing_kind(text)
     looks: list[_LogLook] = []
-    if passages.rules.own_first:
+    if rules.own_first:
         lines = log_lines(text, smcl=in_smcl)
-        cuts = (cut for at, line in enumerate(lines) for cut in passages.own_texts(line.text, at))
+        cuts = (cut for at, line in enumerate(lines) for cut in rules.own_texts(line.text, at))
         looks.append(_LogLook(text, changes_of(lines, cuts)))
     first = len(looks)
     while len(looks) == first or (looks[-1].changes and len(looks) < first + _MOST_LOOKS):
         before = looks[-1].after if looks else text
-        looks.append(_look(before, passages, smcl=in_smcl, checked=checked, listing=listing))
-    words = texts_of(__package__, "findings", passages.rules.language)
+        looks.append(_look(before, rules, smcl=in_smcl, checked=checked, listing=listing))
+    words = texts_of(__package__, "findings", rules.language)
     findings = looks[first].findings
     if looks[-1].changes:
         whole, hint = (0, len(looks[first].text)), words["again_hint"]
@@ -307,20 +307,20 @@ class _LogLook:
 
 
 def _look(
-    text: str, passages: Passages, *, smcl: bool, checked: bool, listing: ListingKind | None
+    text: str, rules: CleaningRules, *, smcl: bool, checked: bool, listing: ListingKind | None
 ) -> _LogLook:
-    passages = passages.own if checked else passages
+    rules = rules.own if checked else rules
     lines = log_lines(text, smcl=smcl)
     places = Lines(text)
     look = _LogLook(text, [], [], dict.fromkeys(_STATES[::-1], 0))
     cuts: list[LogCut] = []
     withheld: list[tuple[int, int]] = []
-    judge = checked_block if checked else judged
     if listing is None:
-        judgements = [(block, judge(lines, block, passages)) for block in blocks_of(lines)]
+        blocks = blocks_of(lines)
+        judgements = [(one, judged(lines, one, rules, checked=checked)) for one in blocks]
     else:
-        judgements = listing_blocks(lines, listing, passages)
-    add_related_counts(lines, judgements, passages.rules)
+        judgements = listing_blocks(lines, listing, rules)
+    add_related_counts(lines, judgements, rules)
 
     def note(at: int, rule: str, message: str) -> None:
         start, end = lines[at].start, lines[at].end
@@ -335,15 +335,15 @@ def _look(
         for at, why in judgement.reasons:
             note(at, "doubtful-output", why)
         for at in block.echo:
-            own += passages.in_command(lines[at].text, at)
+            own += rules.in_command(lines[at].text, at)
         shown = False
         for at in range(block.start, block.end):
             shown_text = lines[at].text
             shown = shown or bool(shown_text.strip())
             tabled = at in judgement.tabled
-            find = passages.everywhere if tabled else passages.in_output
+            find = rules.everywhere if tabled else rules.in_output
             own += find(shown_text, at)
-            for name, why in () if tabled else passages.reviews(shown_text):
+            for name, why in () if tabled else rules.reviews(shown_text):
                 note(at, name, why)
         cuts += own
         withheld += judgement.withheld
@@ -353,7 +353,7 @@ def _look(
     for at, line in enumerate(lines):
         if line.hidden:
             note(at, "hidden-text", "hidden")
-    put = f"{'{txt}' if smcl else ''}{WITHHELD[passages.rules.language]}"
+    put = f"{'{txt}' if smcl else ''}{WITHHELD[rules.language]}"
     gone = [SourceChange(lines[a].start, lines[b].end, put, "withheld") for a, b in withheld]
     # Inside what goes as a whole there are no other changes.
     every = [*gone, *changes_of(lines, cuts)]

@@ -21,7 +21,6 @@ from discreet_fire.logs.lines import (
     LogCut,
     LogFigure,
     LogLine,
-    Passages,
     is_rule,
     withheld,
 )
@@ -91,21 +90,20 @@ def is_page(text: str) -> bool:
 
 
 def listing_blocks(
-    lines: Sequence[LogLine], kind: ListingKind, passages: Passages
+    lines: Sequence[LogLine], kind: ListingKind, rules: CleaningRules
 ) -> list[tuple[EchoBlock, BlockJudgement]]:
     """The blocks of a listing in order, each judged."""
     reader = _LogReader if kind is ListingKind.SAS_LOG else _ListingReader
-    return reader(lines, kind, passages).blocks()
+    return reader(lines, kind, rules).blocks()
 
 
 class _ListingReader:
     """Goes through a listing from the top, table after table."""
 
-    def __init__(self, lines: Sequence[LogLine], kind: ListingKind, passages: Passages) -> None:
+    def __init__(self, lines: Sequence[LogLine], kind: ListingKind, rules: CleaningRules) -> None:
         self.texts = texts = drawn([line.text for line in lines])
         self.pages = {at for at, line in enumerate(lines) if line.text.startswith("\f")}
-        self.kind, self.passages = kind, passages
-        self.rules = passages.rules
+        self.kind, self.rules = kind, rules
         self.safe = self.rules.safe[len(CleaningRules.default().safe) :]
         self.commas = writes_commas(texts)
         self.scope = ProcedureScope()
@@ -333,7 +331,7 @@ class _ListingReader:
         paired = after < len(self.texts) and bool(_pairs_of(self._cells(after)))
         if len(self._cells(at)) > 1 and not (follows or boxed or paired):
             return self.put(at, max(heads, default=at) + 1, gone=True, review=UNKNOWN)
-        review = "" if self.passages.counts_only(self.texts[at]) else _TEXT
+        review = "" if self.rules.counts_only(self.texts[at]) else _TEXT
         return self.put(at, at + 1, review=review)
 
     def _gathered(self, at: int) -> tuple[list[int], list[int], int]:
@@ -502,11 +500,9 @@ class _LogReader(_ListingReader):
                 break
             end += 1
         frame = " ".join(" ".join(self.texts[at:end]).split()) if end > at + 1 else text
-        if end > at + 1 and any(True for _ in self.passages.in_output(frame, at)):
+        if end > at + 1 and any(True for _ in self.rules.in_output(frame, at)):
             return self.put(at, end, gone=True)  # a number may be parted from its word
         known = (
-            FORM.log_plain.fullmatch(text)
-            or self._is_safe(text)
-            or self.passages.counts_only(frame)
+            FORM.log_plain.fullmatch(text) or self._is_safe(text) or self.rules.counts_only(frame)
         )
         return self.put(at, end, review="" if known else _TEXT)

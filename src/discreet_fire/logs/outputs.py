@@ -25,8 +25,6 @@ from discreet_fire.logs.lines import (
     Claim,
     LogCut,
     LogLine,
-    Passages,
-    Reader,
     behind_blanks,
     has_digits,
     is_rule,
@@ -42,6 +40,7 @@ from discreet_fire.logs.stata_tables import (
     read_model,
     read_safe,
 )
+from discreet_fire.logs.table_rules import Reader
 from discreet_fire.stata import DoFile, DoStatement, Kind, parse_do
 
 _BLOCK_FORM = Forms(__package__, "blocks")
@@ -209,15 +208,16 @@ class BlockJudgement:
     cases: list[float] = field(default_factory=list)  # numbers of cases of other output
 
 
-def checked_block(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
-    """Output that was checked as it was made: what commands of the centre's own list print goes."""
-    listed = not passages.rules.withheld.isdisjoint(block.names)
+def judged(
+    lines: Sequence[LogLine], block: EchoBlock, rules: CleaningRules, *, checked: bool
+) -> BlockJudgement:
+    """Look at the output of a block; if it was checked as it was made, only what commands of the
+    centre's own list print goes.
+    """
+    if not checked:
+        return _BlockReader(lines, block, rules).judged()
+    listed = not rules.withheld.isdisjoint(block.names)
     return BlockJudgement(withheld=_whole(lines, block) if listed else [])
-
-
-def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
-    """Look at the output of a block."""
-    return _BlockReader(lines, block, passages).judged()
 
 
 def _whole(lines: Sequence[LogLine], block: EchoBlock) -> list[tuple[int, int]]:
@@ -229,9 +229,8 @@ def _whole(lines: Sequence[LogLine], block: EchoBlock) -> list[tuple[int, int]]:
 class _BlockReader:
     """Goes through the output of a block from the top."""
 
-    def __init__(self, lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> None:
-        self.lines, self.block, self.passages = lines, block, passages
-        self.rules = passages.rules
+    def __init__(self, lines: Sequence[LogLine], block: EchoBlock, rules: CleaningRules) -> None:
+        self.lines, self.block, self.rules = lines, block, rules
         self.names = set(block.names)
         for one in chain.from_iterable(map(readings, block.statements)):
             if one.command is not None and _of_own_making(one, changes=block.changes):
@@ -267,9 +266,7 @@ class _BlockReader:
             claim = self._claim(lines[at : max(end, at + 1)]) if text.strip() else Claim(1, "")
             if claim is None:
                 faked = telling and has_digits(text)
-                known = (
-                    is_rule(text) or text in LEGENDS or (self.passages.knows(text) and not faked)
-                )
+                known = is_rule(text) or text in LEGENDS or (self.rules.knows(text) and not faked)
                 judgement.unknown += [] if known or self._is_error(at) else [at]
                 at += 1
                 continue

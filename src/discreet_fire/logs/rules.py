@@ -15,9 +15,9 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -28,12 +28,23 @@ from discreet.errors import DiscreetError, OutputCheckError, Problem
 from discreet.microdata import Secret
 from discreet.settings import Settings, Text, refused, setting_problems
 from discreet_fire.catalogue import commands_with
+from discreet_fire.logs.lines import (
+    HIDDEN,
+    LONGEST,
+    LogCut,
+    has_digits,
+    numeric,
+    observation_numbers,
+)
 from discreet_fire.statistics import SafeLimits
 from discreet_fire.texts import read_source
 
 #: A whole number in a pattern; it is bounded, so that no line takes long.
 _COUNT = r"(?<![\d.,])\d(?:[\d,]{0,14}\d)?(?![\d]|[.,]\d)"
 _LEGACY = "##"
+_DRIVE = r"[A-Za-z]:[\\/]|\\\\[\w.$-]{1,64}\\"
+_PATH_END = r"""[^\\/"'`:*?<>|\r\n]{1,80}"""
+_FEW_WORDS = 12
 
 
 def _pattern(text: Any) -> Any:
@@ -126,7 +137,7 @@ class Replacement:
 
 @dataclass(frozen=True, kw_only=True)
 class CleaningRules:
-    """Rules for withholding from a log.
+    """Rules for withholding from a log, and passages that are known by their words.
 
     >>> CleaningRules.default().minimum
     3
@@ -170,6 +181,107 @@ class CleaningRules:
     def few(self, count: float | None) -> bool:
         """Whether a number of cases is too small to be shown; none at all is not."""
         return count is not None and 0 < count < self.minimum
+
+    # ------------------------------------------------------------ passages
+
+    @cached_property
+    def own(self) -> CleaningRules:
+        """The centre's own rules, with paths and secret parameters."""
+        package = CleaningRules.default()
+        own = tuple(
+            message
+            for message in self.messages
+            if message.everywhere or message not in package.messages
+        )
+        withheld = self.withheld - package.withheld
+        return replace(self, messages=own, withheld=withheld)
+
+    def in_output(self, text: str, line: int) -> Iterator[LogCut]:
+        """Passages in a line of output."""
+        yield from self._messages(text, line, self.messages)
+        yield from self.everywhere(text, line)
+
+    def in_command(self, text: str, line: int) -> Iterator[LogCut]:
+        """Passages in an echoed command, with numbers of observations."""
+        some = (one for one in self.messages if one.everywhere)
+        yield from self._messages(text, line, some)
+        yield from self.everywhere(text, line)
+        yield from observation_numbers(text, line)
+
+    def reviews(self, text: str) -> Iterator[tuple[str, str]]:
+        """Names of rules by which a person must look at a line, with the reason."""
+        for message in self._possible(text, self.messages):
+            if message.review and message.find.search(text):
+                yield message.name, message.review
+
+    def without_messages(self, text: str) -> str:
+        """Rest of a line without the messages whose numbers have rules."""
+        for message in self._possible(text, self.messages):
+            text = message.find.sub("", text)
+        return text
+
+    def counts_only(self, text: str) -> bool:
+        """Whether the figures of a line are those of messages, which have rules."""
+        return not has_digits(self.without_messages(text))
+
+    def knows(self, text: str) -> bool:
+        """Whether a line consists of known messages and harmless words only."""
+        if len(text) > LONGEST:
+            return False
+        if self._safe.fullmatch(text) is not None:
+            return True
+        left = self.without_messages(text)
+        return left != text and not has_digits(left) and len(left.split()) <= _FEW_WORDS
+
+    @cached_property
+    def _near(self) -> re.Pattern[str]:
+        """One pattern for the words near any message; it finds the place to start looking."""
+        if any(not message.near for message in self.messages):
+            return re.compile("")
+        words = {word for message in self.messages for word in message.near}
+        return re.compile("|".join(map(re.escape, sorted(words))))
+
+    @cached_property
+    def _safe(self) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in self.safe))
+
+    @cached_property
+    def _paths(self) -> re.Pattern[str]:
+        roots = "|".join(re.escape(root) for root in self.roots)
+        return re.compile(
+            rf"(?<![\w.])(?P<folder>(?:{_DRIVE}|(?:{roots}))(?:{_PATH_END}[\\/]){{0,30}})"
+        )
+
+    def everywhere(self, text: str, line: int) -> Iterator[LogCut]:
+        """Texts of the centre's own list, and paths."""
+        yield from self.own_texts(text, line)
+        if "/" in text or "\\" in text:
+            for match in self._paths.finditer(text):
+                yield LogCut(line, *match.span("folder"), "path", put="<path>/", align="none")
+
+    def own_texts(self, text: str, line: int) -> Iterator[LogCut]:
+        """Texts of the centre's own list; not where what is put contains it and stands already."""
+        for replacement in self.replacements:
+            find, put = replacement.find, replacement.put
+            inside, at = put.find(find), text.find(find)
+            while at >= 0:
+                if not 0 <= inside <= at or not text.startswith(put, at - inside):
+                    rule = f"own-list-{replacement.line}"
+                    yield LogCut(line, at, at + len(find), rule, put=put, align="none")
+                at = text.find(find, at + len(find))
+
+    def _possible(self, text: str, some: Iterable[Message]) -> Iterator[Message]:
+        return filter(lambda one: one.may_be_in(text), some if self._near.search(text) else ())
+
+    def _messages(self, text: str, line: int, some: Iterable[Message]) -> Iterator[LogCut]:
+        for message in self._possible(text, some):
+            for match in message.find.finditer(text) if message.put else ():
+                words = {name: value or "" for name, value in match.groupdict().items()}
+                counts = [name for name in words if re.fullmatch(r"n\d*", name)]
+                few = [name for name in counts if self.few(numeric(words[name]))]
+                put = message.put.format(**(words | dict.fromkeys(few, HIDDEN)))
+                if (few or message.always) and put != match[0]:
+                    yield LogCut(line, *match.span(), message.name, put=put, align="none")
 
 
 @cache

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,8 @@ from discreet_fire.logs.lines import (
 )
 from discreet_fire.logs.rules import CleaningRules
 
+#: Looks at the beginning of some lines; None if it does not know them.
+Reader = Callable[[Sequence[LogLine], CleaningRules], Claim | None]
 TOTAL = "Total"
 TOTALS = (TOTAL, "Gesamt", "Insgesamt")
 #: Rows that compare groups, without statistics of their own.

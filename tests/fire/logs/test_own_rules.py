@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -92,13 +91,6 @@ def test_post_in_german_on_the_command_line(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "a_FiRe.log.json").read_text())
     assert report["findings"][0]["hint"] == "ansehen, bevor das Log hinausgeht"
     assert "nichts zu tun" in fire("post", tmp_path / "a_FiRe.log", "--language", "de")
-
-
-def test_run_writes_its_legend_in_german(tmp_path: Path) -> None:
-    (tmp_path / "a.do").write_text("summarize x\n")
-    pl.DataFrame({"x": [1.5 * row for row in range(40)]}).write_csv(tmp_path / "a.csv")
-    fire("run", tmp_path / "a.do", "--data", tmp_path / "a.csv", "--language", "de")
-    assert ". aus Gründen der Geheimhaltung gesperrt" in (tmp_path / "a.log").read_text()
 
 
 def test_every_text_of_findings_is_told_in_german() -> None:

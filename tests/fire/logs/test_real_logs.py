@@ -140,8 +140,6 @@ ___/   /   /___/   /   /___/   13.1   Copyright 1985-2013 StataCorp LP
   Statistics/Data Analysis            StataCorp
                                       4905 Lakeway Drive
      MP - Parallel Edition            College Station, Texas 77845 USA
-                                      800-STATA-PC        http://www.stata.com
-                                      979-696-4600        stata@stata.com
                                       979-696-4601 (fax)
 
 Single-user 8-core Stata perpetual license:
@@ -151,8 +149,6 @@ Single-user 8-core Stata perpetual license:
 
 Notes:
       1.  (-v# option or -set maxvar-) 5000 maximum variables
-      2.  Unicode is supported; see help unicode_advice.
-      3.  Stata is running in batch mode.
 
 . do a.do
 

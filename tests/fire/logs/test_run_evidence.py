@@ -83,13 +83,6 @@ def test_a_clean_program_gives_no_finding_and_no_changed_digit_in_the_queue(fold
     assert log.read_text().count("\n") > 100
 
 
-def test_without_its_evidence_the_same_log_is_looked_at(folder, tmp_path) -> None:
-    log = copied(folder, tmp_path)
-    fire("post", log)
-    assert reported(log)["findings"]
-    assert reported(log)["checked"] is False
-
-
 def test_a_sealed_log_stays_as_it_is_and_cleaned_again_too(folder, tmp_path) -> None:
     log, key = copied(folder, tmp_path), folder / "office.key"
     assert "0 changes" in fire("post", log, "--key", key)

@@ -87,19 +87,6 @@ def record_value(n: Numbers, cases: int) -> Part:
     return Part([f'. display "value " {shown}', f"value {value}", ""], [value])
 
 
-def message(n: Numbers, cases: int) -> Part:
-    forms = ["({} real changes made)", "({} missing values generated)", "({} observations deleted)"]
-    text = forms[cases % 3].format(cases)
-    little = 0 < cases < 3
-    return Part([". replace x = 1", text, ""], [text] if little else [], [] if little else [text])
-
-
-def path(n: Numbers, cases: int) -> Part:
-    user = f"user{n()}"
-    folder = "/sub" * (cases % 30)
-    return Part([f'. use "/home/{user}{folder}/data.dta", clear', "(label)", ""], [user, "(label)"])
-
-
 def model(n: Numbers, cases: int) -> Part:
     slope, error, constant, other = n(), n(), n(), n()
     rule = "-" * 78
@@ -119,7 +106,7 @@ def model(n: Numbers, cases: int) -> Part:
 
 
 MAKERS: list[Callable[[Numbers, int], Part]] = [
-    summarize, detail, listing, record_value, message, path, model,
+    summarize, detail, listing, record_value, model,
 ]  # fmt: skip
 
 

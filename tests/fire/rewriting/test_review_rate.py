@@ -144,18 +144,3 @@ def test_reviews_of_one_cause_are_one_item_in_all_files(tmp_path: Path) -> None:
     assert "Alle 2 Dateien zusammen: 2 zu prüfen" in report(outcomes, language="de")
     plain = described(outcomes, Policy.default())["reviews"]
     assert [one["count"] for one in plain] == [3, 1]
-
-
-def test_reviews_of_one_cause_are_one_item() -> None:
-    done = rewrite(
-        "texsave a\ntexsave b\nlist x\ntexsave c\nputexcel A1 = (r(mean))\nranksum x, by(g)\n"
-    )
-    told = causes(one for one in done.findings if one.severity is not Severity.INFO)
-    assert [(one.severity.value, [line for line, _ in one.places]) for one in told] == [
-        ("refused", [3]),
-        ("review", [1, 2, 4, 5]),
-        ("review", [6]),
-    ]
-    assert "texsave (3), putexcel: writes a file" in str(told[1])
-    assert "(4 times: lines 1, 2, 4, 5)" in str(told[1])
-    assert told[1].to_dict()["names"] == {"texsave": 3, "putexcel": 1}
