@@ -63,13 +63,6 @@ class Case:
             rows[at, : len(found)] = found
         return rows
 
-    def looked_up(self, name: str) -> np.ndarray:
-        rows = np.full((len(self.trace), self.k), np.nan)
-        for at, cell in enumerate(self.trace):
-            for number, found in enumerate(cell["lookups"]):
-                rows[at, number] = found[name]
-        return rows
-
     def one(self, name: str) -> np.ndarray:
         return np.array([cell[name] for cell in self.trace])
 

@@ -52,99 +52,58 @@ def assert_same_cells(
     assert not wrong.any()
 
 
-def compare(
-    records: pl.DataFrame,
-    by: Sequence[Classification],
-    expected: pl.DataFrame,
-    ptable: PerturbationTable,
-    cells_of: Cells,
-    **options: str,
-) -> Table:
-    table = tabulate(records, by, record_key="record_key", **options)  # type: ignore[arg-type]
-    safe = perturb(table, ptable, decimals=None).to_polars(complete=True)
-    assert_same_cells(expected, cells_of(table, ptable), safe, [tree.name for tree in by])
-    return table
+#: Per case: the variables, the columns that are counted and the digits of the record keys.
+CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...], int | None]] = {
+    "A1": (("sex", "age"), ("total", "cnt_males", "cnt_highincome"), None),
+    "A2": (("sex", "age"), ("total", "cnt_males", "cnt_females", "cnt_highincome"), 8),
+    "A3": (("a1", "sexc", "wat", "ur"), ("total", "cnt_hi"), 8),
+}
+#: Cells of a case, its name and its perturbation table: by variable, or two of them.
+TABLES = [("A1u", ""), ("A1w", ""), ("A2", "_{}"), ("A3p1", "_p1"), ("A3p2", "_p2")]
 
 
-def numeric(records: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    return records.with_columns(pl.col(column).cast(pl.Int64) for column in columns)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("variable", ["total", "cnt_males", "cnt_highincome"])
-def test_a1_two_way_with_five_digit_keys(
-    reference: Path,
-    keyed: Keyed,
-    levels_tree: Tree,
-    cells_of: Cells,
-    weighted: bool,
-    variable: str,
-) -> None:
-    """Sub-counts are 0/1 columns: their cell key sums the keys of records with value 1."""
-    records = pl.read_csv(folder(reference) / "A1_microdata.csv.gz", infer_schema=False)
-    records = numeric(keyed(records, "rec_key"), "sampling_weight", "cnt_males", "cnt_highincome")
-    by = [levels_tree(folder(reference) / f"A1_hier_{v}.csv.gz", v) for v in ("sex", "age")]
-    options = {"weight": "sampling_weight"} if weighted else {}
-    if variable != "total":
-        options["where"] = f"{variable} == 1"
-    expected = expected_cells(reference, "A1w" if weighted else "A1u", variable)
-    ptable = PerturbationTable.read(folder(reference) / "A1_ptable.csv.gz")
-    table = compare(records, by, expected, ptable, cells_of, **options)
-    if not weighted:
-        assert perturb(table, ptable).value.dtype.kind == "i"
-
-
-@pytest.mark.parametrize("variable", ["total", "cnt_males", "cnt_females", "cnt_highincome"])
-def test_a2_single_children_and_tables_by_variable(
-    reference: Path, keyed: Keyed, levels_tree: Tree, cells_of: Cells, variable: str
-) -> None:
-    """A code and its only child are the same records, so they have the same figure."""
-    by = [levels_tree(folder(reference) / f"A2_hier_{v}.csv.gz", v) for v in ("sex", "age")]
-    records = pl.read_csv(folder(reference) / "A2_microdata.csv.gz", infer_schema=False)
-    records = numeric(
-        keyed(records, "rkey", digits=8),
-        "sampling_weight",
-        "cnt_males",
-        "cnt_females",
-        "cnt_highincome",
-    ).with_columns(pl.col(tree.name).replace(only_children(tree)) for tree in by)
-    kind = "total" if variable == "total" else "countvars"
-    ptable = PerturbationTable.read(folder(reference) / f"A2_ptable_{kind}.csv.gz")
-    options = {"weight": "sampling_weight"}
-    if variable != "total":
-        options["where"] = f"{variable} == 1"
-    expected = expected_cells(reference, "A2", variable)
-    compare(records, by, expected, ptable, cells_of, **options)
-
-
-def only_children(tree: Classification) -> Mapping[str, str]:
-    """Codes with one child → that child: the records of the files carry the parent."""
-    return {code: tree.children(code)[0] for code in tree.codes if len(tree.children(code)) == 1}
-
-
-@pytest.mark.parametrize("case", ["p1", "p2"])
-@pytest.mark.parametrize("variable", ["total", "cnt_hi"])
-def test_a3_four_way_with_8019_cells(
+@pytest.mark.parametrize(
+    ("case", "named", "variable"),
+    [(case, named, v) for case, named in TABLES for v in CASES[case[:2]][1]],
+)
+def test_every_cell_is_that_of_the_other_tool(
     reference: Path,
     keyed: Keyed,
     levels_tree: Tree,
     cells_of: Cells,
     case: str,
+    named: str,
     variable: str,
 ) -> None:
-    records = pl.read_csv(folder(reference) / "A3_microdata.csv.gz", infer_schema=False)
-    records = numeric(keyed(records, "rkey", digits=8), "sampling_weight", "cnt_hi")
-    by = [
-        levels_tree(folder(reference) / f"A3_hier_{v}.csv.gz", v)
-        for v in ("a1", "sexc", "wat", "ur")
-    ]
-    options = {"weight": "sampling_weight"}
-    if variable != "total":
-        options["where"] = f"{variable} == 1"
-    expected = expected_cells(reference, f"A3{case}", variable)
-    assert expected.height == 8019
-    ptable = PerturbationTable.read(folder(reference) / f"A3_ptable_{case}.csv.gz")
-    compare(records, by, expected, ptable, cells_of, **options)
+    """Sub-counts are 0/1 columns: their cell key sums the keys of records with value 1.
+
+    A code and its only child are the same records, so they have the same figure.
+    """
+    own = case[:2]
+    names, columns, digits = CASES[own]
+    records = pl.read_csv(folder(reference) / f"{own}_microdata.csv.gz", infer_schema=False)
+    by = [levels_tree(folder(reference) / f"{own}_hier_{name}.csv.gz", name) for name in names]
+    records = keyed(records, "rec_key" if own == "A1" else "rkey", digits=digits).with_columns(
+        *(pl.col(column).cast(pl.Int64) for column in ("sampling_weight", *columns[1:])),
+        *(pl.col(tree.name).replace(only_children(tree)) for tree in by),
+    )
+    kind = named.format("total" if variable == "total" else "countvars")
+    ptable = PerturbationTable.read(folder(reference) / f"{own}_ptable{kind}.csv.gz")
+    weight = None if case == "A1u" else "sampling_weight"
+    where = None if variable == "total" else f"{variable} == 1"
+    table = tabulate(records, by, record_key="record_key", weight=weight, where=where)
+    expected, safe = (
+        expected_cells(reference, case, variable),
+        perturb(table, ptable, decimals=None),
+    )
+    assert_same_cells(expected, cells_of(table, ptable), safe.to_polars(complete=True), names)
+    assert expected.height == 8019 or own != "A3"
+    assert safe.value.dtype.kind == ("i" if weight is None else "f")
+
+
+def only_children(tree: Classification) -> Mapping[str, str]:
+    """Codes with one child → that child: the records of the files carry the parent."""
+    return {code: tree.children(code)[0] for code in tree.codes if len(tree.children(code)) == 1}
 
 
 def test_a4_keys_on_the_bounds(reference: Path, keyed: Keyed) -> None:

@@ -53,6 +53,16 @@ def settings(case: dict[str, Any]) -> dict[str, Any]:
     return {"suppress_below": threshold, "zeros": "keep"}
 
 
+Opened = tuple[pl.DataFrame, list[str], pl.DataFrame, PerturbationTable]
+
+
+def opened(reference: Path, name: str) -> Opened:
+    """The cells of a case with what spans them, its records and perturbation table."""
+    case = case_of(reference, name)
+    ptable = PerturbationTable.read(folder(reference) / case["ptable"])
+    return *expected_cells(reference, name), records_of(reference, case["microdata"]), ptable
+
+
 def assert_same_cells(
     expected: pl.DataFrame,
     by: Sequence[str],
@@ -88,13 +98,9 @@ def assert_same_cells(
     ],
 )
 def test_all_cells_are_equal(reference: Path, name: str) -> None:
-    case = case_of(reference, name)
-    expected, by = expected_cells(reference, name)
-    table = tabulate(
-        records_of(reference, case["microdata"]), by, record_key="record_key", key_grid=256
-    )
-    ptable = PerturbationTable.read(folder(reference) / case["ptable"])
-    assert_same_cells(expected, by, table, ptable, **settings(case))
+    expected, by, records, ptable = opened(reference, name)
+    table = tabulate(records, by, record_key="record_key", key_grid=256)
+    assert_same_cells(expected, by, table, ptable, **settings(case_of(reference, name)))
 
 
 def noise_on_4096_keys() -> pl.DataFrame:
@@ -127,25 +133,16 @@ def test_09_keys_from_an_identifier_modulo_4096(reference: Path, tmp_path: Path)
 
 
 def test_11_row_0_of_the_table_changes_zeros(reference: Path) -> None:
-    name = "11_zero_rows_in_ptable_thr0"
-    case = case_of(reference, name)
-    expected, by = expected_cells(reference, name)
-    table = tabulate(
-        records_of(reference, case["microdata"]), by, record_key="record_key", key_grid=256
-    )
-    ptable = PerturbationTable.read(folder(reference) / case["ptable"])
+    expected, by, records, ptable = opened(reference, "11_zero_rows_in_ptable_thr0")
+    table = tabulate(records, by, record_key="record_key", key_grid=256)
     assert ptable.changes_zeros
     assert_same_cells(expected, by, table, ptable, zeros="table", suppress_below=0)
 
 
 def test_12_a_missing_category_has_its_real_key(reference: Path) -> None:
     """There, cells of a missing category get key 0. Ours sums the keys of their records."""
-    name = "12_nan_category"
-    case = case_of(reference, name)
-    expected, by = expected_cells(reference, name)
-    records = records_of(reference, case["microdata"])
+    expected, by, records, ptable = opened(reference, "12_nan_category")
     table = tabulate(records, by, record_key="record_key", key_grid=256)
-    ptable = PerturbationTable.read(folder(reference) / case["ptable"])
     stated = expected.filter(pl.col("var5").is_not_null())
     assert_same_cells(stated, by, table, ptable, suppress_below=0)
     missing = expected.filter(pl.col("var5").is_null())
@@ -165,10 +162,7 @@ def test_12_a_missing_category_has_its_real_key(reference: Path) -> None:
 
 def test_13_records_without_a_key_are_refused(reference: Path) -> None:
     """There, they are skipped in the sum of keys. Ours has to be told so."""
-    name = "13_nan_record_keys"
-    case = case_of(reference, name)
-    expected, by = expected_cells(reference, name)
-    records = records_of(reference, case["microdata"])
+    expected, by, records, ptable = opened(reference, "13_nan_record_keys")
     without = records["record_key"].null_count()
     with pytest.raises(RecordKeyError, match=rf"{without}\b.*records"):
         tabulate(records, by, record_key="record_key", key_grid=256)
@@ -176,35 +170,26 @@ def test_13_records_without_a_key_are_refused(reference: Path) -> None:
     with pytest.raises(RecordKeyError, match="fill the grid"):
         tabulate(said, by, record_key="record_key", key_grid=256)
     table = tabulate(said, by, record_key="record_key", key_grid=256, allow_unsuitable_keys=True)
-    ptable = PerturbationTable.read(folder(reference) / case["ptable"])
     assert_same_cells(expected, by, table, ptable, suppress_below=0)
 
 
 def test_14_categories_that_never_occur_are_not_invented(reference: Path) -> None:
     """There, an unused level of a categorical column becomes cells of count 0."""
-    name = "14_categorical_unused_level"
-    case = case_of(reference, name)
-    expected, by = expected_cells(reference, name)
+    expected, by, records, ptable = opened(reference, "14_categorical_unused_level")
     invented = expected.filter(pl.col("var8") == "E")
     assert invented["count"].to_list() == [0] * 5
-    records = records_of(reference, case["microdata"])
     levels = pl.Enum(["A", "B", "C", "D", "E"])
     table = tabulate(
         records.with_columns(pl.col("var8").cast(levels)), by, record_key="record_key", key_grid=256
     )
     assert "E" not in table.dimensions[1].codes
-    ptable = PerturbationTable.read(folder(reference) / case["ptable"])
     stated = expected.filter(pl.col("var8") != "E")
     assert_same_cells(stated, by, table, ptable, suppress_below=0)
 
 
 def test_15_keys_off_the_grid_of_the_table_are_refused(reference: Path) -> None:
     """There, keys 0 … 4095 are summed modulo 256 for a table of 256 keys, unasked."""
-    name = "15_key_range_mismatch"
-    case = case_of(reference, name)
-    expected, by = expected_cells(reference, name)
-    records = records_of(reference, case["microdata"])
-    ptable = PerturbationTable.read(folder(reference) / case["ptable"])
+    expected, by, records, ptable = opened(reference, "15_key_range_mismatch")
     with pytest.raises(RecordKeyError):
         tabulate(records, by, record_key="record_key", key_grid=256)
     wide = tabulate(records, by, record_key="record_key", key_grid=4096)

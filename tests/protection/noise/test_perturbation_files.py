@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import stat
@@ -126,14 +125,6 @@ def test_the_format_is_found_by_content(tmp_path: Path, variant: str) -> None:
     path.write_bytes(VARIANTS[variant].encode())
     ptable = PerturbationTable.read(path)
     assert ptable.lookup([0, 1, 1, 5], [9, 249, 251, 999], grid=1000).tolist() == [0, -1, 1, 1]
-
-
-def test_gzipped_files_read(tmp_path: Path) -> None:
-    path = tmp_path / "table.csv.gz"
-    path.write_bytes(gzip.compress(INTERVALS.encode()))
-    ptable = PerturbationTable.read(path)
-    assert ptable.n_max == 1
-    assert repr(ptable) == "<PerturbationTable table: secret>"
 
 
 def test_bounds_are_exact_decimals(tmp_path: Path) -> None:

@@ -55,12 +55,6 @@ def test_cell_keys_and_noise_of_the_ten_students(
     assert difference.abs().max() < 1e-6  # type: ignore[operator]
 
 
-def test_wuerzburg_worked_through(matrix: PerturbationTable) -> None:
-    """Keys 0.611853 + 0.456070 + 0.785176 = 1.853099: the cell key is 0.853099, the noise +1."""
-    keys = [611853, 456070, 785176]
-    assert matrix.lookup([3], [sum(keys) % 10**6], grid=10**6).tolist() == [1]
-
-
 def test_the_published_cells_do_not_add_up(
     reference: Path, matrix: PerturbationTable, keyed: Keyed
 ) -> None:
@@ -72,20 +66,6 @@ def test_the_published_cells_do_not_add_up(
     assert inner["value"].sum() == 1012
     assert safe.get("Total", "Total") == 1001
     assert [note.kind for note in safe.notes] == ["non-additivity"]
-
-
-@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
-def test_without_noise_the_published_counts_are_the_originals(
-    reference: Path, keyed: Keyed
-) -> None:
-    still = PerturbationTable.from_rows({0: {0: 1}})
-    table = tabulate(
-        keyed(students(reference, 1001)), ["university", "sex"], record_key="record_key"
-    )
-    safe = perturb(table, still)
-    assert safe.to_polars(complete=False)["value"].equals(
-        table.to_polars().filter(pl.col("count") > 0)["count"].rename("value")
-    )
 
 
 def test_what_the_matrix_is_said_to_be(matrix: PerturbationTable) -> None:

@@ -75,34 +75,6 @@ def test_stated_deviations_are_those_of_drawn_noise(
         assert stated == pytest.approx(true, rel=0.04)
 
 
-def test_a_mean_of_sum_and_count_with_one_key(table: Table) -> None:
-    """Stated as independent it was nearly twice what it is."""
-    found = {}
-    for name, how in (("one", SHARED), ("two", {})):
-        stated, true = spread(
-            mean_ingredient(table, noise(**how), "rent", ptable=COUNTS, p_percent=0)
-        )
-        found[name] = 100 * true / np.mean(RENTS)
-        assert 100 * stated / np.mean(RENTS) == pytest.approx(found[name], rel=0.04)
-    assert found["two"] > 1.5 * found["one"]
-
-
-@pytest.mark.exhaustive
-def test_the_own_noise_is_the_one_that_is_drawn(table: Table) -> None:
-    """What ingredients say of their noise key by key has the deviation that they state."""
-    for publish in ("sums", "means"):
-        for make in (magnitude_ingredient, mean_ingredient):
-            made = make(table, noise(), "rent", publish=publish, ptable=COUNTS)
-            at = np.array([5])
-            steps = [(step + 0.5) / 1024 for step in range(1024)]
-            variance = sum(
-                float(np.var([draw(step)[at] for step in steps])) for draw in made.draws.values()
-            )
-            # The delta method takes the protected count, the draws the true one.
-            true = make(table, noise(), "rent", publish=publish, ptable=COUNTS).deviation
-            assert np.sqrt(variance) == pytest.approx(float(np.median(true[1:])), rel=0.04)
-
-
 def errors(part: Ingredient, whole: Ingredient, limit: float, *, shared: bool) -> float:
     """The share of cells whose ratio is bracketed at a limit."""
     figure = KeyFigure(name="f", kind="ratio", part="p", whole="w", shared_key=shared)

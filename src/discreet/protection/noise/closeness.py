@@ -19,23 +19,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
-from discreet.errors import PerturbationError
-from discreet.protection.noise.limits import CHANCE, P_PERCENT
+from discreet.protection.noise.intervals import largest_of_two
+from discreet.protection.noise.magnitude_cells import drawn_noise
 from discreet.rules import CellLookup
 from discreet.tables import GateReport
 
 if TYPE_CHECKING:
-    from discreet.protection.noise.magnitude_cells import SumDraws
+    from discreet.protection.noise.magnitude_cells import PerturbedSums
     from discreet.tables import Contributions, Table
 
 _STEPS = 256
-
-
-def check_gate(p_percent: float, chance: float) -> None:
-    """Refuse numbers that no gate can have."""
-    if not 0 <= p_percent < 100 or not 0 <= chance <= 1:
-        message = "p_percent must be at least 0 and below 100, chance from 0 to 1"
-        raise PerturbationError(message, code="gate", where="p_percent")
 
 
 def best_guess(factors: FloatArray, within: float) -> tuple[FloatArray, FloatArray]:
@@ -58,50 +51,46 @@ def best_guess(factors: FloatArray, within: float) -> tuple[FloatArray, FloatArr
     return often, factor
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class GatedCells:
     """The cells of a value column that their gate looks at. CONFIDENTIAL."""
 
     table: Table
-    value: str  # the value column
-    p_percent: float = P_PERCENT  # how near a guess may not come
-    chance: float = CHANCE  # how often it may all the same
-    #: Cells that the rules of the column mark; None for the p % rule
-    sensitive: BoolArray | None = None
+    sums: PerturbedSums
 
-    def hidden(
-        self,
-        draws: SumDraws,
-        noisy: FloatArray,
-        spread: FloatArray,
-        number: IntArray | None,
-        counted: int,
-    ) -> tuple[BoolArray, GateReport]:
-        """The cells to hide, and what there is to report."""
+    def hidden(self) -> tuple[BoolArray, GateReport]:
+        """The table's cells to hide, and what there is to report."""
+        sums, how = self.sums, self.sums.how
+        within, noisy = how.p_percent / 100, sums.noisy[sums.own]
+        # The noise of counts does not help against readers who know the counts from elsewhere.
+        number, counted = None, 0
+        if sums.counts is not None and how.ptable is not None:
+            number = sums.counts.number[sums.own]
+            counted = largest_of_two(how.ptable.content)
         first, second = self._largest()
-        marked = self.sensitive
+        marked = how.gated
         if marked is None:
-            rest = self._made.absolute - first - second
-            marked = rest < self.p_percent / 100 * first
+            marked = self._made.absolute - first - second < within * first
         marked = np.asarray(marked) & (first > 0)
         at = np.flatnonzero(marked)
         chances = np.zeros(len(marked))
-        draw = draws.first(at, np.sign(self._made.total[at]) / first[at])
+        draw = drawn_noise(sums.cells.at(at), sums.noise, sums.grid, 0)
+        factor = np.sign(self._made.total[at]) / first[at]
         steps = (np.arange(_STEPS) + 0.5) / _STEPS
-        factors = np.array([1 + draw(step) for step in steps.tolist()])
-        chances[at], _ = best_guess(factors, self.p_percent / 100)
-        failed = marked & (chances > self.chance)
+        factors = np.array([1 + draw(step) * factor for step in steps.tolist()])
+        chances[at], _ = best_guess(factors, within)
+        failed = marked & (chances > how.chance)
         hidden = failed.copy()
         if number is not None:
             # Else what is hidden would tell which counts are one or two.
             hidden |= bool(failed.any()) & (number > 0) & (number <= counted)
             hidden &= number > 0
-        self._opened(hidden, failed, spread, number)
+        self._opened(hidden, failed, self._made.count if number is None else number)
         shown = marked & ~hidden & (noisy != 0)
         if number is not None:
             shown &= number > 0
         off = np.abs(np.abs(noisy) - second - first)
-        near = shown & (off < self.p_percent / 100 * first)
+        near = shown & (off < within * first)
         return hidden, GateReport(
             cells=len(at),
             failed=int(failed.sum()),
@@ -109,12 +98,12 @@ class GatedCells:
             shown=int(shown.sum()),
             near=float(near.sum() / max(shown.sum(), 1)),
             chance=float(chances[shown].max(initial=0.0)),
-            p_percent=self.p_percent,
+            p_percent=how.p_percent,
         )
 
     @property
     def _made(self) -> Contributions:
-        return self.table.contributions[self.value]
+        return self.table.contributions[self.sums.column]
 
     def _largest(self) -> tuple[FloatArray, FloatArray]:
         """The two largest records' contributions; one not known is as large as it can be."""
@@ -126,11 +115,8 @@ class GatedCells:
         rest = np.maximum(self._made.absolute - top[:, 0], 0.0)
         return top[:, 0], np.where(self._made.count > 1, np.minimum(top[:, 0], rest), 0.0)
 
-    def _opened(
-        self, hidden: BoolArray, failed: BoolArray, spread: FloatArray, number: IntArray | None
-    ) -> None:
+    def _opened(self, hidden: BoolArray, failed: BoolArray, size: IntArray) -> None:
         """Hide more cells until no total less its shown parts opens a hidden cell."""
-        size = self._made.count if number is None else number
         lookup, seen = CellLookup(self.table), size > 0
         families = []
         for axis, dimension in enumerate(self.table.dimensions):
@@ -144,8 +130,8 @@ class GatedCells:
         more = True
         while more:
             more = False
-            for below, family, above in families:
-                chosen = self._to_hide((below, family, above), hidden, failed, spread, size)
+            for own in families:
+                chosen = self._to_hide(own, hidden, failed, size)
                 more |= bool(len(chosen))
                 hidden[chosen] = True
 
@@ -154,12 +140,11 @@ class GatedCells:
         families: tuple[IntArray, IntArray, IntArray],
         hidden: BoolArray,
         failed: BoolArray,
-        spread: FloatArray,
         size: IntArray,
     ) -> IntArray:
         """Per total that opens what is hidden below it, the smallest part that is shown."""
         below, family, above = families
-        number, away = len(above), hidden[below]
+        number, away, spread = len(above), hidden[below], self.sums.deviation[self.sums.own]
         noise = spread[above] ** 2
         noise += np.bincount(family, np.where(away, 0.0, spread[below] ** 2), number)
         largest = self._largest()
@@ -169,12 +154,12 @@ class GatedCells:
         begin = np.searchsorted(twice[order], np.arange(number))
         first, second = sizes[order][begin], sizes[order][begin + 1]
         rest = np.bincount(family, self._made.absolute[below] * away, number) - first - second
-        within = self.p_percent / 100 * first
+        within = self.sums.how.p_percent / 100 * first
         open_ = ~hidden[above] & (np.bincount(family, failed[below], number) > 0)
         open_ &= (np.bincount(family, ~away, number) > 0) & (rest < within)
         # The sum of several noises is nearly normal, and the best guess is its middle.
         strays = quotient(within, np.sqrt(2 * noise))
-        likely = np.array([erf(stray) for stray in strays.tolist()]) > self.chance
+        likely = np.array([erf(stray) for stray in strays.tolist()]) > self.sums.how.chance
         open_ &= likely | (noise == 0)
         shown = np.flatnonzero(~away & open_[family])
         by_size = shown[np.lexsort((below[shown], size[below[shown]], family[shown]))]

@@ -26,6 +26,13 @@ def plain_number(value: Any) -> float | None:
     return float(value)
 
 
+def check_gate(p_percent: float, chance: float) -> None:
+    """Refuse numbers that no gate can have."""
+    if not 0 <= p_percent < 100 or not 0 <= chance <= 1:
+        message = "p_percent must be at least 0 and below 100, chance from 0 to 1"
+        raise PerturbationError(message, code="gate", where="p_percent")
+
+
 def checked_decimals(decimals: Any, where: str) -> int | None:
     """A number of digits after the decimal point, or None for all; an error if it is neither."""
     if decimals is None:

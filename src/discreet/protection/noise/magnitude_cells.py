@@ -16,27 +16,32 @@ whole number next above M·(√5 − 1)/2 that shares no factor with M.
 Standard deviations are over all cell keys: interpolated noise comes from two rows and
 one key, so both rows are laid over each other; contributions have keys of their own and
 count as independent; that noise stops at zero is left out. For the errors of key figures,
-`SumDraws` says for any place on the key grid what noise each cell would have with it.
+`PerturbedSums` says for any place on the key grid what noise each cell would have with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import gcd, isqrt
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
+from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import derived_keys
 from discreet.protection.noise.counts import ProtectedCounts, drawn_counts
 from discreet.protection.noise.intervals import Intervals, count_deviations, look_up
+from discreet.protection.noise.limits import CHANCE, P_PERCENT, check_gate, plain_number
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise
 from discreet.protection.noise.magnitude_table import Kind, MagnitudePart
 from discreet.protection.noise.table import PerturbationTable
-from discreet.tables import CELL_KEY, Contributions, Draw, correlation
+from discreet.tables import CELL_KEY, Contributions, Draw, GateReport, correlation
+
+Column = TypeVar("Column", npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.bool_])
 
 _BITS = 13  # a key below 2^50 times 2^13 stays within 63 bits
 
@@ -129,14 +134,10 @@ class MagnitudeCells:
     odd: BoolArray  # cells with an odd number of records
     sensitive: BoolArray  # cells marked for more protection
 
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class MagnitudeStep:
-    """One contribution's noise in each cell. CONFIDENTIAL."""
-
-    ratio: FloatArray  # cell value / unit of noise: where the perturbation table is looked at
-    table_noise: FloatArray  # what it says there, interpolated between its rows
-    noise: FloatArray  # what is added to the cell
+    def at(self, cells: IntArray) -> MagnitudeCells:
+        """Some of these cells, without their keys."""
+        names = ("value", "contributions", "odd", "sensitive")
+        return MagnitudeCells(keys=(), **{name: getattr(self, name)[cells] for name in names})
 
 
 def cells_of(
@@ -212,28 +213,51 @@ def kinds_of(cells: MagnitudeCells, noise: MagnitudeNoise) -> list[tuple[Kind, B
     return [*ordinary, ("small", small)] if noise.separation else ordinary
 
 
+_Groups = list[tuple[MagnitudePart, IntArray]]
+
+
+def _groups(cells: MagnitudeCells, noise: MagnitudeNoise) -> _Groups:
+    return [(noise.part(kind), np.flatnonzero(which)) for kind, which in kinds_of(cells, noise)]
+
+
 def perturbed(
     cells: MagnitudeCells, noise: MagnitudeNoise, grid: KeyGrid, units: FloatArray | None = None
-) -> tuple[FloatArray, list[MagnitudeStep]]:
-    """Perturbed cell values, and how they came about."""
+) -> FloatArray:
+    """Perturbed cell values."""
     if units is None:
         units = units_of_noise(cells, noise)
-    groups = [(noise.part(kind), np.flatnonzero(which)) for kind, which in kinds_of(cells, noise)]
-    value, steps = cells.value.astype(np.float64), []
+    groups = _groups(cells, noise)
+    value = cells.value.astype(np.float64)
     for number, key in enumerate(cells.keys):
         unit, size = units[:, number], np.abs(value)
-        ratio = quotient(size, unit)
-        shifts = np.zeros(len(value), dtype=np.float64)
-        for part, which in groups:
-            shifts[which] = table_noise(part, ratio[which], key[which], grid)
-        more = noise.more(number)
-        away = np.where(shifts < 0, shifts - more, shifts + more)
-        strong = np.where(cells.sensitive & (unit > 0) & (size > 0), away, shifts)
+        more = np.where(cells.sensitive & (unit > 0), noise.more(number), 0.0)
+        shifts = _shifts(groups, quotient(size, unit), key, grid, more)
         # Noise moves a value towards zero or away from it, and never beyond zero.
-        added = np.sign(value) * np.maximum(unit * strong, -size)
-        value = value + added
-        steps.append(MagnitudeStep(ratio=ratio, table_noise=shifts, noise=added))
-    return value, steps
+        value = value + np.sign(value) * np.maximum(unit * shifts, -size)
+    return value
+
+
+def _shifts(
+    groups: _Groups, ratio: FloatArray, key: IntArray, grid: KeyGrid, more: FloatArray
+) -> FloatArray:
+    """What the perturbation table says at each ratio, and more of it."""
+    shifts = np.zeros(len(ratio), dtype=np.float64)
+    for part, which in groups:
+        shifts[which] = table_noise(part, ratio[which], key[which], grid)
+    return np.where(shifts < 0, shifts - more, shifts + more)
+
+
+def drawn_noise(cells: MagnitudeCells, noise: MagnitudeNoise, grid: KeyGrid, number: int) -> Draw:
+    """The noise that one contribution brings to each cell, for any place on the key grid."""
+    unit, groups = units_of_noise(cells, noise)[:, number], _groups(cells, noise)
+    ratio = quotient(np.abs(cells.value), unit)
+    more = np.where(cells.sensitive & (unit > 0), noise.more(number), 0.0)
+
+    def drawn(at: float) -> FloatArray:
+        key = np.full(len(unit), int(at * grid.size), dtype=np.int64)
+        return np.sign(cells.value) * unit * _shifts(groups, ratio, key, grid, more)
+
+    return drawn
 
 
 def between(part: MagnitudePart, ratio: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -316,78 +340,126 @@ def _overlaid(content: Intervals, below: int, above: int) -> list[tuple[int, int
     return list(zip(widths.tolist(), low.tolist(), high.tolist(), strict=True))
 
 
+#: Which of the two is accurate; the other follows from it and the perturbed count.
+Publish = Literal["sums", "means"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SumTreatment:
+    """Treatment of the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL."""
+
+    publish: Publish = "sums"
+    ptable: PerturbationTable | None = None
+    sensitive: BoolArray | None = None
+    suppress_below: float | None = None
+    official: Any = None
+    totals: Mapping[str, str] | None = None
+    grain: float = 1.0
+    count_decimals: int | None = 0
+    #: No figure may let anybody come so near a single contribution: cells of one or a dominating
+    #: contribution are suppressed where it does. 0 suppresses none
+    p_percent: float = P_PERCENT
+    chance: float = CHANCE  # how often the best guess may come as near all the same
+    #: A boolean per cell: those held against it; None for those of the p % rule
+    gated: BoolArray | None = None
+
+    def __post_init__(self) -> None:
+        check_gate(self.p_percent, self.chance)
+        number = plain_number(self.grain)
+        if number is None or number <= 0:
+            message = "the grain must be above 0, such as 0.01"
+            raise PerturbationError(message, code="grain", where="grain")
+        object.__setattr__(self, "grain", number)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class SumDraws:
-    """Possible noise of the sums and counts of a value column. CONFIDENTIAL."""
+class PerturbedSums:
+    """The perturbed sums of a value column, and the noise they could have. CONFIDENTIAL."""
 
     column: str  # the value column
     noise: MagnitudeNoise
     grid: KeyGrid  # the key grid
-    cells: MagnitudeCells  # the table's own cells
+    how: SumTreatment  # what is done to them
+    #: Per spanning variable, the position of each cell's code
+    index: tuple[npt.NDArray[np.int32], ...]
+    cells: MagnitudeCells  # what the noise of each of the table's own cells depends on
     own: IntArray  # where those are among all cells
-    total: FloatArray  # True sums of all cells
-    number: FloatArray  # their true (weighted) number of records with a value
-    counts: ProtectedCounts | None  # the protected counts of these; None if they are not known
-    ptable: PerturbationTable | None  # the perturbation table of these
+    total: FloatArray  # True sums
+    noisy: FloatArray  # True sums and their noise
+    deviation: FloatArray  # the standard deviation of each sum's own noise
+    number: FloatArray  # True (weighted) number of records with a value
+    counts: ProtectedCounts | None  # the protected count of these records; None if it is not known
+    hidden: BoolArray  # cells that the gate of the column hides
+    gate: GateReport | None = None  # what it did; None where it is off
 
-    def of_sums(self, factor: FloatArray) -> dict[str, Draw]:
+    def sums(self) -> FloatArray:
+        """The sums to publish: 0 wherever the count is.
+
+        Without the grain, a mean times the true count would often be a whole number, and
+        times any other number it would not.
+        """
+        value = self.noisy
+        if self.counts is not None:
+            count = self.counts.value.astype(np.float64)
+            if self.how.publish == "means":
+                value = value * quotient(count, self.number)
+            value = np.where(count == 0, 0.0, value)
+        return np.asarray(np.rint(value / self.how.grain) * self.how.grain + 0.0)  # no −0
+
+    def means(self) -> FloatArray:
+        """The means to publish: published sum / perturbed count; 0 where there is none."""
+        assert self.counts is not None
+        return quotient(self.sums(), self.counts.value.astype(np.float64))
+
+    def suppressed(self) -> BoolArray:
+        """Which cells are not published: their count is not, or the gate hides them."""
+        return self.hidden if self.counts is None else self.hidden | self.counts.suppressed
+
+    def possible(self, *, mean: bool) -> tuple[FloatArray, dict[str, Draw]]:
+        """The standard deviation of sums or means, and the noise behind it, key by key.
+
+        The figure that is accurate has its own noise only; the other follows from it and the
+        count, and has that of the count, too.
+        """
+        deviation, size = self.deviation, np.abs(self.number)
+        divided = quotient(np.ones(len(size)), size) if mean else np.ones(len(size))
+        draws = self._of_sums(divided)
+        if self.counts is not None and self.how.publish != ("means" if mean else "sums"):
+            sign = -1 if mean else 1
+            deviation = self._with_counts(deviation, sign)
+            factor = sign * divided * quotient(self.total, size)
+            draws = added(draws, self._of_counts(factor))
+        return quotient(deviation, size) if mean else deviation, draws
+
+    def _of_sums(self, factor: FloatArray) -> dict[str, Draw]:
         """The noise of sums, times a factor, by the names of its keys."""
-        units, draws = units_of_noise(self.cells, self.noise), {}
-        for number in range(units.shape[1]):
+        draws = {}
+        for number in range(len(self.cells.keys)):
             name = self.noise.purpose(self.column, number + 1)
             if self.noise.keys == "shared":
                 step = number + (0 if self.noise.same_key else 1)
                 name = f"{CELL_KEY}, step {step}" if step else CELL_KEY
-            draws[name] = self._contribution(units[:, number], number, factor)
+            draws[name] = self._of_contribution(number, factor)
         return draws
 
-    def first(self, at: IntArray, factor: FloatArray) -> Draw:
-        """The noise that the first contribution brings to some of the table's cells."""
-        cells = replace(
-            self.cells,
-            value=self.cells.value[at],
-            contributions=self.cells.contributions[at],
-            keys=(),
-            odd=self.cells.odd[at],
-            sensitive=self.cells.sensitive[at],
-        )
-        chosen = replace(self, cells=cells, own=np.arange(len(at)), total=cells.value)
-        return chosen._contribution(units_of_noise(cells, self.noise)[:, 0], 0, factor)
+    def _of_contribution(self, number: int, factor: FloatArray) -> Draw:
+        draw = drawn_noise(self.cells, self.noise, self.grid, number)
+        return lambda at: spread(draw(at), self.own, len(factor)) * factor
 
-    def _contribution(self, unit: FloatArray, number: int, factor: FloatArray) -> Draw:
-        cells, noise = self.cells, self.noise
-        ratio = quotient(np.abs(cells.value), unit)
-        groups = [
-            (noise.part(kind), np.flatnonzero(which)) for kind, which in kinds_of(cells, noise)
-        ]
-        more = np.where(cells.sensitive & (unit > 0), noise.more(number), 0.0)
-
-        def drawn(at: float) -> FloatArray:
-            keys = np.full(len(unit), int(at * self.grid.size), dtype=np.int64)
-            value = np.zeros(len(unit), dtype=np.float64)
-            for part, which in groups:
-                value[which] = table_noise(part, ratio[which], keys[which], self.grid)
-            value = np.where(value < 0, value - more, value + more)
-            every = np.zeros(len(self.total), dtype=np.float64)
-            every[self.own] = np.sign(cells.value) * unit * value
-            return every * factor
-
-        return drawn
-
-    def counted(self) -> FloatArray:
-        """The standard deviations of the counts' noise."""
-        assert self.counts is not None
-        assert self.ptable is not None
-        cells = self.counts.cells
-        spread = count_deviations(self.ptable.content, self.counts.number) * cells.mean_weight()
-        return np.asarray(np.where(cells.official | (cells.count == 0), 0.0, spread))
-
-    def of_counts(self, factor: FloatArray) -> dict[str, Draw]:
-        """The noise of counts of records with a value, times a factor."""
-        counts, ptable = self.counts, self.ptable
+    def _counted(self) -> tuple[ProtectedCounts, PerturbationTable, FloatArray]:
+        """The counts, their perturbation table, and the standard deviations of their noise."""
+        counts, ptable = self.counts, self.how.ptable
         assert counts is not None
         assert ptable is not None
-        weight = np.where(self.counted() > 0, counts.cells.mean_weight(), 0.0)
+        cells = counts.cells
+        deviation = count_deviations(ptable.content, counts.number) * cells.mean_weight()
+        still = cells.official | (cells.count == 0)
+        return counts, ptable, np.asarray(np.where(still, 0.0, deviation))
+
+    def _of_counts(self, factor: FloatArray) -> dict[str, Draw]:
+        """The noise of counts of records with a value, times a factor."""
+        counts, ptable, deviation = self._counted()
+        weight = np.where(deviation > 0, counts.cells.mean_weight(), 0.0)
 
         def drawn(at: float) -> FloatArray:
             return drawn_counts(ptable, counts.number, at, self.grid) * weight * factor
@@ -396,20 +468,27 @@ class SumDraws:
         name = CELL_KEY if self.noise.zeros_in_key else f"{CELL_KEY} of the values of {self.column}"
         return {name: drawn}
 
-    def with_counts(self, spread: FloatArray, sign: int) -> FloatArray:
+    def _with_counts(self, deviation: FloatArray, sign: int) -> FloatArray:
         """The deviation of sums that carry the noise of the count, too.
 
         The relative error of the count adds to that of the sum as the delta method has it.
         Both noises are independent, unless they are drawn by one key of the same records.
         """
-        follows = self.total * quotient(self.counted(), self.number)
-        square = spread * spread + follows * follows
+        follows = self.total * quotient(self._counted()[2], self.number)
+        square = deviation * deviation + follows * follows
         if self.noise.same_key and self.noise.zeros_in_key:
             one = np.ones(len(self.total), dtype=np.float64)
             at = np.arange(len(self.total), dtype=np.int64)
-            together = correlation(self.of_sums(one), self.of_counts(one), (at, at))
-            square += sign * 2.0 * together * spread * follows
+            together = correlation(self._of_sums(one), self._of_counts(one), (at, at))
+            square += sign * 2.0 * together * deviation * follows
         return np.asarray(np.sqrt(np.maximum(square, 0.0)), dtype=np.float64)
+
+
+def spread(column: Column, own: IntArray, size: int) -> Column:
+    """A column of the table's own cells for all of so many: zero for the others."""
+    whole = np.zeros(size, dtype=column.dtype)
+    whole[own] = column
+    return whole
 
 
 def added(one: dict[str, Draw], other: dict[str, Draw]) -> dict[str, Draw]:

@@ -10,50 +10,39 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
+from discreet.arrays import BoolArray, CellIndex, quotient
 from discreet.confidential import without_values
 from discreet.errors import DisclosureWarning, PerturbationError, Problem, raise_all
 from discreet.microdata import Filter
-from discreet.protection.noise.closeness import GatedCells, check_gate
+from discreet.protection.noise.closeness import GatedCells
 from discreet.protection.noise.counts import (
-    ProtectedCounts,
     check_found_codes,
     keep_found_codes,
     keyed_heading,
     notes_of,
     protect_counts,
 )
-from discreet.protection.noise.intervals import largest_of_two
-from discreet.protection.noise.limits import (
-    CHANCE,
-    MOST_DECIMALS,
-    P_PERCENT,
-    checked_decimals,
-    plain_number,
-)
+from discreet.protection.noise.limits import MOST_DECIMALS, checked_decimals
 from discreet.protection.noise.magnitude_cells import (
-    MagnitudeCells,
-    SumDraws,
-    added,
+    PerturbedSums,
+    Publish,
+    SumTreatment,
     cells_of,
     magnitude_deviations,
     perturbed,
+    spread,
 )
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
     CellStatus,
-    Draw,
     Figure,
-    GateReport,
     Ingredient,
     ProtectedTable,
     Table,
@@ -64,90 +53,12 @@ from discreet.tables import (
 
 NEAR_CONTRIBUTIONS = note_of("discreet.protection.noise", "near-contributions")
 
-#: Which of the two is accurate; the other follows from it and the perturbed count.
-Publish = Literal["sums", "means"]
-
-Column = TypeVar("Column", npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.bool_])
 Coded = tuple[str, Problem]
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class SumTreatment:
-    """Treatment of the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL."""
-
-    publish: Publish = "sums"
-    ptable: PerturbationTable | None = None
-    sensitive: BoolArray | None = None
-    suppress_below: float | None = None
-    official: Any = None
-    totals: Mapping[str, str] | None = None
-    grain: float = 1.0
-    count_decimals: int | None = 0
-    #: No figure may let anybody come so near a single contribution: cells of one or a dominating
-    #: contribution are suppressed where it does. 0 suppresses none
-    p_percent: float = P_PERCENT
-    chance: float = CHANCE  # how often the best guess may come as near all the same
-    #: A boolean per cell: those held against it; None for those of the p % rule
-    gated: BoolArray | None = None
-
-    def __post_init__(self) -> None:
-        check_gate(self.p_percent, self.chance)
-        number = plain_number(self.grain)
-        if number is None or number <= 0:
-            _raise([("grain", Problem("the grain must be above 0, such as 0.01", "grain"))])
-        object.__setattr__(self, "grain", number)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class PerturbedSums:
-    """The perturbed sums of a value column. CONFIDENTIAL."""
-
-    #: Per spanning variable, the position of each cell's code
-    index: tuple[npt.NDArray[np.int32], ...]
-    total: FloatArray  # True sums
-    noisy: FloatArray  # True sums and their noise
-    number: FloatArray  # True (weighted) number of records with a value
-    counts: ProtectedCounts | None  # the protected count of these records; None if it is not known
-    how: SumTreatment  # what is done to them
-    cells: MagnitudeCells  # what the noise of each of the table's own cells depends on
-    own: IntArray  # where those are among all cells
-    draws: SumDraws  # what the noise could be
-    deviation: FloatArray  # the standard deviation of each sum's own noise
-    hidden: BoolArray  # cells that the gate of the column hides
-    gate: GateReport | None  # what it did; None where it is off
-
-    def sums(self) -> FloatArray:
-        """The sums to publish: 0 wherever the count is.
-
-        Without the grain, a mean times the true count would often be a whole number, and
-        times any other number it would not.
-        """
-        value = self.noisy
-        if self.counts is not None:
-            count = self.counts.value.astype(np.float64)
-            if self.how.publish == "means":
-                value = value * quotient(count, self.number)
-            value = np.where(count == 0, 0.0, value)
-        return np.asarray(np.rint(value / self.how.grain) * self.how.grain + 0.0)  # no −0
-
-    def means(self) -> FloatArray:
-        """The means to publish: published sum / perturbed count; 0 where there is none."""
-        assert self.counts is not None
-        return quotient(self.sums(), self.counts.value.astype(np.float64))
-
-    def undefined(self) -> BoolArray:
-        """Cells without a mean, because nobody is counted."""
-        assert self.counts is not None
-        return np.asarray(self.counts.value == 0)
-
-    def suppressed(self) -> BoolArray:
-        """Which cells are not published: their count is not, or the gate hides them."""
-        return self.hidden if self.counts is None else self.hidden | self.counts.suppressed
 
 
 def contributors(table: Table, value: str) -> Table:
     """The table of counts of the records that have a value. CONFIDENTIAL."""
-    _raise(_problems(table, None, value))
+    _raise(_problems(table, value))
     contribution = table.contributions[value]
     return replace(
         table,
@@ -164,14 +75,13 @@ def magnitude_sums(
 ) -> PerturbedSums:
     """Perturb the sums of a value column."""
     _check_kinds(table, noise, how)
-    _raise(chain(_problems(table, noise, value), _treatment_problems(table, how)))
+    _raise(_problems(table, value, noise, how))
     contributions, grid = table.contributions[value], table.grid
     assert grid is not None
     marked = np.zeros(len(table), dtype=np.bool_)
     if how.sensitive is not None:
         marked = np.asarray(how.sensitive)
     cells = cells_of(contributions, noise, grid, marked)
-    noisy, _ = perturbed(cells, noise, grid)
     counts, index, own = None, table.index, np.arange(len(table), dtype=np.int64)
     if how.ptable is not None:
         counts = protect_counts(
@@ -182,58 +92,33 @@ def magnitude_sums(
             totals=how.totals,
             decimals=how.count_decimals,
         )
-        index = counts.cells.index
-        own = _places(table, index, len(counts.value))
-    size = len(own) if counts is None else len(counts.value)
+        if counts.cells.index is not index:  # the whole grid
+            index, both = counts.cells.index, (len(counts.value), len(table))
+            own = CellIndex.of(table.dimensions).find(index, table.index, both)
+    size = len(table) if counts is None else len(counts.value)
     number = contributions.count if contributions.weight is None else contributions.weight
-    draws = SumDraws(
+    columns: dict[str, Any] = {
+        "total": contributions.total,
+        "noisy": perturbed(cells, noise, grid),
+        "deviation": magnitude_deviations(cells, noise),
+        "number": number.astype(np.float64),
+    }
+    sums = PerturbedSums(
         column=value,
         noise=noise,
         grid=grid,
-        cells=cells,
-        own=own,
-        total=_spread(contributions.total, own, size),
-        number=_spread(number.astype(np.float64), own, size),
-        counts=counts,
-        ptable=how.ptable,
-    )
-    deviation = _spread(magnitude_deviations(cells, noise), own, size)
-    hidden, gate = _gated(table, value, draws, noisy, deviation, how)
-    return PerturbedSums(
-        index=index,
-        total=draws.total,
-        noisy=_spread(noisy, own, size),
-        number=draws.number,
-        counts=counts,
         how=how,
+        index=index,
         cells=cells,
         own=own,
-        draws=draws,
-        deviation=deviation,
-        hidden=_spread(hidden, own, size),
-        gate=gate,
+        counts=counts,
+        hidden=np.zeros(size, dtype=np.bool_),
+        **{name: spread(column, own, size) for name, column in columns.items()},
     )
-
-
-def _gated(
-    table: Table,
-    value: str,
-    draws: SumDraws,
-    noisy: FloatArray,
-    deviation: FloatArray,
-    how: SumTreatment,
-) -> tuple[BoolArray, GateReport | None]:
-    """Which of the table's cells the gate hides."""
     if how.p_percent == 0:
-        return np.zeros(len(table), dtype=np.bool_), None
-    gate = GatedCells(
-        table=table, value=value, p_percent=how.p_percent, chance=how.chance, sensitive=how.gated
-    )
-    number, counted = None, 0
-    if draws.counts is not None and draws.ptable is not None:
-        number, counted = draws.counts.number[draws.own], largest_of_two(draws.ptable.content)
-    # The noise of counts does not help against readers who know the counts from elsewhere.
-    return gate.hidden(draws, noisy, deviation[draws.own], number, counted)
+        return sums
+    hidden, gate = GatedCells(table, sums).hidden()
+    return replace(sums, hidden=spread(hidden, own, size), gate=gate)
 
 
 def _check_kinds(table: object, noise: object, how: SumTreatment) -> None:
@@ -253,8 +138,13 @@ def _check_kinds(table: object, noise: object, how: SumTreatment) -> None:
     _raise(problems)
 
 
-def _problems(table: Table, noise: MagnitudeNoise | None, value: str) -> Iterator[Coded]:
-    """What the table lacks."""
+def _problems(
+    table: Table,
+    value: str,
+    noise: MagnitudeNoise | None = None,
+    how: SumTreatment | None = None,
+) -> Iterator[Coded]:
+    """What the table lacks, and what does not fit it."""
     if table.grid is None:
         hint = 'tabulate with record_key="…"'
         yield "no-cell-keys", Problem("the table has no cell keys", table.name, hint)
@@ -270,34 +160,20 @@ def _problems(table: Table, noise: MagnitudeNoise | None, value: str) -> Iterato
         message = f"the noise needs {noise.top} contributions, the table has {contribution.k}"
         hint = f"tabulate with contributions={noise.top}"
         yield "contributions", Problem(message, f"{table.name}, {value}", hint)
-
-
-def _treatment_problems(table: Table, how: SumTreatment) -> Iterator[Coded]:
-    """What does not fit the table, or what else is asked for."""
+    if how is None:
+        return
     marked = None if how.sensitive is None else np.asarray(how.sensitive)
     if marked is not None and (marked.dtype != np.bool_ or marked.shape != (len(table),)):
         message = f"expected one boolean for each of the {len(table):,} cells"
         yield "sensitive", Problem(message, f"{table.name}, sensitive")
     hint = "add the perturbation table of the counts: ptable=…"
-    if how.ptable is None and how.publish == "means":
-        message = "means need the perturbed number of records"
-        yield "ptable", Problem(message, table.name, hint)
-    if how.ptable is None and how.suppress_below is not None:
-        message = "suppress_below needs the perturbed number of records"
-        yield "ptable", Problem(message, table.name, hint)
-
-
-def _places(table: Table, index: tuple[npt.NDArray[np.int32], ...], size: int) -> Any:
-    """Where the table's cells are among those of the counts, which may be a whole grid."""
-    if index is table.index:
-        return np.arange(size, dtype=np.int64)
-    return CellIndex.of(table.dimensions).find(index, table.index, (size, len(table)))
-
-
-def _spread(column: Column, own: IntArray, size: int) -> Column:
-    whole = np.zeros(size, dtype=column.dtype)
-    whole[own] = column
-    return whole
+    for what, needed in (
+        ("means need", how.publish == "means"),
+        ("suppress_below needs", how.suppress_below is not None),
+    ):
+        if needed and how.ptable is None:
+            message = f"{what} the perturbed number of records"
+            yield "ptable", Problem(message, table.name, hint)
 
 
 def _raise(problems: Iterable[Coded]) -> None:
@@ -403,7 +279,10 @@ def _ingredient(
     _warn_of_shared_keys(table, noise, value, level=4)
     suppressed = sums.suppressed()
     mean = figure == "mean"
-    deviation, draws = _possible(sums.draws, sums.deviation, sums.how, figure)
+    deviation, draws = sums.possible(mean=mean)
+    contribution = table.contributions[value]
+    key = contribution.key if noise.zeros_in_key else contribution.nonzero_key
+    assert key is not None
     return Ingredient(
         protected=protected,
         index=sums.index,
@@ -411,7 +290,8 @@ def _ingredient(
         original=quotient(sums.total, sums.number) if mean else sums.total,
         deviation=deviation,
         suppressed=suppressed,
-        keys=_base_keys(table, noise, value, sums),
+        # The same column where no cell is added.
+        keys=key if len(sums.own) == len(sums.total) else spread(key, sums.own, len(sums.total)),
         draws=draws,
         gate=sums.gate,
     )
@@ -430,34 +310,6 @@ def _warn_of_shared_keys(table: Table, noise: MagnitudeNoise, value: str, level:
     if noise.keys == "shared" and len(table.contributions) > 1:
         columns = [value, *(other for other in table.contributions if other != value)]
         warnings.warn(shared_keys_warning(columns), DisclosureWarning, stacklevel=level)
-
-
-def _base_keys(table: Table, noise: MagnitudeNoise, value: str, sums: PerturbedSums) -> IntArray:
-    """The keys that those of the noise come from; the same column where no cell is added."""
-    contribution = table.contributions[value]
-    key = contribution.key if noise.zeros_in_key else contribution.nonzero_key
-    assert key is not None
-    size = len(sums.total)
-    return key if len(sums.own) == size else _spread(key, sums.own, size)
-
-
-def _possible(
-    draws: SumDraws, spread: FloatArray, how: SumTreatment, figure: Shown
-) -> tuple[FloatArray, dict[str, Draw]]:
-    """The standard deviation of sums or means, and the noise behind it, key by key.
-
-    The figure that is accurate has its own noise only; the other follows from it and the
-    count, and has that of the count, too.
-    """
-    one = np.ones(len(draws.total), dtype=np.float64)
-    mean, size = figure == "mean", np.abs(draws.number)
-    divided = quotient(one, size) if mean else one
-    all_draws = draws.of_sums(divided)
-    if draws.counts is not None and draws.ptable is not None and how.publish != f"{figure}s":
-        sign = -1 if mean else 1
-        spread = draws.with_counts(spread, sign)
-        all_draws = added(all_draws, draws.of_counts(sign * divided * quotient(draws.total, size)))
-    return quotient(spread, size) if mean else spread, all_draws
 
 
 def _protected(
@@ -491,8 +343,8 @@ def _protected(
     headed = keyed_heading(table, secrets, titles, universe, digests)
     exact = sums.means() if figure == "mean" else sums.sums()
     status = np.full(len(exact), CellStatus.published, dtype=np.int8)
-    if figure == "mean":
-        status[sums.undefined()] = CellStatus.not_applicable
+    if figure == "mean" and sums.counts is not None:
+        status[sums.counts.value == 0] = CellStatus.not_applicable  # nobody is counted
     status[sums.suppressed()] = CellStatus.suppressed
     shown = Figure(
         name=value,

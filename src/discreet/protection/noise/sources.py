@@ -23,9 +23,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
@@ -284,7 +285,7 @@ class PerturbationFile(Unpicklable):
         if self.place("i") is not None and self.place("v") is not None:
             if self.place("upper") is not None:
                 return "argus" if self.place("lower") is None else "intervals"
-        elif len(self.header) > 1 and all(_whole(name) for name in self.header[1:]):
+        elif len(self.header) > 1 and None not in map(_integer, self.header[1:]):
             return "cumulative"
         raise file_error(self.name, "unknown format of the perturbation table", _KNOWN)
 
@@ -297,14 +298,6 @@ class PerturbationFile(Unpicklable):
 
     def __repr__(self) -> str:
         return f"<Source {self.name}: secret>"
-
-
-def _whole(text: str) -> bool:
-    try:
-        int(text)
-    except ValueError:
-        return False
-    return True
 
 
 def check_format(name: str | None) -> None:
@@ -472,65 +465,59 @@ def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
             "the file was written by another version of the format",
             f"this package reads version {JSON_VERSION}",
         )
-    _check_fields(data, source.name)
-    beyond = data["beyond"]
-    content = check_entries(
-        _json_entries(data["rows"]),
-        name=source.name,
-        closed=data["closed"],
-        scale=data["scale"],
-        one=data["scale"],
-        beyond="last" if beyond == "last" else (beyond["start"], beyond["length"]),
-        zeros=data["zeros"],
-    )
-    return content, data["name"], data["version"]
-
-
-def _check_fields(data: dict[str, Any], name: str) -> None:
-    """Raise unless all fields are there and of the expected form."""
-    scale, rows = data.get("scale"), data.get("rows")
-    sound = {
-        "scale": _is_int(scale) and 2 <= data["scale"] <= KeyGrid().size,
-        "closed": data.get("closed") in ("left", "right"),
-        "beyond": _is_beyond(data.get("beyond")),
-        "zeros": isinstance(data.get("zeros"), bool),
-        "name": isinstance(data.get("name"), str),
-        "version": isinstance(data.get("version"), str),
-        "rows": isinstance(rows, list) and all(_is_row(row) for row in rows),
-    }
+    fields = {}
+    try:
+        table = _JsonTable.model_validate(data)
+    except ValidationError as error:  # it holds secret values, and goes no further
+        fields = dict.fromkeys(item["loc"][0] for item in error.errors())
     problems = [
-        Problem(f"{field!r} is missing or has the wrong form", name)
-        for field, good in sound.items()
-        if not good
+        Problem(f"{field!r} is missing or has the wrong form", source.name) for field in fields
     ]
-    raise_all(PerturbationError, problems, code="perturbation-file", where=name)
+    raise_all(PerturbationError, problems, code="perturbation-file", where=source.name)
+    block = table.beyond
+    content = check_entries(
+        [
+            StatedInterval(f"row {count}", count, value, bound)
+            for count, row in enumerate(table.rows)
+            for bound, value in zip(row.upper, row.noise, strict=True)
+        ],
+        name=source.name,
+        closed=table.closed,
+        scale=table.scale,
+        one=table.scale,
+        beyond="last" if block == "last" else (block.start, block.length),
+        zeros=table.zeros,
+    )
+    return content, table.name, table.version
 
 
-def _json_entries(rows: Any) -> list[StatedInterval]:
-    return [
-        StatedInterval(f"row {count}", count, value, bound)
-        for count, row in enumerate(rows)
-        for bound, value in zip(row["upper"], row["noise"], strict=True)
-    ]
+class _JsonBlock(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    start: int
+    length: int
 
 
-def _is_beyond(value: object) -> bool:
-    if isinstance(value, dict) and set(value) == {"start", "length"}:
-        return all(map(_is_int, value.values()))
-    return value == "last"
+class _JsonRow(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    upper: Annotated[list[int], Field(min_length=1)]
+    noise: list[int]
+
+    @model_validator(mode="after")
+    def _as_many_of_both(self) -> _JsonRow:
+        if len(self.upper) != len(self.noise):
+            raise ValueError("another number of bounds than of noise")
+        return self
 
 
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_row(row: object) -> bool:
-    if not isinstance(row, dict) or set(row) != {"upper", "noise"}:
-        return False
-    parts: Sequence[object] = (row["upper"], row["noise"])
-    if not all(isinstance(part, list) and all(map(_is_int, part)) for part in parts):
-        return False
-    return len(row["upper"]) == len(row["noise"]) > 0
+class _JsonTable(BaseModel):
+    model_config = ConfigDict(strict=True)
+    scale: Annotated[int, Field(ge=2, le=KeyGrid().size)]
+    closed: Closed
+    beyond: Literal["last"] | _JsonBlock
+    zeros: bool
+    name: str
+    version: str
+    rows: list[_JsonRow]
 
 
 def cumulative_intervals(

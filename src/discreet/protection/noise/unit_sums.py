@@ -17,8 +17,8 @@ from discreet.arrays import BoolArray, FloatArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.microdata import Secret
-from discreet.protection.noise.closeness import best_guess, check_gate
-from discreet.protection.noise.limits import CHANCE, P_PERCENT
+from discreet.protection.noise.closeness import best_guess
+from discreet.protection.noise.limits import CHANCE, P_PERCENT, check_gate
 from discreet.protection.noise.unit_factors import UnitFactors, UnitNoise, noisy, with_unit_noise
 from discreet.rules import count_holdings
 from discreet.tables import (
