@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 from discreet.errors import SuppressionError
@@ -114,13 +113,3 @@ def test_the_attacker_finds_what_is_open() -> None:
             # An optimal pattern needs every secondary that costs anything.
             opened += bool(less.open_cells(demands))
     assert opened >= 2
-
-
-def test_the_attacker_works_out_intervals_known_by_hand() -> None:
-    case = make("hierarchical", 1)
-    cells = list(case.truth())
-    everything = case.attacker(set(cells))
-    value = np.array([case.truth()[cell] for cell in cells])
-    low, high = np.array([everything.interval(cell) for cell in cells]).T
-    assert (low <= value + 1e-6).all()
-    assert (high >= value - 1e-6).all()

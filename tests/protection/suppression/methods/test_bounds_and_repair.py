@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,12 @@ from typer.testing import CliRunner, Result
 from discreet.cli.commands import app
 from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
-from discreet.protection.suppression import SuppressionProblem, find_pattern
+from discreet.protection.suppression import find_pattern
 from discreet.protection.suppression.methods.cut_program import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.problem.system import CellState
 from discreet_argus import read_jj
 from discreet_argus.jj import repaired_problem, write_differences
+from tests.helpers.small_systems import problem_of
 
 #: Cheapest patterns known before, with the attacker's bounds as the files have them.
 CLASSIC = {"table8": 103, "osorio": 13}
@@ -33,21 +35,11 @@ def run(*words: str | Path) -> Result:
 
 def test_the_quick_bound_of_one_cell_is_the_cheapest_partner_in_each_relation() -> None:
     value = np.array([5, 9, 14, 7, 8, 15, 12, 17, 29])
-    state = np.zeros(9, dtype=np.int8)
-    state[0] = CellState.primary
-    level = np.where(state > 0, 1, 0).astype(np.int64)
+    first = (np.arange(9) == 0).astype(np.int64)
     lines = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8)]
-    problem = SuppressionProblem(
-        value=value,
-        cost=value,
-        state=state,
-        low=np.zeros(9, dtype=np.int64),
-        high=np.full(9, 90),
-        lower=level,
-        upper=level,
-        sliding=np.zeros(9, dtype=np.int64),
-        relations=Relations.of(9, [[(a, 1), (b, 1), (total, -1)] for a, b, total in lines]),
-    )
+    rows = [[(a, 1), (b, 1), (total, -1)] for a, b, total in lines]
+    levels = {"state": first * CellState.primary, "lower": first, "upper": first}
+    problem = problem_of(value, rows, cost=value, high=np.full(9, 90), **levels)
     # Beside 5 stand 9 and 14 in its row, 7 and 12 in its column; 8 closes the square.
     assert quick_lower_bound(problem) == 9 + 7
     assert find_pattern(problem, "optimal").cost == 9 + 7 + 8
@@ -106,18 +98,9 @@ def test_totals_are_added_up_anew_and_differences_listed(reference: Path, tmp_pa
 
 
 def test_differences_are_totals_less_their_parts(tmp_path: Path) -> None:
-    problem = SuppressionProblem(
-        value=np.array([100, 30, 45]),
-        cost=np.ones(3, dtype=np.int64),
-        state=np.zeros(3, dtype=np.int8),
-        low=np.array([50, 0, 0]),
-        high=np.array([200, 90, 90]),
-        lower=np.zeros(3, dtype=np.int64),
-        upper=np.zeros(3, dtype=np.int64),
-        sliding=np.zeros(3, dtype=np.int64),
-        relations=Relations.of(3, [[(0, -1), (1, 1), (2, 1)]]),
-        decimals=1,
-    )
+    value, sums = np.array([100, 30, 45]), [[(0, -1), (1, 1), (2, 1)]]
+    ends = {"low": np.array([50, 0, 0]), "high": np.array([200, 90, 90])}
+    problem = replace(problem_of(value, sums, **ends), relations=Relations.of(3, sums), decimals=1)
     whole, changed = repaired_problem(problem)
     assert whole.value.tolist() == [75, 30, 45]
     assert changed.tolist() == [-25, 0, 0]
@@ -134,18 +117,8 @@ def test_differences_are_totals_less_their_parts(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_added_up_is_named(sums: list[list[tuple[int, int]]], what: str) -> None:
-    zero = np.zeros(4, dtype=np.int64)
-    problem = SuppressionProblem(
-        value=np.array([100, 30, 45, 80]),
-        cost=zero,
-        state=np.zeros(4, dtype=np.int8),
-        low=zero,
-        high=np.full(4, 900),
-        lower=zero,
-        upper=zero,
-        sliding=zero,
-        relations=Relations.of(4, sums),
-    )
+    known = problem_of(np.array([100, 30, 45, 80]), sums, high=np.full(4, 900))
+    problem = replace(known, relations=Relations.of(4, sums))
     with pytest.raises(SuppressionError, match=what) as caught:
         repaired_problem(problem)
     assert "cell 0" in str(caught.value)

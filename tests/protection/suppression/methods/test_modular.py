@@ -11,11 +11,9 @@ import discreet as dc
 from discreet.disclosure import relations_of
 from discreet.protection.suppression.methods.subtables import (
     protect_modular,
-    subtable_problem,
     subtables_of,
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
-from discreet.protection.suppression.proof.certificate import certify
 from discreet_argus import read_jj
 
 TREE = {"A": None, "B": None, "A1": "A", "A2": "A", "A3": "A", "B1": "B", "B2": "B"}
@@ -51,18 +49,6 @@ def test_coarse_subtables_come_first_and_every_relation_is_in_one() -> None:
     top = found[0].grid[0, 0]
     assert all(part[top] == 0 for part in table.index)
     assert set(np.concatenate([each.rows for each in found]).tolist()) == set(range(len(relations)))
-
-
-def test_each_subtable_is_safe_by_itself(reference: Path) -> None:
-    problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
-    hidden = protect_modular(problem).hidden
-    subtables = subtables_of(problem.relations)
-    assert len(subtables) > 1
-    for each in subtables:
-        part = subtable_problem(problem, each, hidden)
-        primary = problem.state[each.cells] == 1
-        found = certify(part, hidden[each.cells], primary)
-        assert not len(found.unprotected)
 
 
 def test_the_same_pattern_every_time_and_lines_of_progress(reference: Path) -> None:

@@ -37,29 +37,18 @@ def firms(sizes: tuple[int, ...], rate: float, seed: int) -> SuppressionProblem:
     return build_problem((table, found), value="v")[0]
 
 
-#: The lowest costs, proven, by sizes, records per cell and seed.
-LOWEST = {
-    ((40, 24), 1.5, 3): 144_413,
-}
-(FLAT,) = LOWEST
+#: The lowest cost, proven, of 40 × 24 cells with 1.5 records each.
+LOWEST = 144_413
 
 
-def assert_near_the_cheapest(table, method, ratio):
-    problem, lowest = firms(*table), LOWEST[table]
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("method", "ratio"), [("fast", 1.3), ("auto", 1.1)])
+def test_many_sensitive_cells_cost_little_more_than_the_cheapest_pattern(method, ratio):
+    problem = firms((40, 24), 1.5, 3)
     assert len(problem.primary) >= 500
     pattern = find_pattern(problem, method)
     assert not len(certify(problem, pattern.hidden).unprotected)
-    assert lowest <= pattern.cost <= ratio * lowest
-
-
-@pytest.mark.exhaustive
-def test_many_sensitive_cells_cost_little_more_than_the_cheapest_pattern():
-    assert_near_the_cheapest(FLAT, "fast", 1.3)
-
-
-@pytest.mark.exhaustive
-def test_with_bounds_and_branching_they_cost_next_to_nothing_more():
-    assert_near_the_cheapest(FLAT, "auto", 1.1)
+    assert LOWEST <= pattern.cost <= ratio * LOWEST
 
 
 @for_all_rows(

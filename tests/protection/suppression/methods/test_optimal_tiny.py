@@ -12,9 +12,7 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cut_program import (
     lower_bound_of,
     quick_lower_bound,
-    single_relation_bounds,
 )
-from discreet.protection.suppression.methods.cuts import aims_of, capacity_cut, movable_cells
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from tests.helpers.small_systems import KINDS, cheapest, drawn_system, is_safe
@@ -81,30 +79,3 @@ def test_patterns_are_safe_and_bounds_and_costs_hold_the_lowest_one(
                 assert pattern.optimal == (pattern.cost == lowest)
                 assert pattern.optimal or any("only fractions" in note for note in pattern.notes)
     assert protected >= len(seeds) / 4
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_programs_and_cuts_never_ask_for_more_than_the_cheapest_pattern(kind: str) -> None:
-    for seed in range(5):
-        problem = small_problem(kind, seed)
-        if not is_safe(problem, problem.state != CellState.fixed):
-            continue
-        program, lowest = single_relation_bounds(problem, lambda: False), cheapest(problem)
-        assert program is not None
-        assert lowest is not None
-        bounds = [program.bound]
-        while not program.complete:
-            program.round()
-            bounds.append(program.bound)
-        program.branch(problem.cost_of(problem.state != CellState.fixed) + 1)
-        bounds.append(program.bound)
-        assert bounds == sorted(bounds)
-        assert bounds[-1] <= lowest
-        movable = movable_cells(problem)
-        aims, draw = aims_of(movable.unknowns), np.random.default_rng(seed)
-        hidden = find_pattern(problem, "fast").hidden[movable.unknowns.cells].astype(float)
-        for at in range(len(aims)):
-            number = len(movable.unknowns.relations)
-            multipliers = tuple(draw.uniform(-2, 2, number) for _ in aims.sides(at))
-            cut = capacity_cut(movable, aims, at, multipliers)
-            assert cut is None or cut.missing(hidden) <= 1e-6

@@ -16,17 +16,6 @@ from discreet.protection.suppression.proof.certificate import certify
 from tests.protection.suppression.methods.test_never_absurd import firm_records, firms
 
 
-def test_time_spent_before_the_search_counts():
-    watch = WorkTime(1000.0, begin=time.monotonic() - 900.0)
-    assert watch.over()
-    assert watch.seconds >= 900.0
-    assert not WorkTime(1000.0, begin=time.monotonic() - 600.0).over()
-
-
-def test_the_search_leaves_time_for_proof_and_writing():
-    assert WorkTime(100.0).until < time.monotonic() + 90.0
-
-
 def test_a_part_of_the_time_ends_before_the_rest():
     watch = WorkTime(100.0)
     part = watch.share(0.3)

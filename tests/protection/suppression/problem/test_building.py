@@ -363,11 +363,3 @@ def test_folding_changes_nothing_that_an_attacker_can_work_out(data: st.DataObje
     after = members.hidden(known_exactly(problem.relations, chosen))
     assert (before == after).all()
     assert (members.gathered((hidden,), len(problem)) == chosen).all()
-
-
-def test_rows_that_say_the_same_are_kept_once() -> None:
-    rows = [[(0, -1), (1, 1), (2, 1)], [(2, 1), (0, -1), (1, 1)], [(3, 1), (3, -1)], [(3, 1)]]
-    assert rows_of(tidied_relations(Relations.of(4, rows))) == {
-        frozenset({(0, -1), (1, 1), (2, 1)}),
-        frozenset({(3, 1)}),
-    }

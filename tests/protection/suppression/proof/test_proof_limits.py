@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from discreet.disclosure import UNBOUNDED, DeviationCheck, Proof, Relations
-from discreet.disclosure.unknowns import sure_moves
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import (
@@ -87,23 +86,6 @@ def test_ranges_beyond_which_nothing_is_guaranteed_are_refused() -> None:
     certify(square(high=np.full(9, 10**15)), np.ones(9, np.bool_))
     endless = certify(square(high=np.full(9, _WIDE)), np.ones(9, np.bool_))
     assert endless.protected.all()
-
-
-def test_half_units_are_put_right_and_others_cut() -> None:
-    known = unknowns_of(square(), np.isin(np.arange(9), [4, 5, 7, 8]))
-    moves = np.array([5.0, -5.0, -5.0, 5.0])
-    for size, whole in ((1.0, True), (0.5, False), (1 / 3, False)):
-        sure, fits, exact = sure_moves(known, size * moves + 1e-8)
-        assert fits
-        assert exact == whole
-        assert sure == pytest.approx(size * moves, abs=1e-15)
-    off = np.array([1e-4, 0.0, 0.0, 0.0])
-    odd = np.pi / 3 * moves
-    sure, fits, _ = sure_moves(known, odd + 0.1 * off)
-    assert not fits
-    assert not sure.any()
-    assert not sure_moves(known, np.full(4, np.nan))[1]
-    assert not sure_moves(known, 3 * moves)[1], "beyond the bounds"
 
 
 def test_a_pattern_without_proofs_is_not_certified() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
-import highspy
 import numpy as np
 import pytest
 
@@ -26,7 +24,6 @@ from discreet.protection.suppression.proof.coalitions import audit_respondents
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import (
     cover_tasks,
-    flow_for_task,
     never,
     prove_by_hidden_cells,
     reach_by_patches,
@@ -240,54 +237,6 @@ def left_open(
 
 
 # -- work on patches ------------------------------------------------------------------
-
-
-def least_price(draft: DraftPattern, cell: int, distance: float, price: np.ndarray) -> float | None:
-    """What the cheapest way to move a cell so far costs: a program of its own."""
-    size = len(draft)
-    solver: Any = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    solver.addVars(2 * size, np.zeros(2 * size), np.concatenate([draft.up, draft.down]))
-    for at in range(2 * size):
-        solver.changeColCost(at, float(price[at % size]))
-    for row in draft.unknowns.relations.dense():
-        at = np.flatnonzero(row)
-        columns = np.concatenate([at, at + size]).astype(np.int32)
-        both = np.concatenate([row[at], -row[at]]).astype(float)
-        solver.addRow(0.0, 0.0, len(columns), columns, both)
-    pair = np.array([cell, cell + size], dtype=np.int32)
-    solver.addRow(distance, distance, 2, pair, np.array([1.0, -1.0]))
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    return float(solver.getInfo().objective_function_value)
-
-
-@_EACH_KIND
-@_SEVERAL
-def test_each_task_is_done_in_the_cheapest_way_or_nothing_can_do_it(kind: str, number: int) -> None:
-    done = lost = 0
-    for seed in range(number):
-        draft = DraftPattern(drawn_system(kind, seed)[0])
-        price = np.where(draft.hidden, 0.0, draft.cost + 1.0)
-        for task in draft.open.tolist():
-            cell, distance = draft.distance(task)
-            flow = flow_for_task(draft, task, np.ones(len(draft)), price)
-            least = least_price(draft, cell, distance, price)
-            if flow is None:
-                assert least is None
-                lost += 1
-                continue
-            done += 1
-            moved = np.zeros(len(draft))
-            moved[flow[0]] = flow[1]
-            assert moved[cell] == pytest.approx(distance, abs=NEAR)
-            assert draft.unknowns.relations.dense() @ moved == pytest.approx(0, abs=NEAR)
-            assert (moved <= draft.up + NEAR).all()
-            assert (-moved <= draft.down + NEAR).all()
-            assert price @ np.abs(moved) == pytest.approx(least, abs=1e-3)
-    assert done
-    assert lost or kind != "odd" or number < 12
 
 
 @_EACH_KIND

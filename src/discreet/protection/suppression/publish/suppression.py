@@ -216,7 +216,7 @@ class SharedSuppression:
         chosen = checked_options(options)
         listed: list[_Found] = []
         for table, asked in tables:
-            each = list(asked) if isinstance(asked, list | tuple) else [asked]
+            each: list[Any] = list(asked) if isinstance(asked, list | tuple) else [asked]
             if not each or not all(
                 hasattr(one, "value") and isinstance(one, PrimaryFindings) for one in each
             ):
@@ -737,7 +737,7 @@ def suppress(
     if primary is not None and not alone:
         message = "give several tables as pairs: a table and its primaries"
         raise SuppressionError(message, code="tables", hint="suppress([(table, primary), …])")
-    listed: Any = [(tables, primary)] if alone else list(tables)
+    listed: Any = [(tables, primary)] if isinstance(tables, Table) else list(tables)
     every = [item[1] for item in listed if isinstance(item, tuple) and len(item) == 2]
     several = len({asked.value for asked in every if hasattr(asked, "value")}) > 1
     several |= any(isinstance(asked, list | tuple) for asked in every)
