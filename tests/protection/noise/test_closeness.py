@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.errors import DiscreetError
 from discreet.protection.noise import (
     MagnitudeNoise,
     count_ingredient,
@@ -125,14 +124,6 @@ def test_the_report_of_the_gate() -> None:
     assert loose.failed == 0
     assert loose.near > 0.75
     assert loose.chance > 0.9
-
-
-@pytest.mark.parametrize("options", [{"p_percent": 100}, {"p_percent": -1}, {"chance": 2}])
-def test_gates_that_cannot_be(options: dict[str, Any]) -> None:
-    with pytest.raises(
-        DiscreetError, match="p_percent must be at least 0 and below 100, chance from 0 to 1"
-    ):
-        perturb_magnitudes(counted(homes(4)), WEAK, "rent", **options)
 
 
 def test_the_attack_looks_at_means() -> None:

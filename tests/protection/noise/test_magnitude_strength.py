@@ -57,11 +57,6 @@ def test_the_sign_of_a_contribution_does_not_matter(strength: FlexStrength, size
     assert strength.multipliers(np.array([-size])) == strength.multipliers(np.array([size]))
 
 
-def test_simple_is_the_same_everywhere():
-    strength = SimpleStrength(share=0.1)
-    assert strength.multipliers(np.array([[0.0, 5.0], [1e9, -3.0]])).tolist() == [[0.1] * 2] * 2
-
-
 def test_everything_wrong_is_named_at_once():
     with pytest.raises(PerturbationError) as caught:
         FlexStrength(point=0, small=1.5, large=float("nan"), exponent=2.5)  # type: ignore[arg-type]

@@ -340,11 +340,3 @@ def test_everything_wrong_with_a_table_is_named_at_once(rents: Table):
             keyless, NOISE, "income", publish="means", sensitive=np.array([True]), p_percent=0
         )
     assert len(caught.value.problems) == 4
-
-
-def test_messages_hold_no_values(rents: Table):
-    wide = NOISE.with_options(top=4, epsilon=(1, 0.5, 0.25, 0.125))
-    with pytest.raises(PerturbationError) as caught:
-        perturb_magnitudes(rents, wide, "rent", p_percent=0)
-    assert "0.125" not in str(caught.value)
-    assert "tabulate with contributions=4" in str(caught.value)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, quotient
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import (
     DisclosureWarning,
@@ -53,11 +53,7 @@ LEVEL = ".level"
 
 
 def official_cells(
-    text: str | Filter,
-    dimensions: Sequence[Dimension],
-    index: Sequence[PositionArray],
-    totals: Mapping[str, str],
-    size: int,
+    text: str | Filter, table: Table, cells: CountCells, totals: Mapping[str, str]
 ) -> BoolArray:
     """Which cells a filter on codes names."""
     import narwhals as nw
@@ -66,6 +62,7 @@ def official_cells(
     condition = text if isinstance(text, Filter) else parse_filter(text)
     if not condition.columns:
         raise PerturbationError("the filter has no variable", code="official", where=str(text))
+    dimensions, index = table.dimensions, cells.index
     spanning = {dimension.name: at for at, dimension in enumerate(dimensions)}
     _check_names(condition, list(spanning), totals)
     _check_codes(condition, dimensions)
@@ -80,7 +77,7 @@ def official_cells(
             columns[name] = pl.Series(dimensions[at].levels[index[at]])
         else:
             absent: Any = 0 if name.endswith(LEVEL) else totals[name]
-            columns[name] = pl.Series([absent]).new_from_index(0, size)
+            columns[name] = pl.Series([absent]).new_from_index(0, len(cells.count))
     if (texts := condition.among_texts(columns)) is not None:
         return texts.to_numpy()
     frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
@@ -142,20 +139,16 @@ NON_ADDITIVITY = note_of("discreet.protection.noise", "non-additivity")
 UNSUITABLE_KEYS = note_of("discreet.protection.noise", "unsuitable-keys")
 
 
-def rounding_notes(round_to: int) -> tuple[Note, ...]:
-    """Notes for readers on figures rounded to multiples."""
-    if round_to == 1:
-        return ()
-    kept = note_of("discreet.protection.noise", "rounded-to")
-    texts = {language: text.format(multiple=round_to) for language, text in kept.texts.items()}
-    return (replace(kept, texts=texts),)
-
-
-def notes_of(table: Table) -> tuple[Note, ...]:
-    """Notes for readers on figures with noise."""
+def notes_of(table: Table, round_to: int = 1) -> tuple[Note, ...]:
+    """Notes for readers on figures with noise, perhaps rounded to multiples."""
+    notes = [NON_ADDITIVITY]
     if table.keys is not None and table.keys.faults:
-        return (NON_ADDITIVITY, UNSUITABLE_KEYS)
-    return (NON_ADDITIVITY,)
+        notes.append(UNSUITABLE_KEYS)
+    if round_to > 1:
+        kept = note_of("discreet.protection.noise", "rounded-to")
+        texts = {language: text.format(multiple=round_to) for language, text in kept.texts.items()}
+        notes.append(replace(kept, texts=texts))
+    return tuple(notes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,14 +288,14 @@ def protect_counts(
         _refuse(table, "suppress-below", "suppress_below must be at least 0")
     decimals = checked_decimals(decimals, table.name)
     _check_options(table, decimals, round_to, totals)
-    whole = _needs_grid(ptable, grid, zeros, below)
+    nothing = np.zeros(1, dtype=np.int64)
+    # Are combinations that do not occur published as anything but zero?
+    whole = below is not None and below > 0
+    whole |= zeros == "table" and bool(ptable.lookup(nothing, nothing, grid)[0])
     cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
     if isinstance(official, str | Filter) and official and not table.where:
         # A filtered table has no official figures.
-        named = official_cells(
-            official, table.dimensions, cells.index, totals or {}, len(cells.count)
-        )
-        cells = replace(cells, official=named)
+        cells = replace(cells, official=official_cells(official, table, cells, totals or {}))
     number, value, status = perturbed_cells(
         cells, ptable, grid, zeros=zeros, below=below, decimals=decimals, round_to=round_to
     )
@@ -312,7 +305,7 @@ def protect_counts(
         value=value,
         status=status,
         parts=table.parts,
-        notes=(*notes_of(table), *rounding_notes(round_to)),
+        notes=notes_of(table, round_to),
         name=table.name,
         **keyed_heading(table, {"perturbation_table": ptable}, titles, universe, digests),
     )
@@ -394,14 +387,6 @@ def _cells(table: Table, official: object) -> CountCells:
         if mask.dtype != np.bool_ or mask.shape != (len(table),):
             _refuse(table, "official", f"expected one boolean for each of the {len(table):,} cells")
     return CountCells(table.index, table.count, table.cell_key, table.weight, mask)
-
-
-def _needs_grid(ptable: PerturbationTable, grid: KeyGrid, zeros: str, below: float | None) -> bool:
-    """Whether combinations that do not occur are published as anything but zero."""
-    if below is not None and below > 0:
-        return True
-    nothing = np.zeros(1, dtype=np.int64)
-    return zeros == "table" and bool(ptable.lookup(nothing, nothing, grid)[0])
 
 
 def _complete(table: Table, cells: CountCells) -> CountCells:

@@ -52,7 +52,18 @@ def read_ons(source: PerturbationFile) -> Intervals:
     matrix[pcv - first, ckey] = noise
     if first == 1:
         matrix = np.vstack([np.zeros((1, keys), dtype=np.int64), matrix])
-    return _from_matrix(matrix, zeros=bool(np.any(matrix[0])))
+    ends = np.ones(matrix.shape, dtype=np.bool_)  # where equal neighbours do not go on
+    ends[:, :-1] = matrix[:, 1:] != matrix[:, :-1]
+    row, key = np.nonzero(ends)
+    return Intervals(
+        keys,
+        "left",
+        starts(np.bincount(row, minlength=len(matrix))),
+        key + 1,
+        matrix[row, key],
+        beyond=REPEATING if len(matrix) - 1 == FULL_ROWS else "last",
+        zeros=bool(np.any(matrix[0])),
+    )
 
 
 def _parse(source: PerturbationFile) -> pl.DataFrame:
@@ -109,18 +120,6 @@ def _problems(pcv: IntArray, ckey: IntArray, noise: IntArray) -> list[Problem]:
     for row in np.flatnonzero(np.bincount(pcv[pcv + noise < 0])).tolist():
         problems.append(Problem("the noise can make the count negative", f"row {row}"))
     return problems
-
-
-def _from_matrix(matrix: IntArray, *, zeros: bool) -> Intervals:
-    """Join equal neighbours of a noise matrix, row × key."""
-    ends = np.ones(matrix.shape, dtype=np.bool_)
-    ends[:, :-1] = matrix[:, 1:] != matrix[:, :-1]
-    row, key = np.nonzero(ends)
-    first = starts(np.bincount(row, minlength=len(matrix)))
-    beyond: Beyond = REPEATING if len(matrix) - 1 == FULL_ROWS else "last"
-    return Intervals(
-        matrix.shape[1], "left", first, key + 1, matrix[row, key], beyond=beyond, zeros=zeros
-    )
 
 
 def write_ons(content: Intervals) -> str:

@@ -177,18 +177,6 @@ def check_closed(content: Intervals, form: str, other: str = "") -> None:
         )
 
 
-def parts_text(parts: Sequence[MagnitudePart], form: str) -> str:
-    """The parts as text."""
-    check_closed(parts[0].content, form)
-    if form == "argus" and len(parts) > 1 and any(part.kind == "small" for part in parts):
-        raise PerturbationError(
-            "τ-ARGUS needs a separate file for small cells",
-            code="perturbation-format",
-            hint='write them separately: table.part("small").write(…)',
-        )
-    return interval_text(parts, form, typed=True)
-
-
 def interval_text(parts: Sequence[MagnitudePart], form: str, *, typed: bool) -> str:
     """A list of intervals: class, target, probability, noise, bounds and type of each."""
     argus = form == "argus"
@@ -357,7 +345,14 @@ class MagnitudePerturbationTable(SecretTable):
                 where=Path(path).name,
                 hint="use .csv or .txt, or state the format",
             )
-        write_text(path, parts_text(self.parts, kind), private=True)
+        check_closed(self.parts[0].content, kind)
+        if kind == "argus" and len(self.parts) > 1 and "small" in self.kinds:
+            raise PerturbationError(
+                "τ-ARGUS needs a separate file for small cells",
+                code="perturbation-format",
+                hint='write them separately: table.part("small").write(…)',
+            )
+        write_text(path, interval_text(self.parts, kind, typed=True), private=True)
         return Path(path)
 
     # -- using it --------------------------------------------------------------

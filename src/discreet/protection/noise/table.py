@@ -128,7 +128,12 @@ class PerturbationTable(SecretTable):
         kind = source.detect() if stated is None else cast("Format", stated)
         if kind == "json":
             return cls(*read_json(source))
-        return cls(_read(source, kind, zeros=zeros), name)
+        if kind == "ons":
+            return cls(read_ons(source), name)
+        if kind == "cumulative":
+            return cls(read_cumulative(source, zeros=zeros), name)
+        closed: Closed = "right" if kind == "argus" else "left"
+        return cls(read_intervals(source, closed=closed, zeros=zeros), name)
 
     @classmethod
     def from_cumulative(
@@ -255,21 +260,20 @@ class PerturbationTable(SecretTable):
             format: As for `read`.
         """
         check_format(format)
-        kind = self._format_of(Path(path)) if format is None else cast("Format", format)
-        text = as_text(self.content, kind, name=self.name, version=self.version)
-        write_text(path, text, private=True)
-        return Path(path)
-
-    def _format_of(self, path: Path) -> Format:
-        kind = _SUFFIXES.get(path.suffix.lower())
+        place = Path(path)
+        kind = cast("Format | None", format) or _SUFFIXES.get(place.suffix.lower())
         if kind is None:
             raise PerturbationError(
                 "unknown suffix of a perturbation table",
                 code="perturbation-format",
-                where=path.name,
+                where=place.name,
                 hint="use .json, .csv or .txt, or state the format",
             )
-        return "ons" if kind == "intervals" and self.content.scale != DECIMAL_SCALE else kind
+        if format is None and kind == "intervals" and self.content.scale != DECIMAL_SCALE:
+            kind = "ons"
+        text = as_text(self.content, kind, name=self.name, version=self.version)
+        write_text(path, text, private=True)
+        return place
 
     # -- using it --------------------------------------------------------------
 
@@ -382,12 +386,3 @@ class PerturbationTable(SecretTable):
                 }
             )
         return described
-
-
-def _read(source: PerturbationFile, kind: Format, *, zeros: bool) -> Intervals:
-    if kind == "ons":
-        return read_ons(source)
-    if kind == "cumulative":
-        return read_cumulative(source, zeros=zeros)
-    closed: Closed = "right" if kind == "argus" else "left"
-    return read_intervals(source, closed=closed, zeros=zeros)

@@ -12,8 +12,6 @@ from discreet.errors import PerturbationError
 from discreet.protection.noise.design import PRESETS, preset, with_stay
 from tests.helpers.rows import for_all_rows
 
-SCALE = 10**15
-
 
 @for_all_rows("name", PRESETS)
 def test_a_preset_keeps_its_promises(name: str) -> None:

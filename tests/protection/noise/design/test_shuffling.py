@@ -145,13 +145,6 @@ def test_every_order_is_equally_likely() -> None:
     assert sum((number - 500) ** 2 / 500 for number in found.values()) < 20.52
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".json"])
-def test_permuted_tables_are_written_and_read_without_loss(tmp_path: Path, suffix: str) -> None:
-    ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: "0.6", 1: "0.2", 2: "0.2"}})
-    other = permuted(ptable, 3, 0.1)
-    assert PerturbationTable.read(other.write(tmp_path / f"table{suffix}")) == other
-
-
 @pytest.mark.parametrize("seed", [-1, True, b"", "text", 1.5])
 def test_a_seed_that_is_none_is_refused(
     ptable_of_quarters: PerturbationTable, seed: object

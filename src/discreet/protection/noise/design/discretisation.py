@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,26 +101,39 @@ def discretised(
     >>> error.largest, error.largest_mean
     (0.0015625, 0.0)
     """
+    import polars as pl
+
     if keys not in KEYS or isinstance(keys, bool):
         raise PerturbationError(
             "the number of keys must be 256 or 4096", code="discretising", where="keys"
         )
     content = ptable.with_closed("left").content
+    scale = content.scale
     _check_rows(ptable, fill=fill)
     rows, changes = [], []
     for count, upper, noise in content.rows():
-        below = [0, *upper[:-1]]
-        widths = [bound - start for start, bound in zip(below, upper, strict=True)]
-        numbers = _rounded(widths, noise, keys, content.scale)
+        widths = [bound - below for below, bound in pairwise([0, *upper])]
+        numbers = _rounded(widths, noise, keys, scale)
         bounds = np.cumsum(numbers).tolist()
         rows.append(list(zip(bounds, noise, strict=True)))
-        changes.append(_changes(count, widths, noise, numbers, keys, content.scale))
+        before = {at: Fraction(width, scale) for at, width in zip(noise, widths, strict=True)}
+        after = {at: Fraction(number, keys) for at, number in zip(noise, numbers, strict=True)}
+        (mean, variance), (new_mean, new_variance) = moments(before), moments(after)
+        changes.append(
+            {
+                "i": count,
+                "largest": float(max(abs(after[value] - before[value]) for value in noise)),
+                "mean": float(new_mean - mean),
+                "variance": float(new_variance - variance),
+                "lost": sum(before[value] > 0 and after[value] == 0 for value in noise),
+            }
+        )
     beyond: Beyond = content.beyond
     if fill:
         rows += [rows[-1]] * (FULL_ROWS - content.n_max)
         beyond = REPEATING
     packed = pack(rows, scale=keys, beyond=beyond, zeros=content.zeros)
-    return replace(ptable, content=packed), RoundingError(keys, _frame(changes))
+    return replace(ptable, content=packed), RoundingError(keys, pl.DataFrame(changes))
 
 
 def _check_rows(ptable: PerturbationTable, *, fill: bool) -> None:
@@ -214,25 +228,3 @@ def _traced(
         row -= drop + rises
         column -= fall + value * rises
     return chosen[::-1]
-
-
-def _changes(
-    count: int, widths: list[int], noise: list[int], numbers: list[int], keys: int, scale: int
-) -> tuple[int, float, float, float, int]:
-    before = {value: Fraction(width, scale) for value, width in zip(noise, widths, strict=True)}
-    after = {value: Fraction(number, keys) for value, number in zip(noise, numbers, strict=True)}
-    (mean, variance), (new_mean, new_variance) = moments(before), moments(after)
-    return (
-        count,
-        float(max(abs(after[value] - before[value]) for value in noise)),
-        float(new_mean - mean),
-        float(new_variance - variance),
-        sum(before[value] > 0 and after[value] == 0 for value in noise),
-    )
-
-
-def _frame(changes: list[tuple[int, float, float, float, int]]) -> pl.DataFrame:
-    import polars as pl
-
-    columns = ["i", "largest", "mean", "variance", "lost"]
-    return pl.DataFrame(changes, schema=columns, orient="row")
