@@ -60,10 +60,6 @@ def mask(of: dc.Table, **codes: str) -> np.ndarray:
     return marked
 
 
-def named(problem: Any) -> dict[str, int]:
-    return {problem.name(at): at for at in range(len(problem))}
-
-
 def test_totals_of_a_single_part_are_that_part() -> None:
     cells = table()
     problem, members = build_problem((cells, mask(cells, region="N2", size="a")))

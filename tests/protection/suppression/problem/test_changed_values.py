@@ -59,20 +59,6 @@ def test_changed_values_no_longer_stop_what_was_published_before() -> None:
     assert blanks(alone.tables[0]) != {"A", "B"}
 
 
-def test_old_and_new_are_audited_together() -> None:
-    """B, shown now and little changed, would give A away that both tables hide."""
-    first = Earlier(table=OLD, hidden=mask(OLD, "A", "B"), primary=Levels(OLD, "A", 40))
-    second = Earlier(table=NEW, hidden=mask(NEW, "A", "C"), primary=Levels(NEW, "A", 40))
-    assert check_releases([first], value="t").safe
-    assert check_releases([second], value="t").safe
-    together = check_releases([first, second], value="t")
-    assert together.opened == ("region=A",)
-    kept = Earlier(table=NEW, hidden=mask(NEW, "A", "B"), primary=Levels(NEW, "A", 40))
-    assert check_releases([first, kept], value="t").safe
-    anything = [Earlier(**{**vars(first), "change": None}), second]
-    assert check_releases(anything, value="t").safe
-
-
 def apart(change: float, hidden: tuple[str, str]) -> tuple[float, float]:
     """What an attacker bounds A by who has both tables and thinks that little changed."""
     old, new = (dict(t.to_polars().select("region", "t").iter_rows()) for t in (OLD, NEW))

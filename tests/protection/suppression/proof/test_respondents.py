@@ -14,13 +14,10 @@ import pytest
 
 import discreet as dc
 from discreet.disclosure import Insiders
-from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.coalitions import audit_respondents
-
-COUNTS = {"a": 1, "b": 1, "c": 5, "d": 6}
 
 
 def problem_of(counts: dict[str, int], *sensitive: str) -> tuple[SuppressionProblem, Any]:
@@ -30,20 +27,6 @@ def problem_of(counts: dict[str, int], *sensitive: str) -> tuple[SuppressionProb
     codes = [table.dimensions[0].codes[at] for at in table.index[0]]
     problem, _ = build_problem((table, np.isin(codes, sensitive)), zero_cells="partners")
     return problem, problem.value.copy()
-
-
-def names(problem: SuppressionProblem, cells: Any) -> list[str]:
-    return [problem.name(int(at)) for at in cells]
-
-
-def hidden(problem: SuppressionProblem, *codes: str) -> np.ndarray:
-    listed = {f"size={code}" for code in codes}
-    return problem.hidden | np.array([problem.name(at) in listed for at in range(len(problem))])
-
-
-def alone_in(respondents: Any) -> Insiders:
-    """Each cell of one respondent has another one."""
-    return Insiders(owner=np.where(respondents == 1, np.arange(len(respondents)), -1))
 
 
 def open_to(problem: SuppressionProblem, hidden: Any, respondents: Any, owner: Any = None) -> set:
@@ -91,9 +74,3 @@ def test_the_published_cases(reference: Path) -> None:
     known = replace(problem, high=np.where(problem.value == 0, 0, problem.high))
     third = problem.hidden | (problem.value == 0)
     assert open_to(known, third, respondents)
-
-
-def test_columns_of_another_length_are_refused() -> None:
-    problem, respondents = problem_of(COUNTS, "a", "b")
-    with pytest.raises(SuppressionError, match="a number of respondents"):
-        audit_respondents(problem, problem.hidden, respondents[1:])

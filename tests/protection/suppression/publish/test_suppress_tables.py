@@ -115,17 +115,6 @@ def test_nothing_sensitive_hides_nothing() -> None:
         assert safe.notes == ()
 
 
-def test_linked_tables_hide_common_cells_together() -> None:
-    frame = firms()
-    flat = dc.tabulate(frame, by=["branch"], values=["turnover"], name="B", contributions=2)
-    both = [turnover(frame), flat]
-    asked = [dc.primary(table, [dc.rules.PPercent(15)], value="turnover") for table in both]
-    first, second = suppress(list(zip(both, asked, strict=True)), method="fast")
-    common = {(branch,) for region, branch in blanks(first) if region == "Total"}
-    assert common == blanks(second)
-    assert dc.audit([first, second], both, asked).safe
-
-
 def test_decimals_are_published_as_asked() -> None:
     frame = firms().with_columns(turnover=pl.col("turnover") / 8)
     table = turnover(frame)
@@ -134,9 +123,6 @@ def test_decimals_are_published_as_asked() -> None:
     shown = safe.value[safe.status == dc.CellStatus.published]
     np.testing.assert_allclose(shown * 10, np.rint(shown * 10), atol=1e-6)
     assert safe.figure_decimals() == 1
-
-
-# -- attacks that share nothing with the product --------------------------------
 
 
 # -- wrong input ------------------------------------------------------------------

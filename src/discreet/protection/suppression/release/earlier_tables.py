@@ -274,13 +274,16 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
             rules = rules_of(programme, entry)
             holdings = counted_holdings(records, spanning, entry, rules, before.name)
             found.append(judge.judged(entry, value, counts, holdings))
-        off = check_values(judge, before, main, value, asked[0].weight, refuse=not may_change)
+        decimals, column = judge.decimals(value, weight), column_of(value, weight)
         published = figure_of(before.table, before.values.index(value))
+        if (digits := published.figure_decimals()) != decimals:
+            raise _other(before, f"{value!r} was published with {digits} decimals")
+        off = differing(published, main, column, decimals)
+        if off and not may_change:
+            raise _other(before, f"{off:,} published values of {value!r} differ from the data")
         primaries[value] = _with_named(before, value, strictest(found), main)
         if off or others.any():
-            decimals = judge.decimals(value, weight)
-            of = main, primaries[value], column_of(value, weight)
-            old = table_of_then(published, *of, decimals, others)
+            old = table_of_then(published, main, primaries[value], column, decimals, others)
             if old is None:
                 message = f"no suppressed values of {value!r} fit the published totals"
                 hint = "remove this release from earlier, and compare it by hand"
@@ -336,26 +339,6 @@ def _with_named(before: Any, value: str, found: Primary, table: Table) -> Primar
         verdict=np.where(fresh, CellVerdict.sensitive, found.verdict).astype(np.int8),
         reason=np.where(fresh, Reason.manual, found.reason).astype(np.int8),
     )
-
-
-def check_values(
-    judge: PrimaryJudge,
-    before: Any,
-    table: Table,
-    value: str,
-    weight: str | None,
-    *,
-    refuse: bool,
-) -> int:
-    """Number of published values that differ from the data of today; an error if refused."""
-    decimals = judge.decimals(value, weight)
-    published = figure_of(before.table, before.values.index(value))
-    if published.figure_decimals() != decimals:
-        raise _other(before, f"{value!r} was published with {published.figure_decimals()} decimals")
-    off = differing(published, table, column_of(value, weight), decimals)
-    if off and refuse:
-        raise _other(before, f"{off:,} published values of {value!r} differ from the data")
-    return off
 
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
