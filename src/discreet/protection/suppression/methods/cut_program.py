@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.arrays import BoolArray, FloatArray, starts
 from discreet.confidential import Confidential
 from discreet.disclosure import TOLERANCE, outer_bounds
 from discreet.errors import SuppressionError
@@ -40,8 +40,6 @@ from discreet.solver import column_values, is_optimal, quiet_solver
 #: Cells are taken as hidden by so much more: in parts first by this, then by that; in whole
 #: patterns, too, and in the end by nothing.
 _BLURS, _WHOLE_BLURS = (1e-2, 1e-4), (1e-2, 1e-3, 0.0)
-#: Cuts that were not tight for so many rounds are put aside.
-_OLD = 12
 #: Reduced costs are compared with this tolerance; a bound so near below a cost has met it.
 _NEAR, _MET = 1e-3, 0.5
 #: Iterations of the solver between two times that it asks whether to go on, about, and how
@@ -78,8 +76,6 @@ class CutProgram(Confidential):
         self._blur = 0
         self._begun = self._bridged = False
         self._rows: list[CuttingPlane] = []
-        self._age: IntArray = np.zeros(0, dtype=np.int64)
-        self._aside: list[CuttingPlane] = []
         number = len(movable)
         self._every = np.arange(number, dtype=np.int32)
         self._solver = quiet_solver(
@@ -106,7 +102,7 @@ class CutProgram(Confidential):
     @property
     def number(self) -> int:
         """Number of cuts."""
-        return len(self._rows) + len(self._aside)
+        return len(self._rows)
 
     # -- in parts -----------------------------------------------------------------
 
@@ -136,8 +132,7 @@ class CutProgram(Confidential):
         """Find violated cuts and solve the linear program with them."""
         self.rounds += 1
         self._begin()
-        cuts = [cut for cut in self._aside if cut.missing(self.x) > 1e-6]
-        cuts += bridge_cuts(self.movable, self.x)
+        cuts = bridge_cuts(self.movable, self.x)
         cuts += self.separator.cuts(self.x, _BLURS[self._blur], self.until)
         if self.add(cuts):
             self.solve()
@@ -160,9 +155,7 @@ class CutProgram(Confidential):
                 cells,
                 np.concatenate([cut.coef for cut in fresh.values()]),
             )
-        self._aside = [cut for cut in self._aside if cut.key not in fresh]
         self._rows += fresh.values()
-        self._age = np.concatenate([self._age, np.zeros(len(fresh), dtype=np.int64)])
         return len(fresh)
 
     def solve(self) -> None:
@@ -179,9 +172,7 @@ class CutProgram(Confidential):
             raise SuppressionError(message, code="solver", hint=hint)
         self.x = np.clip(column_values(self._solver), 0.0, 1.0)
         duals = np.array(self._solver.getSolution().row_dual, dtype=np.float64)
-        weights = np.maximum(duals, 0.0)
-        self._prove(weights)
-        self._put_aside(weights)
+        self._prove(np.maximum(duals, 0.0))
 
     def _run(self, least: int = 0) -> None:
         if math.isfinite(self.until):
@@ -202,18 +193,6 @@ class CutProgram(Confidential):
         self._proved = total + float(np.minimum(rest, 0.0)[free].sum() + rest[~free].sum())
         self.objective = max(self.objective, self._proved)
 
-    def _put_aside(self, weights: FloatArray) -> None:
-        """Take cuts out of the program that have not been tight for long."""
-        self._age = np.where(weights > 0, 0, self._age + 1)
-        old = np.flatnonzero(self._age > _OLD).astype(np.int32)
-        if old.size < max(100, len(self._rows) // 3):
-            return
-        self._solver.deleteRows(old.size, old)
-        gone = set(old.tolist())
-        self._aside += [self._rows[at] for at in old]
-        self._rows = [cut for at, cut in enumerate(self._rows) if at not in gone]
-        self._age = np.delete(self._age, old)
-
     # -- whole --------------------------------------------------------------------
 
     def branch(self, cost: int, nodes: int | None = None) -> BoolArray | None:
@@ -226,7 +205,6 @@ class CutProgram(Confidential):
         if not self._bridged:
             self._bridged = True
             self.add(bridge_cuts(self.movable))
-        self.add([*self._aside])
         kinds = self._highspy.HighsVarType
         number, most = len(self.movable), self.movable.below(cost)
         # Cells whose hiding or showing alone makes a pattern too dear are settled.
