@@ -63,7 +63,7 @@ def test_an_area_measures_as_a_table_of_its_own(seed: int) -> None:
     records = people(seed)
     table = counted(records)
     at_once = part_cells(table, 2, lambda counts: np.sqrt(counts), area=0)
-    lattice = PartLattice.of(table.dimensions[1:])
+    lattice = PartLattice(table.dimensions[1:])
     assert at_once.records_of_areas()[0] == len(records)
     for code in ("N", "S2", "N1a", "S3d"):
         own = records.filter(pl.col("region").str.starts_with(code))
@@ -239,7 +239,7 @@ def test_what_several_areas_lack_passes_the_rules_as_one_table(seed: int) -> Non
     table = counted(records)
     decided = check_parts(table, RULES, areas="region")
     assert decided.areas is not None
-    region, lattice = table.dimensions[0], PartLattice.of(table.dimensions[1:])
+    region, lattice = table.dimensions[0], PartLattice(table.dimensions[1:])
     numbers = dict(zip(region.codes, level_numbers(region).tolist(), strict=True))
     hidden = {
         code: set(decided.areas.hidden.get(code, ()))

@@ -242,7 +242,7 @@ def test_a_part_on_a_level_without_codes_names_no_cell() -> None:
 
 @pytest.mark.parametrize("dimensions", [[place(), grid()], [place()] * 3, []])
 def test_no_part_comes_before_a_finer_one(dimensions: list[Dimension]) -> None:
-    lattice = PartLattice.of(dimensions)
+    lattice = PartLattice(dimensions)
     order = {part: at for at, part in enumerate(lattice.outward)}
     assert len(order) == np.prod([len(levels) for levels in lattice.levels], dtype=int)
     for part, at in order.items():

@@ -266,7 +266,7 @@ def test_what_is_coarser_than_a_released_part_is_released(
     table: Table, limits: dict[str, float]
 ) -> None:
     decisions = check_parts(table, PartRules(**limits))
-    lattice = PartLattice.of(table.dimensions)
+    lattice = PartLattice(table.dimensions)
     assert decisions.released | decisions.suppressed == set(lattice.outward)
     for part in decisions.released:
         assert set(lattice.coarser(part)) <= decisions.released
@@ -277,7 +277,7 @@ def test_a_part_is_checked_exactly_if_all_directly_finer_parts_are_suppressed(
     table: Table, limits: dict[str, float]
 ) -> None:
     decisions = check_parts(table, PartRules(**limits))
-    lattice = PartLattice.of(table.dimensions)
+    lattice = PartLattice(table.dimensions)
     action = actions(decisions)
     for part, what in action.items():
         finer = [action[each] for each in lattice.outward if part in lattice.coarser(each)]
