@@ -276,12 +276,14 @@ def audit_published(
         if published.several_figures or any(not figure.summed for figure in published.figures):
             message = "only counts and sums add up; this table has other figures"
             raise SuppressionError(message, code="figures", where=published.name)
-        dimensions: Sequence[Dimension] = published.dimensions
-        index, shown, status = published.cells()
-        hidden: BoolArray = status == CellStatus.suppressed
+        places, shown, status = published.cells()
         units = np.rint(shown * 10.0**decimals).astype(np.int64)
+        cells: _CellArrays = (
+            published.dimensions, places, units, status == CellStatus.suppressed,
+        )  # fmt: skip
     else:
-        dimensions, index, units, hidden = _of_frame(published, by, value, decimals)
+        cells = _of_frame(published, by, value, decimals)
+    dimensions, index, units, hidden = cells
     relations = relations_of(dimensions, index)
     zeros = zeros_of([published]) if isinstance(published, ProtectedTable) else zero_cells
     smallest = 0.0 if "partners" in (zeros, zero_cells) else max(0.0, 1.0 - rounding)

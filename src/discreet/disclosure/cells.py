@@ -647,7 +647,8 @@ def _finest_codes(dimension: Dimension, part: PositionArray) -> Iterator[Positio
 def _in_groups(rows: PositionArray, columns: PositionArray) -> bool:
     """Whether codes of two variables form groups, none of which occurs with codes of another."""
     both = (rows >= 0) & (columns >= 0)
-    return common_parts(rows[both], columns[both]) is not None
+    first, second = rows[both].astype(np.int64), columns[both].astype(np.int64)
+    return common_parts(first, second) is not None
 
 
 def _are_apart(first: str, second: str, names: Sequence[set[str]]) -> bool:

@@ -208,9 +208,9 @@ class LeastSquares:
         """
         scale, spread = self._scale[:, np.newaxis], self._spread[:, np.newaxis]
         shape = len(self._scale), columns.shape[1]
-        entries = self._row, self._cell, self._coefficient
+        row, cell, coefficient = self._row, self._cell, self._coefficient
         over_rows, over_cells = np.zeros(shape), np.zeros(columns.shape)
-        _to_rows(*entries, columns * spread, over_rows)
+        _summed(row, cell, coefficient, columns * spread, over_rows)
         residual = scale * (over_rows - rest)
         solution, direction = np.zeros(shape), residual.copy()
         square = (residual**2).sum(axis=0)
@@ -219,9 +219,9 @@ class LeastSquares:
         for _ in range(_STEPS):
             if (square <= enough).all():
                 break
-            _to_cells(*entries, direction * scale, over_cells)
+            _summed(cell, row, coefficient, direction * scale, over_cells)
             over_cells *= spread**2
-            _to_rows(*entries, over_cells, over_rows)
+            _summed(row, cell, coefficient, over_cells, over_rows)
             over_rows *= scale
             over_rows += self._slack * direction
             step = square / np.maximum((direction * over_rows).sum(axis=0), 1e-300)
@@ -231,7 +231,7 @@ class LeastSquares:
             direction *= fresh / np.maximum(square, 1e-300)
             direction += residual
             square = fresh
-        _to_cells(*entries, solution * scale, over_cells)
+        _summed(cell, row, coefficient, solution * scale, over_cells)
         away: FloatArray = over_cells * spread
         return away
 
@@ -252,19 +252,12 @@ def _once(
 
 
 @compiled(nogil=True)
-def _to_rows(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> None:
+def _summed(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> None:
+    """Sum the cells of every row; the rows of every cell if these change places."""
     sums[:] = 0.0
     for at in range(len(row)):
         for column in range(columns.shape[1]):
             sums[row[at], column] += coefficient[at] * columns[cell[at], column]
-
-
-@compiled(nogil=True)
-def _to_cells(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> None:
-    sums[:] = 0.0
-    for at in range(len(row)):
-        for column in range(columns.shape[1]):
-            sums[cell[at], column] += coefficient[at] * columns[row[at], column]
 
 
 def _equal_sets(

@@ -160,11 +160,11 @@ class Reach(Confidential):
         """No cell was seen to move."""
         return cls(*(np.zeros(cells) for _ in range(4)))
 
-    def see(self, moved: FloatArray, *, whole: bool = False) -> None:
-        """Note moves of all cells."""
+    def see(self, moved: FloatArray, cells: Any = slice(None), *, whole: bool = False) -> None:
+        """Note moves of all cells, or of some."""
         for low, high in ((self.low, self.high), (self.whole_low, self.whole_high))[: 1 + whole]:
-            np.minimum(low, moved, out=low)
-            np.maximum(high, moved, out=high)
+            np.minimum.at(low, cells, moved)
+            np.maximum.at(high, cells, moved)
 
     def at(self, cells: IntArray) -> Reach:
         """Known movements of some cells."""
@@ -224,7 +224,7 @@ class DeviationCheck:
             missed, sums = self._missed(own, some, step.astype(np.int64))
             whole[missed[sums != 0]] = False
             kept = whole[own]
-            self._note(some[kept], step[kept] / multiple, whole=multiple == 1)
+            self.reach.see(step[kept] / multiple, some[kept], whole=multiple == 1)
             fits, waiting = fits | whole, waiting & ~whole
         at = np.flatnonzero(waiting[proof])
         own, some, far = proof[at], cells[at], moved[at]
@@ -256,14 +256,6 @@ class DeviationCheck:
         sums = np.zeros(len(keys), dtype=moved.dtype)
         np.add.at(sums, place, links.coef[entry] * np.repeat(moved, width))
         return keys // max(len(links), 1), sums
-
-    def _note(self, cells: IntArray, moved: FloatArray, *, whole: bool) -> None:
-        reach = self.reach
-        for low, high in (
-            (reach.low, reach.high), (reach.whole_low, reach.whole_high),
-        )[: 1 + whole]:  # fmt: skip
-            np.minimum.at(low, cells, moved)
-            np.maximum.at(high, cells, moved)
 
 
 def sure_moves(known: Unknowns, moved: FloatArray) -> tuple[FloatArray, bool, bool]:

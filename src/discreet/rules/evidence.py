@@ -259,7 +259,7 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
 def with_unwaived(cells: CellEvidence, table: Table) -> CellEvidence:
     """The evidence of all, with that of those who have not consented in a table of their own."""
     place = places_in(cells.places.table, table, "units without waiver")
-    counts = {name: _filled(part, place, 0.0) for name, part in _counts(table, None).items()}
+    counts = {name: _chosen(part, place, 0.0) for name, part in _counts(table, None).items()}
     message = ""
     if bool((counts["records"] > cells.counts["records"]).any()):
         message = "the table of units without waiver has more of them than the table"
@@ -269,13 +269,7 @@ def with_unwaived(cells: CellEvidence, table: Table) -> CellEvidence:
         if contribution is None:
             message = "the table of units without waiver lacks the largest contributions"
         else:
-            parts = {item.name: getattr(contribution, item.name) for item in fields(contribution)}
-            moved: dict[str, Any] = {
-                name: _filled(part, place, np.nan if name in ("top", "low", "high") else 0)
-                for name, part in parts.items()
-                if isinstance(part, np.ndarray)
-            }
-            contributions = replace(contribution, **moved)
+            contributions = chosen_contributions(contribution, place)
     if message:
         hint = "create it with rules.count_waivers from the same records, values and contributions"
         raise SuppressionError(message, code="waivers", where=cells.places.table.name, hint=hint)
@@ -284,21 +278,20 @@ def with_unwaived(cells: CellEvidence, table: Table) -> CellEvidence:
     return replace(cells, unwaived=own, _sums={})
 
 
-def _filled(part: npt.NDArray[Any], place: IntArray, fill: float) -> npt.NDArray[Any]:
-    """The entries at some places; where there is none (-1), what it is filled with."""
-    empty = np.full((1, *part.shape[1:]), fill, dtype=part.dtype)
-    return np.concatenate([part, empty])[place]
-
-
-def chosen_contributions(
-    contributions: Contributions, which: IntArray | BoolArray
-) -> Contributions:
-    """The contributions of some cells, in the order of their numbers."""
+def chosen_contributions(contributions: Contributions, which: IntArray) -> Contributions:
+    """The contributions of some cells, in the order of their numbers; of -1, those of nobody."""
     parts = {item.name: getattr(contributions, item.name) for item in fields(contributions)}
     moved: dict[str, Any] = {
-        name: part[which] for name, part in parts.items() if isinstance(part, np.ndarray)
+        name: _chosen(part, which, np.nan if name in ("top", "low", "high") else 0)
+        for name, part in parts.items()
+        if isinstance(part, np.ndarray)
     }
     return replace(contributions, **moved)
+
+
+def _chosen(part: npt.NDArray[Any], which: IntArray, nobody: float) -> npt.NDArray[Any]:
+    empty = np.full((1, *part.shape[1:]), nobody, dtype=part.dtype)
+    return np.concatenate([part, empty])[which]
 
 
 def _counts(

@@ -123,6 +123,7 @@ def _of_some(counted: Table, chosen: Table) -> Table:
     cell = np.cumsum(counted.index[-1] == 0) - 1
     some = np.bincount(cell[member], minlength=int(cell.max(initial=-1)) + 1) > 0
     keep = member | ((counted.index[-1] == 0) & some[cell])
+    rows = np.flatnonzero(keep)
     sums = {name: column[keep] for name, column in counted.sums.items()}
     heads = counted.index[-1][keep] == 0
     within, cells = (np.cumsum(heads) - 1)[~heads], int(heads.sum())
@@ -134,7 +135,7 @@ def _of_some(counted: Table, chosen: Table) -> Table:
         count=counted.count[keep],
         sums=sums,
         contributions={
-            name: chosen_contributions(own, keep) for name, own in counted.contributions.items()
+            name: chosen_contributions(own, rows) for name, own in counted.contributions.items()
         },
     )
 

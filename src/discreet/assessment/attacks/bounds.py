@@ -421,14 +421,8 @@ def _ends(number: int, cells: list[IntArray], low: FloatArray, high: FloatArray)
     matrix = starts(list(map(len, cells))), flat, np.ones(len(flat))
     most = np.full(number, _LARGEST)
     solver = loaded_solver(matrix, np.zeros(number), most, rows=(low, high))
-    ends = np.zeros((2, number), dtype=np.int64)
-    for side, sense in enumerate((1.0, -1.0)):
-        for at in range(number):
-            solver.changeColCost(at, sense)
-            bound = float(_solved(solver)[at])
-            ends[side, at] = math.floor(bound + 1e-6) if side else math.ceil(bound - 1e-6)
-            solver.changeColCost(at, 0.0)
-    return ends
+    ends = [_extremes(solver, at, 0, int(_LARGEST)) for at in range(number)]
+    return np.array(ends, dtype=np.int64).reshape(-1, 2).T
 
 
 def _solved(solver: Any) -> FloatArray:

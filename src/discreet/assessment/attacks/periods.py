@@ -445,17 +445,14 @@ def guessed_units(
     return GuessedUnits(values, prior, posterior / posterior.sum(axis=1, keepdims=True))
 
 
-@dataclass(frozen=True)
-class _Touched:
-    """The cells of all layers that a unit leaves, comes to, or stays in."""
-
-    cells: Mapping[LayerKey, IntArray]
-    step: int
+#: The cells of all layers that a unit touches, and how it does.
+_Touched = tuple[Mapping[LayerKey, IntArray], int]
 
 
 def _kinds(
     pair: PeriodPair, codes: Codes, sides: Sequence[Mapping[int, IntArray]]
 ) -> Iterator[_Touched]:
+    """The cells of all layers that a unit leaves, comes to, and stays in."""
     left, came, stay = {}, {}, {}
     for key in pair.layers:
         before, after = (codes.cells(key, positions) for positions in sides)
@@ -463,9 +460,7 @@ def _kinds(
             other = before != after
             left[key], came[key] = np.where(other, before, -1), np.where(other, after, -1)
             stay[key] = np.where(other, -1, before)
-    yield _Touched(left, -1)
-    yield _Touched(came, 1)
-    yield _Touched(stay, 0)
+    yield from ((left, -1), (came, 1), (stay, 0))
 
 
 def _lattice(
@@ -477,19 +472,20 @@ def _lattice(
     against others who share some of its codes: they touch all layers of these codes.
     """
     knows, searched = axes
-    named = {key: {axis for axis, _ in key} for key in touched.cells}
+    cells, own_step = touched
+    named = {key: {axis for axis, _ in key} for key in cells}
     keys = [key for key, own in named.items() if own & searched and (not quiet or knows <= own)]
     if not keys:
-        return np.zeros(len(next(iter(touched.cells.values()))))
+        return np.zeros(len(next(iter(cells.values()))))
     events = (-1, 1, 0) if pair.option == "changed" else (-1, 1)
-    steps = [touched.step, *(step for step in events if step != touched.step)]
-    pairs = [pair.odds(key, touched.cells[key], steps, quiet=quiet) for key in keys]
+    steps = [own_step, *(step for step in events if step != own_step)]
+    pairs = [pair.odds(key, cells[key], steps, quiet=quiet) for key in keys]
     # Of each layer, which ones are as coarse or coarser: whoever shares its codes touches them.
     within = np.array([[set(a) <= set(b) for a in keys] for b in keys])
-    fresh = ~_repeated(pair, [(key, touched.cells[key]) for key in keys], within)
+    fresh = ~_repeated(pair, [(key, cells[key]) for key in keys], within)
     odds = np.stack([ratio for ratio, _ in pairs]) * fresh[:, None, :]
     own: FloatArray = odds[:, 0].sum(axis=0)
-    if quiet or touched.step not in events:
+    if quiet or own_step not in events:
         return own
     others = np.stack([ratio for _, ratio in pairs])
     shared = np.einsum("st,tkh->skh", within.astype(np.float64), odds)

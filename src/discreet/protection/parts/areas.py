@@ -9,7 +9,7 @@ several, and what can be had of them together has been measured, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.arrays import CellIndex, IntArray, PositionArray
 from discreet.errors import SuppressionError
-from discreet.protection.parts.levels import Level, PartKey, PartLattice, levels_of
+from discreet.protection.parts.levels import Level, PartKey, PartLattice, is_within, levels_of
 from discreet.tables import CellStatus, Dimension, Parts, ProtectedTable, level_numbers
 
 _NOTHING: Parts = frozenset()
@@ -123,9 +123,10 @@ class AreaWalk:
         others = [dimension for place, dimension in enumerate(dimensions) if place != at]
         self.lattice = PartLattice(others)
         self.outward = self.lattice.outward
+        named = {part: self.lattice.named(part) for part in self.outward}
         self.finer = {
-            part: frozenset(other for other in self.outward if self._within(other, part))
-            for part in self.outward
+            part: frozenset(o for o in self.outward if is_within(named[o], own))
+            for part, own in named.items()
         }
         self._there = {
             number: frozenset(
@@ -143,18 +144,6 @@ class AreaWalk:
 
     def _full(self, part: PartKey, number: int) -> PartKey:
         return (*part[: self.at], number, *part[self.at :])
-
-    def _within(self, finer: PartKey, part: PartKey) -> bool:
-        """Whether all cells of a part are sums of cells of the finer one."""
-        pairs = zip(self.lattice.levels, finer, part, strict=True)
-        return all(
-            levels[above].depth == 0
-            or (
-                levels[below].tree == levels[above].tree
-                and levels[below].depth >= levels[above].depth
-            )
-            for levels, below, above in pairs
-        )
 
     @cached_property
     def children(self) -> list[list[list[int]]]:
@@ -362,14 +351,3 @@ def top_areas(dimension: Dimension, depth: int = 1) -> list[int]:
     for area, (parent, level) in enumerate(pairs):
         tops.append(area if level <= depth else tops[parent])
     return tops
-
-
-def joint_areas(every: Iterable[AreaParts | None]) -> AreaParts | None:
-    """Hidden areas of several counts of one table; None if no areas were examined."""
-    present = [item for item in every if item is not None]
-    if not present:
-        return None
-    joint = present[0]
-    for other in present[1:]:
-        joint = joint.with_hidden(other.hidden)
-    return joint

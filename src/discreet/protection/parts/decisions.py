@@ -20,7 +20,7 @@ from discreet.arrays import CellIndex
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
 from discreet.files import texts_of
-from discreet.protection.parts.areas import AreaParts, joint_areas, without_areas
+from discreet.protection.parts.areas import AreaParts, without_areas
 from discreet.protection.parts.levels import (
     LANGUAGES,
     PartKey,
@@ -486,13 +486,16 @@ def joint_decisions(decisions: Sequence[PartDecisions]) -> PartDecisions:
         if tuple(level.number for level in suggestion.levels) not in hidden
     ]
     guarded = any(decided.universe == "checked" for decided in decisions)
+    areas: AreaParts | None = None
+    for own in (decided.areas for decided in decisions if decided.areas is not None):
+        areas = own if areas is None else areas.with_hidden(own.hidden)
     return PartDecisions(
         table=first.table,
         variables=first.variables,
         parts=tuple(_together(item) for item in every.values()),
         universe="checked" if guarded else "unfiltered",
         suggestions=tuple(passing),
-        areas=joint_areas(decided.areas for decided in decisions),
+        areas=areas,
     )
 
 

@@ -152,12 +152,6 @@ class PartCells:
         sums: npt.NDArray[Any] = np.bincount(kind, weights, minlength=math.prod(shape))
         return sums.reshape(shape)
 
-    def cells_per_part(self, which: BoolArray) -> npt.NDArray[Any]:
-        """Number of these cells on each part; parts by place of their levels."""
-        cells: npt.NDArray[Any]
-        (cells,) = _on_parts(self._by_kind(self._kind[which])[None], self._on_levels)
-        return cells
-
     def place(self, part: PartKey) -> tuple[int, ...]:
         """Position of a part among the measures of all parts."""
         return tuple(
@@ -442,23 +436,12 @@ class FilterUniverse:
         Where the filter names a spanning variable, such as age in a table of adults by
         age, its codes that all or none pass tell nothing but what the filter says.
         """
-        if not self.named:
-            place = self.every.place(part)
-            several, alike = self._told
-            return int(several[place]), int(alike[place])
         here = self.every.cells_on(part)
         groups = here[self.every.count[here] >= 2]
         for at in self.named:
             groups = groups[~self._settled(here, at)[self.every.index[at][groups]]]
         passing, count = self.passing[groups], self.every.count[groups]
         return len(count), int(((passing == 0) | (passing == count)).sum())
-
-    @cached_property
-    def _told(self) -> tuple[IntArray, IntArray]:
-        """Groups, and those all or none of whose records pass, of every part at once."""
-        groups = self.every.count >= 2
-        alike = groups & ((self.passing == 0) | (self.passing == self.every.count))
-        return self.every.cells_per_part(groups), self.every.cells_per_part(alike)
 
     def _settled(self, here: npt.NDArray[np.int64], at: int) -> BoolArray:
         """The codes of a variable that all or none of whose records pass."""

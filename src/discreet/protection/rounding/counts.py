@@ -27,7 +27,12 @@ from discreet.protection.noise import (
     keep_found_codes,
 )
 from discreet.protection.rounding.bases import Rounding, no_cell_keys
-from discreet.protection.rounding.small_counts import JointCounts, controlled_counts, small_counts
+from discreet.protection.rounding.small_counts import (
+    InnerCells,
+    JointCounts,
+    controlled_counts,
+    rounded_small,
+)
 from discreet.protection.suppression import METHOD, pattern_notes, rounded_values, zeros_of
 from discreet.tables import (
     CellStatus,
@@ -179,8 +184,11 @@ def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArra
     if not rounding.additive:
         return tuple(_each_apart(table, rounding) for table in tables)
     linked = JointCounts.of(tables)
-    make = controlled_counts if rounding.method == "controlled" else small_counts
-    found = make(linked, rounding, tables)
+    if rounding.method == "controlled":
+        found = controlled_counts(linked, rounding, tables)
+    else:
+        inner, _ = InnerCells.of(linked)
+        found = inner.sums(rounded_small(inner, rounding.base))
     return tuple(found[cells] for cells in linked.cells)
 
 
@@ -195,28 +203,14 @@ def _each_apart(table: Table, rounding: Rounding) -> IntArray:
     elif rounding.method == "random":
         up = (rounding.draws(table) >> np.uint64(11)) * 2.0**-53 < rest / base
     else:
-        up = _keyed_up(table, rest, base)
+        if table.cell_key is None or table.grid is None:
+            raise no_cell_keys(table)
+        if table.weight is not None:
+            up = table.cell_key / table.grid.size < rest / base
+        else:  # those whose key is below so large a share: exact, where floats would not be
+            up = table.cell_key < -(-table.grid.size * rest // base)
     rounded: IntArray = ((below + up) * base).astype(np.int64)
     return rounded
-
-
-def _keyed_up(table: Table, rest: Any, base: IntArray) -> Any:
-    """Which cells go up: those whose key, as a share of the grid, is below rest / base."""
-    if table.cell_key is None or table.grid is None:
-        raise no_cell_keys(table)
-    if table.weight is not None:
-        return table.cell_key / table.grid.size < rest / base
-    up = np.zeros(len(table), dtype=np.bool_)
-    for one in np.unique(base).tolist():
-        bounds = np.array(_bounds(one, table.grid.size), dtype=np.int64)
-        mine = base == one
-        up[mine] = table.cell_key[mine] < bounds[rest[mine]]
-    return up
-
-
-def _bounds(base: int, size: int) -> list[int]:
-    """Per remainder, the first key of a grid that rounds down: exact, where floats would not be."""
-    return [-(-size * rest // base) for rest in range(base)]
 
 
 def rounding_table(base: int) -> PerturbationTable:
@@ -233,7 +227,7 @@ def rounding_table(base: int) -> PerturbationTable:
     for row in range(base + 1):
         rest = row % base
         if rest:
-            upper += [_bounds(base, DECIMAL_SCALE)[rest], DECIMAL_SCALE]
+            upper += [-(-DECIMAL_SCALE * rest // base), DECIMAL_SCALE]
             noise += [base - rest, -rest]
         else:
             upper.append(DECIMAL_SCALE)

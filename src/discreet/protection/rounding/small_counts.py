@@ -152,25 +152,15 @@ def _totals_of(linked: JointCounts) -> tuple[IntArray, IntArray]:
     return starts(width), total[part][order]
 
 
-def small_counts(linked: JointCounts, rounding: Rounding, tables: Sequence[Table]) -> IntArray:
-    """Round inner cells below the base to 0 or the base; all totals are their sums."""
-    del tables
-    inner, _ = InnerCells.of(linked)
-    return inner.sums(rounded_small(inner, rounding.base))
-
-
-def rounded_small(
-    inner: InnerCells, base: int, most: int | None = None, shown: BoolArray | None = None
-) -> IntArray:
-    """Inner cells, rounded where they are part of small published counts."""
+def rounded_small(inner: InnerCells, base: int, most: int | None = None) -> IntArray:
+    """Inner cells, rounded to 0 or the base where they are part of small published counts."""
     most = base - 1 if most is None else most
     truth, value = inner.sums(inner.count), inner.count.copy()
-    shown = np.ones(inner.published, dtype=np.bool_) if shown is None else shown
     open_cells = np.zeros(len(value), dtype=np.bool_)
     cell = np.repeat(np.arange(len(value)), np.diff(inner.start))
     while True:
         sums = inner.sums(value)
-        small = shown & (sums > 0) & (sums <= most) & (sums % base != 0)
+        small = (sums > 0) & (sums <= most) & (sums % base != 0)
         fresh = np.zeros(len(value), dtype=np.bool_)
         fresh[cell[small[inner.member]]] = True
         fresh &= (inner.count % base != 0) & ~open_cells
