@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.assessment.attacks import NoiseOdds, PublishedFigures
 from discreet.assessment.attacks.periods import PeriodPair, guessed_units
-from discreet.assessment.revisions import revised_cells
+from discreet.assessment.record_risk import revised_cells
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError
 from discreet.release import release_changes

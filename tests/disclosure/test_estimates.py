@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.disclosure import LayerExposure, LeastSquares, Relations, elimination, estimates
-from discreet.disclosure.elimination import elimination_of, independent_relations
+from discreet.disclosure.relations import elimination_of, independent_relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import CellState, unknowns_of
 from discreet.protection.suppression.proof.audit import audit_problem

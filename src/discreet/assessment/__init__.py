@@ -12,11 +12,11 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .attacks.figures import PublishedFigures as PublishedFigures
     from .attacks.figures import TrueTable as TrueTable
-    from .attacks.least_squares import NoiseOdds as NoiseOdds
-    from .attacks.least_squares import exposure_of as exposure_of
     from .attacks.panels import PeriodReport as PeriodReport
     from .attacks.panels import attacked_periods as attacked_periods
     from .attacks.parameters import AttackedValues as AttackedValues
+    from .attacks.parameters import NoiseOdds as NoiseOdds
+    from .attacks.parameters import exposure_of as exposure_of
     from .attacks.periods import KeyOption as KeyOption
     from .attacks.report import SHARES as SHARES
     from .attacks.report import AttackedUniverse as AttackedUniverse
@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from .quality import expected_quality as expected_quality
     from .quality import published_values as published_values
     from .record_risk import RecordRisk as RecordRisk
+    from .record_risk import RevisedCells as RevisedCells
     from .record_risk import assess_records as assess_records
     from .record_risk import compare_records as compare_records
+    from .record_risk import revised_cells as revised_cells
     from .release_quality.log import SUPPORT as SUPPORT
     from .release_quality.log import Overall as Overall
     from .release_quality.log import QualityLog as QualityLog
@@ -63,8 +65,6 @@ if TYPE_CHECKING:
     from .release_quality.pairs import Noise as Noise
     from .release_quality.pairs import finest_level as finest_level
     from .release_quality.pairs import published_at as published_at
-    from .revisions import RevisedCells as RevisedCells
-    from .revisions import revised_cells as revised_cells
     from .risk import DisclosureRisk as DisclosureRisk
     from .risk import disclosure_risk as disclosure_risk
     from .risk import small_values as small_values

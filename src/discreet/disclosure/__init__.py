@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .cores import cores_of as cores_of
     from .cores import joint_blocks as joint_blocks
     from .coverage import Coverage as Coverage
-    from .elimination import opened_by_pairs as opened_by_pairs
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
     from .fingerprints import RecordIdentity as RecordIdentity
@@ -38,6 +37,11 @@ if TYPE_CHECKING:
     from .insiders import known_parts as known_parts
     from .leaves import Exchanges as Exchanges
     from .leaves import Leaves as Leaves
+    from .leaves import Patch as Patch
+    from .leaves import Patches as Patches
+    from .leaves import SolverEffort as SolverEffort
+    from .leaves import farthest_flow as farthest_flow
+    from .leaves import least_flow as least_flow
     from .leaves import leaves_of as leaves_of
     from .leaves import moves_of as moves_of
     from .named_cells import LinkedCells as LinkedCells
@@ -50,11 +54,6 @@ if TYPE_CHECKING:
     from .named_cells import relations_of as relations_of
     from .named_cells import table_relations as table_relations
     from .partitions import Partitions as Partitions
-    from .patches import Patch as Patch
-    from .patches import Patches as Patches
-    from .patches import SolverEffort as SolverEffort
-    from .patches import farthest_flow as farthest_flow
-    from .patches import least_flow as least_flow
     from .published import SHOWN as SHOWN
     from .published import Axis as Axis
     from .published import LayerKey as LayerKey
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from .published import unexamined_names as unexamined_names
     from .relations import Relations as Relations
     from .relations import component_labels as component_labels
+    from .relations import opened_by_pairs as opened_by_pairs
     from .relations import stacked_relations as stacked_relations
     from .relations import tidied_relations as tidied_relations
     from .shown_sets import EXPECTED as EXPECTED

@@ -18,8 +18,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, ranges
 from discreet.confidential import Confidential
-from discreet.disclosure.elimination import independent_relations
-from discreet.disclosure.relations import Relations, component_labels
+from discreet.disclosure.relations import Relations, component_labels, independent_relations
 from discreet.errors import SuppressionError
 from discreet.kernels import compiled
 from discreet.solver import column_values, is_optimal, loaded_solver

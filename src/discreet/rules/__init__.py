@@ -19,7 +19,6 @@ from discreet.faces import lazy_face
 from discreet.rules import protocol
 
 if TYPE_CHECKING:
-    from .codes import CodeRules as CodeRules
     from .contributors import PQ as PQ
     from .contributors import Dominance as Dominance
     from .contributors import MarginalRule as MarginalRule
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from .primaries import Primary as Primary
     from .primaries import marked_cells as marked_cells
     from .primaries import primary as primary
+    from .protocol import CodeRules as CodeRules
     from .protocol import Per as Per
     from .protocol import Reason as Reason
     from .protocol import Rule as Rule

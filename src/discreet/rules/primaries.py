@@ -21,7 +21,6 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, TableError, raise_all
 from discreet.microdata import parse_filter
-from discreet.rules.codes import CodeRules, scoped_rules
 from discreet.rules.contributors import MissingSafe, NothingSensitive
 from discreet.rules.evidence import (
     CellEvidence,
@@ -34,7 +33,15 @@ from discreet.rules.evidence import (
 )
 from discreet.rules.holdings import SEVERAL, Waivers, lone_contributors
 from discreet.rules.marks import Mark, MarkedCells, Marks, Status, mark_cells, raise_marks
-from discreet.rules.protocol import Reason, Rule, choice, number, raise_parameters
+from discreet.rules.protocol import (
+    CodeRules,
+    Reason,
+    Rule,
+    choice,
+    number,
+    raise_parameters,
+    scoped_rules,
+)
 from discreet.tables import Table, to_polars
 
 if TYPE_CHECKING:

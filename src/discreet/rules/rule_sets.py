@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError, Problem, nearest
-from discreet.rules.codes import CodeRules
 from discreet.rules.contributors import MissingSafe, NothingSensitive
 from discreet.rules.holdings import Waivers, without_consent
 from discreet.rules.primaries import Primary, primary
-from discreet.rules.protocol import Rule, known_rules
+from discreet.rules.protocol import CodeRules, Rule, known_rules
 from discreet.tables import Table
 
 

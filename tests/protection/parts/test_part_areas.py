@@ -20,8 +20,7 @@ from discreet.protection.parts import (
     area_shares,
     released_parts,
 )
-from discreet.protection.parts.areas import level_of
-from discreet.protection.parts.levels import PartLattice
+from discreet.protection.parts.levels import PartLattice, level_of
 from discreet.protection.parts.measures import part_cells
 from discreet.tables import ProtectedTable
 from discreet.tables.dimension import level_numbers

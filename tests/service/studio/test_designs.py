@@ -16,7 +16,7 @@ import pytest
 
 from discreet import perturb
 from discreet.assessment import actual_quality, disclosure_risk, expected_quality
-from discreet.assessment.attacks.least_squares import NoiseOdds
+from discreet.assessment.attacks.parameters import NoiseOdds
 from discreet.cli import main as command_line
 from discreet.errors import DiscreetError, Problem
 from discreet.protection.noise import PerturbationTable

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from .bounds import likeliest as likeliest
     from .bounds import reconstruct as reconstruct
     from .bounds import resolved as resolved
-    from .equality import near_twins as near_twins
     from .figures import PublishedFigures as PublishedFigures
-    from .least_squares import NoiseOdds as NoiseOdds
-    from .least_squares import estimated as estimated
-    from .least_squares import exposure_of as exposure_of
+    from .figures import near_twins as near_twins
     from .panels import AttackSuccess as AttackSuccess
     from .panels import attacked_panel as attacked_panel
+    from .parameters import NoiseOdds as NoiseOdds
+    from .parameters import estimated as estimated
+    from .parameters import exposure_of as exposure_of
     from .parameters import found_parameters as found_parameters
     from .parameters import shared_noise as shared_noise
     from .report import AttackReport as AttackReport

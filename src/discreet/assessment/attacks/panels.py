@@ -20,7 +20,7 @@ import polars as pl
 
 from discreet.arrays import AnyArray, BoolArray, find_sorted, set_sums
 from discreet.assessment.attacks.figures import PublishedFigures
-from discreet.assessment.attacks.least_squares import NoiseOdds, averaging_success, estimated
+from discreet.assessment.attacks.parameters import NoiseOdds, averaging_success, estimated
 from discreet.assessment.attacks.periods import (
     ChangeRates,
     Codes,

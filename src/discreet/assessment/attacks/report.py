@@ -19,27 +19,26 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.assessment.attacks.bounds import NoiseRange, bounded, likeliest, resolved
-from discreet.assessment.attacks.equality import (
+from discreet.assessment.attacks.figures import (
+    BareFigures,
     GroupDisclosures,
     NearTwins,
+    PublishedFigures,
     group_disclosures,
     near_twins,
-)
-from discreet.assessment.attacks.figures import BareFigures, PublishedFigures
-from discreet.assessment.attacks.least_squares import (
-    EstimatedCells,
-    NoiseOdds,
-    averaging_success,
-    estimated,
-    filled,
 )
 from discreet.assessment.attacks.parameters import (
     AlikeNoise,
     AttackedValues,
+    EstimatedCells,
     FoundParameters,
+    NoiseOdds,
     SharedNoise,
     alike_noise,
     attacked_values,
+    averaging_success,
+    estimated,
+    filled,
     found_parameters,
     shared_noise,
 )

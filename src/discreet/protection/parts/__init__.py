@@ -9,10 +9,6 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .areas import area_shares as area_shares
-    from .areas import level_of as level_of
-    from .areas import place_of as place_of
-    from .areas import top_areas as top_areas
     from .decisions import HIDDEN_AREAS as HIDDEN_AREAS
     from .decisions import SUPPRESSED_PARTS as SUPPRESSED_PARTS
     from .decisions import PartDecisions as PartDecisions
@@ -22,9 +18,13 @@ if TYPE_CHECKING:
     from .decisions import release_shares as release_shares
     from .decisions import suppress_parts as suppress_parts
     from .levels import Level as Level
+    from .levels import area_shares as area_shares
+    from .levels import level_of as level_of
     from .levels import levels_of as levels_of
     from .levels import name_of_part as name_of_part
     from .levels import named_level as named_level
+    from .levels import place_of as place_of
+    from .levels import top_areas as top_areas
     from .rules import PartRules as PartRules
     from .rules import PartTuning as PartTuning
     from .rules import Reading as Reading

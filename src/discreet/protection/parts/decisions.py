@@ -20,14 +20,15 @@ from discreet.arrays import CellIndex
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
 from discreet.files import texts_of
-from discreet.protection.parts.areas import AreaParts, without_areas
 from discreet.protection.parts.levels import (
     LANGUAGES,
+    AreaParts,
     PartKey,
     PartLevel,
     check_kinds,
     is_within,
     name_of_part,
+    without_areas,
 )
 from discreet.tables import (
     CellStatus,

@@ -1,14 +1,14 @@
-"""Levels of the spanning variables, the parts of a table, and what both are called.
+"""Levels of the spanning variables, the parts of a table, and parts of single areas.
 
-In: the spanning variables. Out: per variable its levels with names in English and German,
-and the `PartLattice`: which part is directly coarser than which. Public: nothing here
-knows what was counted.
+In: the spanning variables; decisions on single areas. Out: per variable its levels with names in
+English and German, and the `PartLattice`: which part is directly coarser than which, public; which
+parts of which areas are not published, and tables without them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
 from discreet.errors import SuppressionError
-from discreet.tables import Dimension, Parts, level_numbers
+from discreet.tables import CellStatus, Dimension, Parts, ProtectedTable, level_numbers
 
 #: Per spanning variable, the number of a level; see `discreet.tables.dimension`.
 PartKey = tuple[int, ...]
@@ -221,3 +221,334 @@ def name_of_part(levels: Sequence[PartLevel], language: str) -> str:
 def is_within(finer: Sequence[PartLevel], coarser: Sequence[PartLevel]) -> bool:
     """Whether all cells of the coarser part are sums of cells of the finer one."""
     return all(above.above(level) for level, above in zip(finer, coarser, strict=True))
+
+
+_NOTHING: Parts = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaParts:
+    """Which parts of which areas are not published, besides those of whole levels. Public."""
+
+    variable: str  # the spanning variable whose codes are areas
+    #: Code of an area → its hidden parts, over the other spanning variables
+    hidden: Mapping[str, Parts]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        parts = {code: [list(part) for part in sorted(keys)] for code, keys in self.hidden.items()}
+        return {"variable": self.variable, "hidden": parts}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> AreaParts:
+        """Read from plain data."""
+        hidden = {code: frozenset(map(tuple, parts)) for code, parts in data["hidden"].items()}
+        return cls(variable=data["variable"], hidden=hidden)
+
+    def with_hidden(self, more: Mapping[str, Parts]) -> AreaParts:
+        """A copy with further parts hidden."""
+        codes = dict.fromkeys([*self.hidden, *more])
+        joint = {code: self.hidden.get(code, _NOTHING) | more.get(code, _NOTHING) for code in codes}
+        return replace(self, hidden={code: parts for code, parts in joint.items() if parts})
+
+
+def place_of(variable: str, dimensions: Sequence[Dimension], table: str) -> int:
+    """Position of the area variable among those of a table."""
+    names = [dimension.name for dimension in dimensions]
+    if variable not in names:
+        raise SuppressionError(
+            f"spanning variable {variable!r} of areas not found",
+            code="area",
+            where=table,
+            hint=f"variables: {', '.join(names)}",
+        )
+    return names.index(variable)
+
+
+def level_of(dimension: Dimension, level: str | int) -> Level:
+    """A level of areas, by its name or its number from the coarsest, 1, on.
+
+    >>> from discreet.classifications import Classification
+    >>> region = Classification.from_prefixes("region", ["0101", "0201"], [2, 4])
+    >>> place = Dimension(classifications=(region.replace(level_names=("state", "district")),))
+    >>> level_of(place, "state").size, level_of(place, 2).size
+    (2, 2)
+    >>> level_of(place, "village")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SuppressionError: [area] region: unknown level 'village' of areas
+      Hint: levels: state (1), district (2)
+    """
+    known: dict[str, Level] = {}
+    listed = []
+    for item in sorted(levels_of(dimension).values(), key=lambda one: (one.tree, one.depth)):
+        if item.depth == 0:
+            continue
+        name = item.name(dimension)
+        listed.append(f"{name} ({item.depth})" if name else str(item.depth))
+        for called in filter(None, (name, str(item.depth))):
+            known.setdefault(called, item)
+    if isinstance(level, bool) or str(level) not in known:
+        raise SuppressionError(
+            f"unknown level {level!r} of areas",
+            code="area",
+            where=dimension.name,
+            hint=f"levels: {', '.join(listed)}",
+        )
+    return known[str(level)]
+
+
+#: The position of an area's code, and a part over the other variables: the rules it breaks.
+Broken = Callable[[int, PartKey], bool]
+#: The same for several areas taken together.
+BrokenTogether = Callable[[Sequence[int], PartKey], bool]
+
+
+class AreaWalk:
+    """Decides for each area which of its parts are published. CONFIDENTIAL while it works."""
+
+    def __init__(
+        self,
+        dimensions: Sequence[Dimension],
+        at: int,
+        *,
+        whole: Parts,
+        existing: Parts | None,
+        records: IntArray,
+        broken: Broken,
+        together: BrokenTogether,
+    ) -> None:
+        self.areas, self.at = dimensions[at], at
+        self.records, self.broken, self.together = records, broken, together
+        self._numbers = level_numbers(self.areas).tolist()
+        others = [dimension for place, dimension in enumerate(dimensions) if place != at]
+        self.lattice = PartLattice(others)
+        self.outward = self.lattice.outward
+        named = {part: self.lattice.named(part) for part in self.outward}
+        self.finer = {
+            part: frozenset(o for o in self.outward if is_within(named[o], own))
+            for part, own in named.items()
+        }
+        self._there = {
+            number: frozenset(
+                part
+                for part in self.outward
+                if existing is None or self._full(part, number) in existing
+            )
+            for number in set(self._numbers)
+        }
+        self.given = {
+            number: frozenset(part for part in self.outward if self._full(part, number) in whole)
+            for number in set(self._numbers)
+        }
+        self.hidden: list[set[PartKey]] = []
+
+    def _full(self, part: PartKey, number: int) -> PartKey:
+        return (*part[: self.at], number, *part[self.at :])
+
+    @cached_property
+    def children(self) -> list[list[list[int]]]:
+        """Per area, the areas directly below it, apart for each classification."""
+        trees = len(self.areas.classifications)
+        children: list[list[list[int]]] = [[[] for _ in range(trees)] for _ in self._numbers]
+        pairs = zip(self.areas.parents.tolist(), self.areas.breakdown.tolist(), strict=True)
+        for area, (parent, tree) in enumerate(pairs):
+            if parent >= 0:
+                children[parent][tree].append(area)
+        return [[group for group in groups if group] for groups in children]
+
+    def decided(self) -> AreaParts:
+        """Hidden parts of each area, besides the parts of whole levels."""
+        self.hidden = [set(self.given[number]) for number in self._numbers]
+        for area in np.argsort(-self.areas.levels, kind="stable").tolist():
+            if area:  # what the table shows of everything is decided as a whole
+                self._walk(area)
+        before = -1
+        while before < (now := sum(map(len, self.hidden))):  # of more areas where one is alone
+            before = now
+            for area, groups in enumerate(self.children):
+                for group, part in product(groups, reversed(self.outward)):
+                    self._settle(area, group, part)
+        hidden = {
+            self.areas.codes[area]: frozenset(parts & self._there[number]) - self.given[number]
+            for area, (parts, number) in enumerate(zip(self.hidden, self._numbers, strict=True))
+        }
+        return AreaParts(
+            variable=self.areas.name,
+            hidden={code: parts for code, parts in hidden.items() if parts},
+        )
+
+    def _walk(self, area: int) -> None:
+        """One area, from its innermost part outward; its children are decided already."""
+        there, hidden = self._there[self._numbers[area]], self.hidden[area]
+        groups = self.children[area]
+        follows: set[PartKey] = set()
+        for part in self.outward:
+            released = part in follows or any(
+                all(part not in self.hidden[child] for child in group) for group in groups
+            )
+            if part in hidden:
+                released = False
+            elif part in there and not released:
+                released = not self.broken(area, part)
+                if not released:
+                    hidden.add(part)
+            if released:
+                follows.update(self.lattice.coarser(part))
+
+    # -- several are hidden, or none ---------------------------------------------------
+
+    def _settle(self, area: int, group: list[int], part: PartKey) -> None:
+        """See that what the areas below one hide cannot be had from it and their siblings."""
+        chosen = [child for child in group if part in self.hidden[child]]
+        if part in self.hidden[area]:
+            if not chosen:  # the sum of what is shown would be what is hidden
+                self._hide(next(self._others(group, chosen)), part)
+            return
+        own = [child for child in chosen if part not in self.given[self._numbers[child]]]
+        if not own or part not in self._there[self._numbers[area]]:
+            return  # whole levels keep their secrets by themselves
+        others = self._others(group, chosen)
+        while len(chosen) < len(group) and (len(chosen) < 2 or self.together(chosen, part)):
+            chosen.append(next(others))
+            self._hide(chosen[-1], part)
+        if len(chosen) == len(group) and (len(group) == 1 or self.together(chosen, part)):
+            self._hide(area, part)  # together they are what stands above them
+
+    def _others(self, group: Sequence[int], chosen: Sequence[int]) -> Iterator[int]:
+        """The other areas, those with records first and the smaller ones before the larger."""
+        left = [child for child in group if child not in set(chosen)]
+        yield from sorted(left, key=lambda each: (not self.records[each], self.records[each], each))
+
+    def _hide(self, area: int, part: PartKey) -> None:
+        self.hidden[area] |= self.finer[part]
+
+
+# -- several tables ---------------------------------------------------------------------
+
+
+def without_areas(protected: ProtectedTable, areas: AreaParts) -> ProtectedTable:
+    """A protected table without the figures of hidden parts of areas; cells show as hidden."""
+    at = place_of(areas.variable, protected.spanning, protected.name)
+    index = _hidden_cells(protected, at, areas.hidden)
+    length = len(index[at])
+    taken = CellIndex.of(protected.dimensions).find(
+        index, protected.index, (length, protected.stored)
+    )
+    kept = taken < 0
+    return replace(
+        protected,
+        index=tuple(
+            np.concatenate([part[kept], more]).astype(np.int32)
+            for part, more in zip(protected.index, index, strict=True)
+        ),
+        value=np.concatenate([protected.value[kept], np.zeros(length, protected.value.dtype)]),
+        status=np.concatenate(
+            [protected.status[kept], np.full(length, CellStatus.suppressed, dtype=np.int8)]
+        ),
+    )
+
+
+def _hidden_cells(
+    protected: ProtectedTable, at: int, hidden: Mapping[str, Parts]
+) -> list[PositionArray]:
+    """Every cell of the hidden parts, whether there are records in it or not."""
+    codes = protected.dimensions[at].index
+    by_part: dict[PartKey, list[int]] = {}
+    for code, parts in hidden.items():
+        for part in parts if code in codes else ():
+            by_part.setdefault(part, []).append(codes[code])
+    others = [dimension for place, dimension in enumerate(protected.spanning) if place != at]
+    numbers = [level_numbers(other) for other in others]
+    grids = []
+    for part, areas in sorted(by_part.items()):
+        axes = [np.flatnonzero(own == level) for own, level in zip(numbers, part, strict=True)]
+        axes.insert(at, np.array(areas))
+        if protected.several_figures:
+            axes.append(np.arange(len(protected.dimensions[-1])))
+        grids.append([item.ravel() for item in np.meshgrid(*axes, indexing="ij")])
+    empty = np.zeros(0, dtype=np.int32)
+    return [
+        np.concatenate([empty, *columns]).astype(np.int32)
+        for columns in (zip(*grids, strict=True) if grids else [()] * len(protected.dimensions))
+    ]
+
+
+# -- how many areas are shown completely ------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaShare:
+    """Share of the areas of a level that are shown completely. Public: releases show it."""
+
+    level: str  # its name, or its number from the coarsest on
+    within: str  # the code of the area on the coarsest level that they lie in; empty for all
+    areas: int  # how many areas there are; records without a code are none
+    complete: int  # those with every part
+    thinned: int  # those with some parts
+    blocked: int  # those with none
+
+    @property
+    def share_complete(self) -> float:
+        """Share of the areas that are shown completely."""
+        return self.complete / self.areas
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**vars(self), "share_complete": round(self.share_complete, 6)}
+
+
+def area_shares(
+    dimensions: Sequence[Dimension], suppressed: Parts, areas: AreaParts
+) -> tuple[AreaShare, ...]:
+    """Shares of areas shown completely, per level and per area of the coarsest level."""
+    at = place_of(areas.variable, dimensions, areas.variable)
+    dimension = dimensions[at]
+    numbers = level_numbers(dimension)
+    withheld: dict[int, set[PartKey]] = {}
+    for part in suppressed:
+        withheld.setdefault(part[at], set()).add((*part[:at], *part[at + 1 :]))
+    every = 1
+    for place, other in enumerate(dimensions):
+        every *= 1 if place == at else len(levels_of(other))
+    state = []  # 0: all parts of an area are shown, 1: some are, 2: none is
+    for code, number in zip(dimension.codes, numbers.tolist(), strict=True):
+        hidden = withheld.get(number, set()) | areas.hidden.get(code, _NOTHING)
+        state.append(0 if not hidden else 2 if len(hidden) >= every else 1)
+    shares = []
+    for level in sorted(levels_of(dimension).values(), key=lambda one: (one.tree, one.depth)):
+        if level.depth:
+            shares += list(_level_shares(dimension, level, state))
+    return tuple(shares)
+
+
+def _level_shares(dimension: Dimension, level: Level, state: Sequence[int]) -> Iterator[AreaShare]:
+    tree = dimension.classifications[level.tree]
+    own = [
+        area
+        for area in np.flatnonzero(level.members).tolist()
+        if area and dimension.codes[area] != tree.missing
+    ]
+    tops = top_areas(dimension)
+    groups: dict[str, list[int]] = {"": own} if own else {}
+    for area in own if level.depth > 1 else ():
+        groups.setdefault(dimension.codes[tops[area]], []).append(area)
+    for within, members in groups.items():
+        states = [state[area] for area in members]
+        yield AreaShare(
+            level=level.name(dimension) or str(level.depth),
+            within=within,
+            areas=len(states),
+            complete=states.count(0),
+            thinned=states.count(1),
+            blocked=states.count(2),
+        )
+
+
+def top_areas(dimension: Dimension, depth: int = 1) -> list[int]:
+    """Per area, the position of the one that it lies in on a level; itself from there on."""
+    tops: list[int] = []
+    pairs = zip(dimension.parents.tolist(), dimension.levels.tolist(), strict=True)
+    for area, (parent, level) in enumerate(pairs):
+        tops.append(area if level <= depth else tops[parent])
+    return tops

@@ -21,14 +21,6 @@ from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
 
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.parts.areas import (
-    AreaParts,
-    AreaShare,
-    AreaWalk,
-    area_shares,
-    level_of,
-    place_of,
-)
 from discreet.protection.parts.decisions import (
     PartAction,
     PartDecision,
@@ -37,10 +29,16 @@ from discreet.protection.parts.decisions import (
     PartSuggestion,
 )
 from discreet.protection.parts.levels import (
+    AreaParts,
+    AreaShare,
+    AreaWalk,
     PartKey,
     PartLattice,
+    area_shares,
     check_kinds,
+    level_of,
     name_of_part,
+    place_of,
 )
 from discreet.protection.parts.measures import (
     Deviation,

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.protection.parts.areas import AreaParts
 from discreet.protection.parts.decisions import PartDecision, PartDecisions, PartReason
 from discreet.protection.parts.levels import (
+    AreaParts,
     PartKey,
     PartLattice,
     PartLevel,

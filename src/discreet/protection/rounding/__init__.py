@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from .additivity import fitted_exposure as fitted_exposure
     from .additivity import make_additive as make_additive
     from .additivity import make_additive_linked as make_additive_linked
-    from .audit import RoundingAudit as RoundingAudit
-    from .audit import audit_rounding as audit_rounding
     from .bases import Rounding as Rounding
+    from .counts import RoundingAudit as RoundingAudit
+    from .counts import audit_rounding as audit_rounding
     from .counts import ingredient_of as ingredient_of
     from .counts import round_counts as round_counts
     from .counts import round_linked as round_linked

@@ -259,8 +259,7 @@ class RoundingProtection(Protection):
         coalition: int | None,
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Audit of all tables of a group together."""
-        from discreet.protection.rounding.audit import audit_rounding
-        from discreet.protection.rounding.counts import rounded_table
+        from discreet.protection.rounding.counts import audit_rounding, rounded_table
 
         rounded, named = self._rounded(inputs, counted), inputs.programme.tables
         tables = {(name, where): counted[name][where] for name, where in rounded}

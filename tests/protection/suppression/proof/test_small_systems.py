@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.disclosure import Insiders, Reach, blocks_of, mobile_cells, outer_bounds
-from discreet.disclosure.elimination import elimination_of, independent_relations
+from discreet.disclosure.relations import elimination_of, independent_relations
 from discreet.protection.suppression.problem.system import (
     CellState,
     SuppressionProblem,
