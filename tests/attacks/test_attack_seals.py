@@ -224,17 +224,10 @@ def test_nothing_secret_is_in_a_seal(both: House) -> None:
 def test_an_edited_figure_is_found(house: House) -> None:
     """The attack as it worked: all digests follow; no run and no reader noticed."""
     edit_figure(house.out)
-    error = house.refused()
-    assert any(problem.where == "T1.csv" for problem in error.problems), error
+    assert "T1.csv" in [problem.where for problem in house.refused().problems]
     assert not house.verified().in_order
     if house.more:
         assert not house.read().in_order
-
-
-def test_the_plain_edit_of_a_file_names_it(house: House) -> None:
-    (house.out / "T2.json").write_text("{}")
-    assert [problem.where for problem in house.refused().problems] == ["T2.json"]
-    assert house.verified().differences.changed == ("T2.json",)
 
 
 def test_accepted_changes_are_made_anew(house: House) -> None:
@@ -412,15 +405,6 @@ def test_an_older_release_is_put_back(house: House) -> None:
         assert found.findings == ("the release has another fingerprint",)
     house.run()
     assert house.content() == now
-
-
-def test_old_files_beside_a_new_seal_are_changes(house: House) -> None:
-    old = (house.out / "T1.csv").read_bytes()
-    house.data(seed=3)
-    house.run()
-    (house.out / "T1.csv").write_bytes(old)
-    assert house.verified().differences.changed == ("T1.csv",)
-    assert [problem.where for problem in house.refused().problems] == ["T1.csv"]
 
 
 def test_an_old_seal_with_old_files_is_not_the_memory(house: House) -> None:

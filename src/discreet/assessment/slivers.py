@@ -253,19 +253,17 @@ class _Geography:
     def _components(self) -> Iterator[list[int]]:
         seen: set[int] = set()
         for start in sorted(self.knots):
-            if start in seen:
-                continue
-            seen.add(start)
             waiting, component = [start], []
             while waiting:
                 a = waiting.pop()
-                component.append(a)
-                for b in self.knots[a]:
-                    for other in self.ties[b] if b != _NOWHERE else ():
-                        if other != _NOWHERE and other not in seen:
-                            seen.add(other)
-                            waiting.append(other)
-            yield sorted(component)
+                if a != _NOWHERE and a not in seen:
+                    seen.add(a)
+                    component.append(a)
+                    waiting += [
+                        other for b in self.knots[a] if b != _NOWHERE for other in self.ties[b]
+                    ]
+            if component:
+                yield sorted(component)
 
     def slivers(self) -> Iterator[_FoundSliver]:
         """Unions with few records in their difference."""
@@ -498,10 +496,8 @@ def find_all_slivers(
     [0, 1, 0]
     """
     if len(areas) < 2:
-        message, hint = (
-            "at least two geographies are required",
-            "name a column of areas for each geography",
-        )
+        message = "at least two geographies are required"
+        hint = "name a column of areas for each geography"
         raise SliverError(message, code="slivers", where="areas", hint=hint)
     how: dict[str, Any] = {"least": least, "count": count, "effort": effort}
     return tuple(find_slivers(records, *pair, **how) for pair in combinations(areas, 2))

@@ -241,7 +241,13 @@ def primary(
     """
     stated = Marks.of(marks)
     listed, exempting = _sorted_out(rules, marked=len(stated) > 0)
-    _check_options(manual_range, unit, levels, unmatched)
+    raise_parameters(
+        "primary",
+        number("manual_range", manual_range, 0, float("inf")),
+        number("unit", unit, 0, float("inf")),
+        choice("levels", levels, get_args(Style)),
+        choice("unmatched", unmatched, ("refuse", "ignore")),
+    )
     places = CellLookup(table)
     records = record_evidence(places, value=value, shadow=shadow, weighted=weighted)
     records = replace(records, unit=float(unit), style=levels, _sums={})
@@ -258,16 +264,12 @@ def primary(
     if waivers is not None:
         by_per = {per: _guarded(cells, waivers) for per, cells in by_per.items()}
         strict, draft = draft, _by_rules(table, value, scoped, by_per, exempting, marked)
-        draft = _waived(strict, draft)
+        waived = strict.sensitive & ~draft.sensitive
+        # A waived count can be a small one, though no rule marks it any more.
+        at_least = np.where(waived, -np.inf, draft.at_least)
+        draft = replace(draft, waived=waived, at_least=at_least)
     draft = _by_holdings(draft, table, holdings)
     return _by_marks(draft, places, records, marked, stated.source, manual_range)
-
-
-def _waived(strict: Primary, draft: Primary) -> Primary:
-    """What rules say, and for which cells they would say more had nobody consented."""
-    waived = strict.sensitive & ~draft.sensitive
-    # A waived count can be a small one, though no rule marks it any more.
-    return replace(draft, waived=waived, at_least=np.where(waived, -np.inf, draft.at_least))
 
 
 def _guarded(cells: CellEvidence, waivers: Waivers) -> CellEvidence:
@@ -278,16 +280,6 @@ def _guarded(cells: CellEvidence, waivers: Waivers) -> CellEvidence:
         hint = "count_waivers(…, holding=…)"
         raise SuppressionError(message, code="waivers", where=cells.places.table.name, hint=hint)
     return with_unwaived(cells, table)
-
-
-def _check_options(manual_range: float, unit: float, levels: str, unmatched: str) -> None:
-    raise_parameters(
-        "primary",
-        number("manual_range", manual_range, 0, float("inf")),
-        number("unit", unit, 0, float("inf")),
-        choice("levels", levels, get_args(Style)),
-        choice("unmatched", unmatched, ("refuse", "ignore")),
-    )
 
 
 def _sorted_out(

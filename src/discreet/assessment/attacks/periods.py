@@ -100,10 +100,7 @@ class PeriodPair:
         beside: tuple[Sequence[PublishedCells], Sequence[PublishedCells]] = ((), ()),
     ) -> None:
         if option not in get_args(KeyOption):
-            message, hint = (
-                f"unknown key option {option!r}",
-                "use same, period or changed",
-            )
+            message, hint = f"unknown key option {option!r}", "use same, period or changed"
             raise PerturbationError(message, code="attack", where="option", hint=hint)
         self.first, self.second, self.chances, self.option = first, second, chances, option
         systems, place = [*beside[0], first, second, *beside[1]], len(beside[0])
@@ -364,10 +361,8 @@ class Codes:
 
     def _number(self, name: str) -> int:
         if name not in self.names:
-            message, hint = (
-                f"no table has the spanning variable {name!r}",
-                f"classifications: {', '.join(self.names)}",
-            )
+            message = f"no table has the spanning variable {name!r}"
+            hint = f"classifications: {', '.join(self.names)}"
             raise PerturbationError(message, code="attack", where=name, hint=hint)
         return self.names.index(name)
 

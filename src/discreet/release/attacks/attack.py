@@ -148,10 +148,8 @@ def attack_periods(
         if isinstance(release, str | os.PathLike):
             kept, _ = _attacked_tables(release, ())
             if not kept or protection(kept[0].protect).attacked != "table":
-                message, hint = (
-                    "no table of the release is protected by noise",
-                    "name other releases",
-                )
+                message = "no table of the release is protected by noise"
+                hint = "name other releases"
                 raise PublicationError(message, code="attack", where=str(release), hint=hint)
             for item in kept:
                 found.setdefault(universe_of(item.about), []).append(item.table)
