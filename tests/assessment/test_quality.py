@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -377,8 +376,3 @@ def test_a_long_drawing_ends_and_rows_that_repeat_are_drawn_once(reference: Path
     lines = drawn(PerturbationTable.from_rows({0: {0: 1}} | wide))
     assert len(lines) == 24 + 2
     assert "more rows, up to 39" in lines[-2]
-
-
-def test_evaluations_can_be_written(reference: Path) -> None:
-    rows = json.loads(json.dumps(evaluate(read(reference, "c01")).to_dicts()))
-    assert rows[0]["stay"] == 1

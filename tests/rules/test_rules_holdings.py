@@ -112,37 +112,22 @@ def test_records_without_a_holding_are_refused() -> None:
         rules.count_holdings(frame, by=["region"], holding="group")
 
 
-def test_a_rule_on_holdings_needs_a_table_of_them() -> None:
+def test_a_rule_on_holdings_needs_a_table_of_them_by_the_same_cells() -> None:
     table = dc.tabulate(FIRMS, by=["region"])
-    rule = rules.MinimumFrequency(3, per="holding")
-    with pytest.raises(
-        SuppressionError, match="a rule applies to holdings, but the table of holdings is"
-    ):
-        dc.primary(table, [rule])
-
-
-def test_a_table_of_holdings_of_other_cells_is_refused() -> None:
-    table = dc.tabulate(FIRMS, by=["region"])
-    rule = rules.MinimumFrequency(3, per="holding")
     north = FIRMS.filter(pl.col("region") == "N")
-    fewer = rules.count_holdings(north, by=["region"], holding="group")
-    with pytest.raises(SuppressionError, match="lacks cells"):
-        dc.primary(table, [rule], holdings=fewer)
-    other = rules.count_holdings(FIRMS, by=["turnover"], holding="group")
-    with pytest.raises(SuppressionError, match="other spanning variables"):
-        dc.primary(table, [rule], holdings=other)
-    few = dc.tabulate(north, by=["region"])
-    more = rules.count_holdings(FIRMS, by=["region"], holding="group")
-    with pytest.raises(SuppressionError, match="'S'"):
-        dc.primary(few, [rule], holdings=more)
-
-
-def test_holdings_and_weights_exclude_each_other() -> None:
-    weighted = FIRMS.with_columns(w=pl.lit(2.0))
-    table = dc.tabulate(weighted, by=["region"], weight="w")
     groups = rules.count_holdings(FIRMS, by=["region"], holding="group")
-    with pytest.raises(SuppressionError, match="weighted"):
-        dc.primary(table, [rules.MinimumFrequency(3, per="holding")], holdings=groups)
+    fewer = rules.count_holdings(north, by=["region"], holding="group")
+    other = rules.count_holdings(FIRMS, by=["turnover"], holding="group")
+    weighted = dc.tabulate(FIRMS.with_columns(w=pl.lit(2.0)), by=["region"], weight="w")
+    for judged_table, holdings, said in (
+        (table, None, "a rule applies to holdings, but the table of holdings is"),
+        (table, fewer, "lacks cells"),
+        (table, other, "other spanning variables"),
+        (dc.tabulate(north, by=["region"]), groups, "'S'"),
+        (weighted, groups, "weighted"),
+    ):
+        with pytest.raises(SuppressionError, match=said):
+            dc.primary(judged_table, [MinimumFrequency(3, per="holding")], holdings=holdings)
 
 
 YES = "consent == 'yes'"

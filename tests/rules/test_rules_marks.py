@@ -226,11 +226,6 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         assert caught.value.code == "known"
 
 
-def test_unknown_codes_are_refused_like_those_of_marks(tmp_path: Path) -> None:
-    with pytest.raises(SuppressionError, match="no code 'x'"):
-        sensitive(sexes(), bounds(tmp_path, "sex,low\nx,1\n"))
-
-
 def test_rows_are_about_one_value_of_several(tmp_path: Path) -> None:
     path = bounds(tmp_path, "branch,value,low\na,sales,5\nb,staff,1\nc,count,2\n\nd,,0\n")
     found = {

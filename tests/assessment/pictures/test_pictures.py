@@ -48,6 +48,7 @@ TRADE = pl.DataFrame(
         "mean_absolute_deviation": [None, 0.9, 1.2],
     }
 )
+QUALITY = pl.DataFrame({"count": [1, 2], "relative_error": [0.5, 0.1]})
 #: Fields of the line around a row of the tableau.
 FRAME = {"label", "lower", "upper"}
 OF_TABLES = (tableau, transition_heatmap, row_distributions, quality_curve, risk_curve)
@@ -353,38 +354,25 @@ def test_rows_that_do_not_exist_are_all_named(draw: Any, ptable: PerturbationTab
         draw(ptable, rows=[])
 
 
-@pytest.mark.parametrize("draw", OF_TABLES[:3])
-def test_only_tables_for_counts_are_drawn(draw: Any) -> None:
-    with pytest.raises(PerturbationError, match="only perturbation tables for counts can be drawn"):
-        draw({0: {0: 1}})
+NO_COUNTS = "only perturbation tables for counts can be drawn"
 
 
 @for_all_rows(
-    ("data", "message"),
+    ("draw", "data", "message"),
     [
-        (pl.DataFrame({"n": [1]}), "count: column not found"),
-        (pl.DataFrame({"count": [1], "relative_error": [None]}), "1 values are missing"),
-        (pl.DataFrame({"count": [1, 2], "relative_error": [-0.5, 0.1]}), "1 values are"),
-        (
-            pl.DataFrame({"count": [], "relative_error": []}),
-            "no values to draw",
-        ),
-        ([1, 2], "not a data frame"),
+        *((draw, {0: {0: 1}}, NO_COUNTS) for draw in OF_TABLES[:3]),
+        (quality_curve, pl.DataFrame({"n": [1]}), "count: column not found"),
+        (quality_curve, QUALITY.with_columns(relative_error=None), "2 values are missing"),
+        (quality_curve, QUALITY.with_columns(relative_error=-0.5), "2 values are"),
+        (quality_curve, QUALITY.clear(), "no values to draw"),
+        (quality_curve, [1, 2], "not a data frame"),
+        (trade_off_curve, dict.fromkeys("abcdefg", TRADE), "too many lines for one picture: 7"),
+        (risk_curve, {"frame": TRADE}, "not a perturbation table or its disclosure risk"),
     ],
 )
-def test_frames_that_cannot_be_drawn(data: Any, message: str) -> None:
+def test_what_cannot_be_drawn(draw: Any, data: Any, message: str) -> None:
     with pytest.raises(PerturbationError, match=message):
-        quality_curve(data)
-
-
-def test_too_many_lines_cannot_be_told_apart() -> None:
-    with pytest.raises(PerturbationError, match="too many lines for one picture: 7"):
-        trade_off_curve({str(at): TRADE for at in range(7)})
-
-
-def test_risk_wants_a_table_or_its_risk() -> None:
-    with pytest.raises(PerturbationError, match="not a perturbation table or its disclosure risk"):
-        risk_curve({"frame": TRADE})
+        draw(data)
 
 
 def test_a_missing_package_is_named(

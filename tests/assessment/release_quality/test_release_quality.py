@@ -332,21 +332,8 @@ def test_only_the_internal_page_tells():
         assert word not in report.html(language)
 
 
-def counted_people(size: int = 400, by: Any = ("region", "sex", "age")) -> Table:
-    random = np.random.default_rng(1)
-    frame = pl.DataFrame(
-        {
-            "region": random.choice(["N1", "N2", "S1"], size),
-            "sex": random.choice(["m", "w"], size),
-            "age": random.choice([str(age) for age in range(10)], size),
-            "rk": random.integers(0, 10**15, size),
-        }
-    )
-    return dc.tabulate(frame, list(by), record_key="rk")
-
-
 def three() -> dict[str, tuple[Table, ProtectedTable]]:
-    tables = {f"T{size}": counted_people(size, by=["sex", "age"]) for size in (50, 200, 500)}
+    tables = {f"T{size}": counted(size, ["sex", "age"]) for size in (50, 200, 500)}
     return {name: (table, perturb(table, PTABLE)) for name, table in tables.items()}
 
 
@@ -366,7 +353,7 @@ def test_neither_order_nor_interruption_changes_anything() -> None:
 
 
 def test_row_order_of_cells_changes_nothing() -> None:
-    table = counted_people()
+    table = counted()
     order = np.random.default_rng(3).permutation(len(table))
     shuffled = replace(
         table,
@@ -379,7 +366,7 @@ def test_row_order_of_cells_changes_nothing() -> None:
 
 
 def test_a_sealed_log_shows_nothing_and_no_nonce_is_used_twice() -> None:
-    table = counted_people()
+    table = counted()
     log = added(table, perturb(table, PTABLE))
     other = added(table, perturb(table, PTABLE, suppress_below=3))
     sealed = log.sealed(KEY)
@@ -413,7 +400,7 @@ def test_a_log_of_another_release_is_refused() -> None:
 
 
 def test_wrong_input_is_refused() -> None:
-    table, other = counted_people(50, by=["sex"]), counted_people(50, by=["age"])
+    table, other = counted(50, by=["sex"]), counted(50, by=["age"])
     log = added(table, perturb(table, PTABLE))
     with pytest.raises(TableError, match="assessed before"):
         log.add("T", table, perturb(table, PTABLE))
@@ -435,22 +422,11 @@ def test_wrong_input_is_refused() -> None:
 
 
 def test_nothing_confidential_is_shown_by_accident() -> None:
-    table = counted_people()
+    table = counted()
     log = added(table, perturb(table, PTABLE))
     for thing in (log, log.tables["T"], log.tables["T"].counts, Overall(log), Overall(log).noise()):
         assert "onfidential" in repr(thing)
         assert str(len(table)) not in repr(thing)
-
-
-def spread_records(size: int, seed: int) -> pl.DataFrame:
-    random = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "region": random.choice(REGION.leaves, size),
-            "age": random.choice([str(age) for age in range(10)], size),
-            "rk": random.integers(0, 10**15, size),
-        }
-    )
 
 
 def test_the_published_example_of_sex_by_age() -> None:
@@ -504,7 +480,7 @@ def plain_differences(table: ProtectedTable) -> list[list[int]]:
 def test_differences_are_those_a_reader_finds(
     seed: int, below: int | None, hide: set[tuple[int, int]]
 ) -> None:
-    table = dc.tabulate(spread_records(40, seed), [REGION, "age"], record_key="rk")
+    table = dc.tabulate(records(40, seed), [REGION, "age"], record_key="rk")
     protected = perturb(table, PTABLE, suppress_below=below)
     protected = replace(protected, suppressed_parts=frozenset(hide))
     assert total_differences(

@@ -136,22 +136,15 @@ def test_suppressed_codes_stay_listed_even_if_only_the_data_tell_them() -> None:
 # -- what does not fit --------------------------------------------------------------------
 
 
-def test_decisions_on_another_table_are_refused() -> None:
+def test_decisions_on_another_table_or_that_leave_a_part_open_are_refused() -> None:
+    rules = PartRules(max_share_small=0)
     other = table((SEX,), CELLS.filter(pl.col("region") == "Total").drop("region"))
-    with pytest.raises(SuppressionError, match="other variables or levels"):
-        suppress_parts(protected(table()), check_parts(other, PartRules(max_share_small=0)))
-
-
-def test_decisions_that_leave_a_part_open_are_refused() -> None:
     inner = CELLS.filter(pl.col("region").str.len_chars() == 2, pl.col("sex") == "m")
-    decisions = check_parts(table(cells=inner), PartRules(max_share_small=0))
-    with pytest.raises(SuppressionError, match="other variables or levels"):
-        suppress_parts(protected(table()), decisions)
+    decisions = check_parts(table(cells=inner), rules)
+    for wrong in (check_parts(other, rules), decisions):
+        with pytest.raises(SuppressionError, match="other variables or levels"):
+            suppress_parts(protected(table()), wrong)
     assert suppress_parts(protected(table(cells=inner)), decisions).stored == 0
-
-
-def test_the_confidential_table_is_refused() -> None:
-    decisions = check_parts(table(), PartRules(max_share_small=0.4))
     with pytest.raises(SuppressionError, match="expected a ProtectedTable, got a Table"):
         suppress_parts(table(), decisions)  # type: ignore[arg-type]
 
