@@ -478,8 +478,9 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
         options = {**_READER["sqlite"], **connection.get_execution_options()}
-        connection.exec_driver_sql(f"PRAGMA query_only = {options['discreet_only']}")
-        connection.exec_driver_sql(options["discreet_begin"])
+        driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA query_only = {options['discreet_only']}")
+        driver.execute(options["discreet_begin"])
 
     return engine
 

@@ -85,14 +85,14 @@ class DatasetCatalogue:
 
     def records(self, dataset: str = "") -> list[VersionRecord]:
         """Versions that are or were published, the latest first."""
-        columns = DATA_VERSIONS.c
-        order = sa.select(DATA_VERSIONS).order_by(
-            columns.published_at.desc(), columns.dataset, columns.version.desc()
-        )
-        if dataset:
-            order = order.where(columns.dataset == dataset)
 
         def read(connection: sa.Connection) -> list[VersionRecord] | None:
+            columns = DATA_VERSIONS.c
+            order = sa.select(DATA_VERSIONS).order_by(
+                columns.published_at.desc(), columns.dataset, columns.version.desc()
+            )
+            if dataset:
+                order = order.where(columns.dataset == dataset)
             rows = [(json.loads(row.facts), row) for row in connection.execute(order)]
             return [
                 record_of(VersionRecord, row, folder=facts.pop("folder"), facts=facts)

@@ -43,10 +43,14 @@ class Counters:
         self._changed.clear()
         self.tried.clear()
 
-    def amount(self, connection: sa.Connection, subject: str, measure: str, start: int) -> int:
-        """The counted amount."""
+    def amount(
+        self, connection: sa.Connection | None, subject: str, measure: str, start: int
+    ) -> int:
+        """The counted amount; an error if it must be read and there is no database."""
         counter = (subject, measure, start)
         if counter not in self._amounts:
+            if connection is None:
+                raise LookupError("not in memory")
             found = _READ.rows(connection, subject=subject, measure=measure, window_start=start)
             self._amounts[counter] = int(found[0][0]) if found else 0
         return self._amounts[counter]

@@ -21,8 +21,8 @@ def rate_rule(case: RuleCase) -> RuleVerdict:
     # When the bucket was full again, if nobody asked: a time instead of a number of tokens.
     day = day_of(case.now)
     wait = _amount(case, _QUERIES) - case.now - pause * (rates.burst - 1)
-    # With the data it is the same query once more; a programme takes its queries together.
-    if wait > 0 and case.facts is None and not case.asked.programme:
+    # What was looked at is the same query once more; a programme takes its queries together.
+    if wait > 0 and not case.looked and not case.asked.programme:
         return refused("P8", "too many queries at once", retry_after=math.ceil(wait / 1000))
     used = _amount(case, CELLS_PER_DAY)
     if cells and used + cells > rates.cells_per_day:
@@ -72,4 +72,4 @@ def _counter(case: RuleCase, measure: str) -> tuple[str, str, int]:
 
 
 def _amount(case: RuleCase, measure: str) -> int:
-    return case.counters.amount(case.connection, *_counter(case, measure))
+    return case.counters.amount(case.database, *_counter(case, measure))

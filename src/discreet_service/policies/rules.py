@@ -161,11 +161,19 @@ class RuleCase:
     account: str  # To whom new cells are charged; all of the public are one
     policy: PolicyDocument  # What may be asked
     now: int  # The time, in milliseconds
-    connection: sa.Connection  # The database
+    database: sa.Connection | None  # None to do with what is in memory
     counters: Counters  # What was counted of callers
     layers: ReleasedLayers  # What was released
     ledger: UniverseLedger  # About whom
-    facts: UniverseFacts | None  # What records tell; None before that is known
+    facts: UniverseFacts | None = None  # What records tell; None before that is known
+    looked: bool = False  # Whether it was looked at before, and took its query from the bucket
+
+    @property
+    def connection(self) -> sa.Connection:
+        """The database."""
+        if self.database is None:
+            raise LookupError("not in memory")
+        return self.database
 
 
 Rule = Callable[[RuleCase], RuleVerdict]

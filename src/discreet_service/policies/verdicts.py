@@ -229,8 +229,6 @@ RULES_BY_NAME: Mapping[str, Rule] = {
 }
 #: Rules that hold for what was released before; it is released, whatever the others say.
 _ALWAYS = ("P1", "P8", "P9")
-#: What can be said of a table by its variables, and by what was released before.
-_DATA_FREE = ("P1", "P2", "P3", "P6")
 #: Rules that two persons can set aside.
 _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
 #: Milliseconds by which clocks of processes may differ before everything is read anew.
@@ -400,16 +398,18 @@ class Policies:
                 called for tables that were published before, or are refused at first sight.
         """
         self.in_force.ensure(asked.dataset, asked.version)
-        verdict = self._database.batched(partial(self.look, asked, principal))
+        verdict, looked = self._foreseen(asked, principal), False
         if not verdict.allowed or verdict.repeat:
-            return verdict
+            verdict, looked = self._database.batched(partial(self.look, asked, principal)), True
+            if not verdict.allowed or verdict.repeat:
+                return verdict
         with padded(self._clock, self._wait):
             facts = self._gathered(asked, evidence)
             beside = None if ready is None else ready(verdict)
             with self._of(asked).deciding:
                 # Others write while this is compared; what they release is compared again.
                 facts = self._compared(asked, facts)
-                settled = partial(self._settled, asked, principal, facts, beside)
+                settled = partial(self._decided, asked, principal, facts, beside, looked)
                 return self._database.batched(settled)
 
     def look(self, asked: AskedTable, principal: Principal, batch: WriteBatch) -> Verdict:
@@ -417,34 +417,40 @@ class Policies:
 
         Nothing else is needed for what was released before.
         """
-        case, held = self._case_of(asked, principal, batch, None)
-        note(case, list(patterns_of(asked)))
-        verdict = self._judged(case, held)
-        if not any(one.rule == "P8" for one in verdict.refusing):
-            take_query(case)
-        if not verdict.allowed:
-            self._note_refusal(case, verdict)
-        return verdict
+        return self._decided(asked, principal, None, None, False, batch)
 
-    def _settled(
+    def _foreseen(self, asked: AskedTable, principal: Principal) -> Verdict:
+        """What `look` will say, by what is in memory; a rule that needs more fails.
+
+        It saves work, or a second writing, and decides nothing.
+        """
+        held = self.in_force.held(asked.dataset, asked.version)
+        return self._judged(self._case(asked, principal, None, held, self._counters), held)
+
+    def _decided(
         self,
         asked: AskedTable,
         principal: Principal,
-        facts: UniverseFacts,
+        facts: UniverseFacts | None,
         beside: BatchNote | None,
+        looked: bool,
         batch: WriteBatch,
     ) -> Verdict:
-        """What rules say with the data; what they allow counts as released."""
-        case, held = self._case_of(asked, principal, batch, facts)
+        """What rules say; what they allow with the data counts as released."""
+        case, held = self._case_of(asked, principal, batch, facts, looked)
+        if not looked:
+            note(case, list(patterns_of(asked)))
         verdict = self._judged(case, held)
         near = [each for one in verdict.rules for each in one.near]
         note(case, [near_pattern(asked, others) for others in near])
-        if verdict.allowed:
+        if not looked and not any(one.rule == "P8" for one in verdict.refusing):
+            take_query(case)
+        if not verdict.allowed:
+            self._note_refusal(case, verdict)
+        elif facts is not None:
             self._release(case, verdict)
             if beside is not None:
                 beside(batch)
-        else:
-            self._note_refusal(case, verdict)
         return verdict
 
     def released(self, dataset: str, version: str, digests: Collection[str]) -> bool:
@@ -508,6 +514,7 @@ class Policies:
         principal: Principal,
         batch: WriteBatch,
         facts: UniverseFacts | None,
+        looked: bool,
     ) -> tuple[RuleCase, HeldPolicy]:
         """What is decided in a batch: all that was written before is known."""
         if self._counted != (known := batch.known(self)):
@@ -522,22 +529,22 @@ class Policies:
                 self._read(asked, batch.connection)
                 released.known = known
         held = self.in_force.held(asked.dataset, asked.version, batch.number)
-        return self._case(asked, principal, batch.connection, held, self._counters, facts), held
+        case = self._case(asked, principal, batch.connection, held, self._counters)
+        return replace(case, facts=facts, looked=looked), held
 
     def _case(
         self,
         asked: AskedTable,
         principal: Principal,
-        connection: sa.Connection,
+        connection: sa.Connection | None,
         held: HeldPolicy,
         counters: Counters,
-        facts: UniverseFacts | None = None,
     ) -> RuleCase:
         released = self._of(asked)
         return RuleCase(asked=asked, principal=principal.caller, account=principal.name,
                         policy=held.document,
-                        now=self._clock(), connection=connection, counters=counters,
-                        layers=released.layers, ledger=released.ledger, facts=facts)  # fmt: skip
+                        now=self._clock(), database=connection, counters=counters,
+                        layers=released.layers, ledger=released.ledger)  # fmt: skip
 
     def _judged(self, case: RuleCase, held: HeldPolicy) -> Verdict:
         policy, released = case.policy, self._of(case.asked)

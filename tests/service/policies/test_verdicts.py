@@ -224,6 +224,22 @@ def test_rates_by_principal_and_alarm_of_all(
     assert here.ask(("health", "sex"))
 
 
+def test_what_is_on_disk_decides_whatever_is_in_memory(
+    town: Town, service_database: ServiceDatabase, tmp_path: Path
+) -> None:
+    def slow(text: str) -> str:
+        return text.replace("burst = 10000", "burst = 4").replace("1000.0", "0.001")
+
+    here, other = (policed(town, service_database, tmp_path, slow) for _ in range(2))
+    assert here.ask(("sex",))
+    assert here.ask(("age",))
+    assert other.ask(("work",))
+    assert other.ask(("health",))
+    # By what this process has in mind, there are two queries left.
+    assert here.policies._foreseen(town.asked(("origin",)), ASKING).allowed
+    assert refusing(decided(here, ("origin",))) == ["P8"]
+
+
 def test_patterns_are_told_and_stopped(here: PolicedTown) -> None:
     pairs = [(one, other) for one in range(5) for other in range(one)]
     verdicts_of = [decided(here, ("sex",), age=pair) for pair in pairs]
