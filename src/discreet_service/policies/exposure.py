@@ -7,9 +7,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,10 +21,10 @@ from discreet_service.policies.asked import AskedTable, Box, LayerAxis, Shape, b
 _MOST_CODES = 500
 #: Less than any count is exposed.
 _NOTHING = 0.5
-#: So many tables are known before they are released.
-_MOST_KNOWN = 1_000
-#: Pieces into which a box is cut at most when cells are charged.
-_MOST_PIECES = 500
+#: So much is remembered of tables before they are released.
+_MOST_KNOWN = 5_000
+#: Steps in which cells are told apart that nobody was given before.
+_MOST_STEPS = 200_000
 
 
 def shape_text(shape: Shape) -> str:
@@ -376,61 +377,28 @@ def _pattern(box: Box) -> tuple[tuple[str, str], ...]:
     return tuple((axis.variable, axis.level) for axis in box)
 
 
-class _Codes(NamedTuple):
-    """Some codes of a level, or all but some."""
-
-    codes: frozenset[str]
-    without: bool
-
-    def count(self, size: int) -> int:
-        return max(size - len(self.codes), 0) if self.without else len(self.codes)
-
-    def both(self, other: _Codes) -> _Codes:
-        if self.without and other.without:
-            return _Codes(self.codes | other.codes, True)
-        if self.without:
-            return _Codes(other.codes - self.codes, False)
-        kept = self.codes - other.codes if other.without else self.codes & other.codes
-        return _Codes(kept, False)
-
-    def less(self, other: _Codes) -> _Codes:
-        return self.both(_Codes(other.codes, not other.without))
-
-
-def _codes(axis: LayerAxis) -> _Codes:
-    if axis.codes is None:
-        return _Codes(frozenset(), True)
-    return _Codes(frozenset(axis.codes), False)
-
-
 def _uncovered(box: Box, others: Sequence[Box]) -> int:
     """How many cells of a box are in no other of the same pattern.
 
-    A box that falls into too many pieces is charged more than it has, never less.
+    Axis by axis: codes that lie in the same others are counted together. Where that takes too many
+    steps, more cells are charged than there are, never fewer.
     """
-    sizes = [axis.size for axis in box]
-    pieces = [[_codes(axis) for axis in box]]
-    for other in others:
-        taken = [_codes(axis) for axis in other]
-        pieces = [part for piece in pieces for part in _cut(piece, taken, sizes)]
-        if len(pieces) > _MOST_PIECES or not pieces:
-            break
-    return sum(_cells(piece, sizes) for piece in pieces)
-
-
-def _cells(piece: Sequence[_Codes], sizes: Sequence[int]) -> int:
-    return math.prod(codes.count(size) for codes, size in zip(piece, sizes, strict=True))
-
-
-def _cut(
-    piece: Sequence[_Codes], taken: Sequence[_Codes], sizes: Sequence[int]
-) -> Iterator[list[_Codes]]:
-    """A piece without what is taken, in pieces that do not overlap."""
-    shared = [own.both(other) for own, other in zip(piece, taken, strict=True)]
-    if not _cells(shared, sizes):
-        yield list(piece)
-        return
-    for at, (own, other) in enumerate(zip(piece, taken, strict=True)):
-        part = [*shared[:at], own.less(other), *piece[at + 1 :]]
-        if _cells(part, sizes):
-            yield part
+    number, steps, waiting = 0, 0, [(1, 0, tuple(range(len(others))))]
+    while waiting:
+        cells, depth, inside = waiting.pop()
+        steps += len(inside)
+        if not inside or steps > _MOST_STEPS:
+            number += cells * math.prod(axis.shown for axis in box[depth:])
+        elif depth < len(box):
+            axis, every, named = box[depth], list[int](), dict[str, list[int]]()
+            for at in inside:
+                codes = others[at][depth].codes
+                every += [at] if codes is None else []
+                for code in codes or ():
+                    named.setdefault(code, []).append(at)
+            steps += sum(map(len, named.values()))
+            alike = Counter(tuple(named.get(code, ())) for code in axis.codes or named)
+            if axis.codes is None:
+                alike[()] += max(axis.size - len(named), 0)
+            waiting += [(cells * size, depth + 1, (*every, *own)) for own, size in alike.items()]
+    return number

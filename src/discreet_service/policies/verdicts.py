@@ -233,8 +233,6 @@ _ALWAYS = ("P1", "P8", "P9")
 _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
 #: Milliseconds by which clocks of processes may differ before everything is read anew.
 _CLOCKS_APART = 5_000
-#: So many verdicts on averaging are kept to look at the effects of policies.
-_KEPT = 10_000
 #: What somebody else writes in a batch.
 BatchNote = Callable[[WriteBatch], None]
 #: Who asks where it does not matter who does.
@@ -370,8 +368,6 @@ class Policies:
         self._lock = threading.Lock()
         # Only of batches; they hold as long as nobody else writes.
         self._counters, self._counted = Counters(), (0, 0)
-        # Tables by digest, limits and number of releases → whether averaging refuses them.
-        self._averaging: dict[tuple[str, str, int], bool] = {}
 
     def check(self, asked: AskedTable, principal: Principal) -> Verdict:
         """Verdicts of rules before anything is counted; nothing is charged or logged."""
@@ -471,22 +467,9 @@ class Policies:
         for policy in policies:
             held = HeldPolicy(document=policy, first=True, overrides={})
             case = self._case(asked, _NOBODY, connection, held, Counters())
-            # Averaging takes longest, and most changes of a policy leave its limits as they are.
-            limits, shapes = policy.exposure.model_dump_json(), len(released.layers.shapes)
-            averaging = asked.digest, limits, shapes
             with released.lock:
-                if averaging not in self._averaging:
-                    if len(self._averaging) >= _KEPT:
-                        self._averaging.clear()
-                    self._averaging[averaging] = judged("P3", case).outcome in REFUSING
-                refused = {
-                    name: self._averaging[averaging]
-                    if name == "P3"
-                    else judged(name, case).outcome in REFUSING
-                    for name in policy.rules
-                    if name in _OVERRIDABLE
-                }
-            found.append(tuple(name for name in refused if refused[name]))
+                verdicts = [judged(name, case) for name in policy.rules if name in _OVERRIDABLE]
+            found.append(tuple(one.rule for one in verdicts if one.outcome in REFUSING))
         return found
 
     def policy(self, dataset: str, version: str) -> PolicyDocument:

@@ -38,6 +38,8 @@ from discreet_service.queries.presentation import every_cell
 _MOST_AREAS = 20_000
 #: Sketches that are remembered, each some 2 kB, and sources whose areas are.
 _MOST_SKETCHES, _MOST_SOURCES = 4_000, 8
+#: Sketches that are made at the same time are told apart by so many locks.
+_LOCKS = 64
 
 
 def keyed_units(keys: pl.Series, key: bytes) -> UintArray:
@@ -136,8 +138,7 @@ class SketchMemory:
     def __init__(self) -> None:
         self._sketches = LastUsed[str, UniverseSketch](_MOST_SKETCHES)
         self._units = LastUsed[str, StoredUnits](_MOST_SOURCES)
-        self._making: dict[str, threading.Lock] = {}
-        self._lock = threading.Lock()
+        self._lock, self._locks = threading.Lock(), [threading.Lock() for _ in range(_LOCKS)]
 
     def units(self, name: str, make: Callable[[], StoredUnits]) -> StoredUnits:
         """The units of a source, made now or before."""
@@ -148,17 +149,9 @@ class SketchMemory:
 
     def sketch(self, name: str, make: Callable[[], UniverseSketch]) -> UniverseSketch:
         """A sketch, made now or before; of several who ask for it at once, one makes it."""
-        with self._lock:
-            if (known := self._sketches.get(name)) is not None:
-                return known
-            making = self._making.setdefault(name, threading.Lock())
-        with making:
-            try:
-                if (found := self._sketches.get(name)) is None:
-                    self._sketches.put(name, found := make())
-            finally:
-                with self._lock:
-                    self._making.pop(name, None)
+        with self._locks[hash(name) % _LOCKS]:
+            if (found := self._sketches.get(name)) is None:
+                self._sketches.put(name, found := make())
             return found
 
 
