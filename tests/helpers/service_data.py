@@ -91,6 +91,14 @@ def census_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def slow_policy(burst: int, cells: int = 1_000) -> str:
+    """The open policy, but for how fast and how much one may ask."""
+    start = OPEN_POLICY.index("[rates]")
+    rates = OPEN_POLICY[start : OPEN_POLICY.index("[", start + 1)]
+    slow = f"per_second = 0.01\nburst = {burst}\ncells_per_day = {cells}\n"
+    return OPEN_POLICY.replace(rates, f"[rates]\n{slow}dataset_alarm = 10_000\n\n")
+
+
 def census_service(
     data: Path, folder: Path, policy: str = OPEN_POLICY, secret: Path | None = None, **limits: Any
 ) -> Service:

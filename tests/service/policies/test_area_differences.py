@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections import Counter
 
 import numpy as np
@@ -136,16 +135,3 @@ def test_input_that_does_not_fit_is_refused() -> None:
         area_differences([level("a", "x", [1]), level("a", "x", [1])], least=5)
     with pytest.raises(PolicyError, match="at least"):
         area_differences([level("a", "x", [1])], least=1)
-
-
-@pytest.mark.exhaustive
-def test_a_country_is_quick() -> None:
-    generator = np.random.default_rng(1)
-    x, y = generator.random(1_000_000) * 70, generator.random(1_000_000) * 71
-    place = pl.Series((np.sqrt(x * y) * 150).astype(np.int64) % 10_786)
-    square = pl.Series(x.astype(np.int64) * 71 + y.astype(np.int64))
-    levels = [AreaLevel.of("places", "town", place), AreaLevel.of("grid", "1km", square)]
-    start = time.process_time()
-    report = area_differences(levels, least=10)
-    assert time.process_time() - start < 30
-    assert report.atoms > 400_000

@@ -11,12 +11,37 @@ import pytest
 from discreet.tables import ProtectedTable
 from discreet_service.datasets import DataVersion
 from discreet_service.datasets.versions import open_version
+from discreet_service.permissions import Grant, Principal
 from discreet_service.queries import canonical_query, read_query
 from discreet_service.queries.counts import protected_answer
+from discreet_service.queries.evidence import QueryEvidence, SketchMemory
 from discreet_service.queries.presentation import in_order
+from discreet_service.service import Service
 from tests.helpers.service_data import census_data  # noqa: F401
 
 Ask = Callable[[dict[str, Any]], ProtectedTable]
+ANNA = Principal(name="anna", kind="key", grants=(Grant("requester", "census"),))
+
+
+def ask_service(service: Service, *by: Any, where: Any = (), **more: Any) -> ProtectedTable:
+    """The table of persons that Anna is given."""
+    query = read_query({"unit": "person", "by": list(by), "where": list(where), **more})
+    prepared = service.answers.prepared("census", query)
+    service.answers.admit(prepared, ANNA, "en")
+    return service.answers.answer(prepared).table
+
+
+def evidence_of(census: DataVersion, document: dict[str, Any]) -> QueryEvidence:
+    """Evidence of a query about persons, with nothing hidden."""
+    query, _ = canonical_query(read_query({"unit": "person", **document}), census)
+    return QueryEvidence(
+        query=query,
+        version=census,
+        table_of=lambda one: protected_answer(one, census, "0" * 64),
+        key=b"key",
+        kept=SketchMemory(),
+        hidden_of=lambda query: None,
+    )
 
 
 @pytest.fixture(scope="session")

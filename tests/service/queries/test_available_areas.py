@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -13,14 +12,13 @@ import discreet as dc
 from discreet.errors import TableError
 from discreet.release import protect
 from discreet.tables import ProtectedTable
-from discreet_service.permissions import Grant, Principal
 from discreet_service.queries import read_query
 from discreet_service.service import Service
 from tests.derived.test_flows import HOME, PTABLE, TOWNS, people
 from tests.helpers.programmes import editor
 from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.service.queries.conftest import ask_service as ask
 
-ANNA = Principal(name="anna", kind="key", grants=(Grant("requester", "census"),))
 POLICY = OPEN_POLICY + "\n[areas]\nleast = [100, 300]\n"
 TOWN = {"variable": "region", "level": ["state", "municipality"]}
 PROGRAMME = """\
@@ -51,13 +49,6 @@ def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     found = census_service(census_data, tmp_path_factory.mktemp("areas"), POLICY)
     yield found
     found.close()
-
-
-def ask(service: Service, *by: Any, where: Any = (), **more: Any) -> ProtectedTable:
-    query = read_query({"unit": "person", "by": list(by), "where": list(where), **more})
-    prepared = service.answers.prepared("census", query)
-    service.answers.admit(prepared, ANNA, "en")
-    return service.answers.answer(prepared).table
 
 
 def hidden(table: ProtectedTable) -> set[str]:

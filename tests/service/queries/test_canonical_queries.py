@@ -226,24 +226,6 @@ def test_all_mistakes_are_told_at_once(census: DataVersion) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"unit": "person", "by": ["sex", "legal_age", "age5"]},
-        {"unit": "person", "by": ["age5"], "where": [{"variable": "legal_age", "codes": ["Y0-5"]}]},
-    ],
-)
-def test_alternatives_do_not_go_together(census: DataVersion, document: dict[str, Any]) -> None:
-    legal = census.units["person"].variables["legal_age"]
-    if "where" in document:
-        document["where"][0]["codes"] = [legal.codes_of(1)[0]]
-    with pytest.raises(ServiceError) as refusal:
-        meant(census, document)
-    (problem,) = refusal.value.problems
-    assert problem.what == "'age5', 'legal_age' describe the same and cannot be combined"
-    assert "query them separately" in problem.hint
-
-
 def test_alternatives_of_two_columns_do_not_go_together(census: DataVersion) -> None:
     """What the programme joins is crossed with nothing, whatever columns it is read from."""
     unit = census.units["person"]

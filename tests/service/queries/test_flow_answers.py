@@ -5,23 +5,20 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from discreet.release.cubes import build_store
-from discreet.tables import ProtectedTable
-from discreet_service.permissions import Grant, Principal
 from discreet_service.policies import policy_sentences
 from discreet_service.policies.document import PolicyDocument
 from discreet_service.problems import ServiceError
 from discreet_service.queries import read_query
 from discreet_service.service import Service
 from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.service.queries.conftest import ask_service as ask
 
-ANNA = Principal(name="anna", kind="key", grants=(Grant("requester", "census"),))
 #: Where tables hide every part that has a small cell.
 SPARSE = OPEN_POLICY.replace(
     "small = 0, share_small = 1, share_single = 1, least_cells = 1_000_000",
@@ -60,13 +57,6 @@ def service(commuters: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     found = census_service(commuters, tmp_path_factory.mktemp("flows"), FLOWS)
     yield found
     found.close()
-
-
-def ask(service: Service, *by: Any, where: Any = ()) -> ProtectedTable:
-    query = read_query({"unit": "person", "by": list(by), "where": list(where)})
-    prepared = service.answers.prepared("census", query)
-    service.answers.admit(prepared, ANNA, "en")
-    return service.answers.answer(prepared).table
 
 
 def on(level: str, *names: str) -> list[dict[str, str]]:

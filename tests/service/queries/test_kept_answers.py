@@ -18,7 +18,7 @@ from discreet_service.people.api_keys import NewApiKey
 from discreet_service.permissions import Grant, Principal
 from discreet_service.service import Service
 from tests.helpers.asgi_browser import AsgiBrowser
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import census_service, slow_policy
 
 LOCAL = Principal(name="local", kind="local", grants=(Grant("admin"),))
 ADDRESS = "/api/v1/datasets/census/data?unit=person&by=sex&format=csv"
@@ -177,12 +177,7 @@ def test_another_policy_acts_with_the_next_question(caller: Caller, other: Servi
 
 
 def test_rates_hold_for_what_is_given_again(census_data: Path, tmp_path: Path) -> None:
-    start = OPEN_POLICY.index("[rates]")
-    rates = OPEN_POLICY[start : OPEN_POLICY.index("[", start + 1)]
-    slow = (
-        "[rates]\nper_second = 0.01\nburst = 5\ncells_per_day = 1_000\ndataset_alarm = 10_000\n\n"
-    )
-    service = census_service(census_data, tmp_path, OPEN_POLICY.replace(rates, slow))
+    service = census_service(census_data, tmp_path, slow_policy(5))
     caller = Caller(service)
     assert [caller.get().status_code for _ in range(5)] == [200] * 5
     refused = caller.get()

@@ -5,22 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import discreet as dc
 from discreet.errors import ProgrammeError
 from discreet.release import protect
-from discreet.tables import ProtectedTable
-from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.queries import read_query
 from discreet_service.service import Service
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.service.queries.conftest import ask_service as ask
 
-ANNA = Principal(name="anna", kind="key", grants=(Grant("requester", "census"),))
 TOWNS = {"variable": "region", "level": "municipality"}
 BOUNDS = "intervals = [0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85]"
 
@@ -44,13 +40,6 @@ def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     found = census_service(data, folder / "service", policy)
     yield found
     found.close()
-
-
-def ask(service: Service, *by: Any, where: Any = ()) -> ProtectedTable:
-    query = read_query({"unit": "person", "by": list(by), "where": list(where)})
-    prepared = service.answers.prepared("census", query)
-    service.answers.admit(prepared, ANNA, "en")
-    return service.answers.answer(prepared).table
 
 
 def test_every_set_of_break_points_is_a_variable(service: Service) -> None:

@@ -13,7 +13,7 @@ from discreet_service.permissions import Grant
 from discreet_service.queries.evidence import QueryEvidence
 from discreet_service.service import Service
 from tests.helpers.service_callers import KnownCaller, app_of_known
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import OPEN_POLICY, census_service, slow_policy
 
 API = "/api/v1/datasets/census"
 #: Municipalities are shown by one variable at most, and tables have no more than 400 cells.
@@ -167,12 +167,7 @@ def test_refusals_for_few_people_say_nothing_else(
 
 
 def test_rates_name_no_tables(census_data: Path, tmp_path: Path) -> None:
-    start = OPEN_POLICY.index("[rates]")
-    rates = OPEN_POLICY[start : OPEN_POLICY.index("[", start + 1)]
-    slow = (
-        "[rates]\nper_second = 0.01\nburst = 1\ncells_per_day = 1_000\ndataset_alarm = 10_000\n\n"
-    )
-    service = census_service(census_data, tmp_path, OPEN_POLICY.replace(rates, slow))
+    service = census_service(census_data, tmp_path, slow_policy(1))
     caller = KnownCaller(app_of_known(service, ("queries",)), Grant("requester", "census"))
     assert caller.get(f"{API}/data?unit=person&by=sex").status_code == 200
     refused = caller.get(f"{API}/data?unit=person&by=age5")

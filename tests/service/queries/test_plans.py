@@ -12,11 +12,9 @@ from discreet.arrays import CellIndex
 from discreet_service.datasets import DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_query
-from discreet_service.queries.counts import protected_answer
-from discreet_service.queries.evidence import QueryEvidence, SketchMemory
 from discreet_service.settings import LimitSettings
 from tests.helpers.rows import for_all_rows
-from tests.service.queries.conftest import Ask
+from tests.service.queries.conftest import Ask, evidence_of
 
 
 def planned(census: DataVersion, document: dict[str, Any], **limits: int) -> QueryPlan:
@@ -88,18 +86,6 @@ def test_policies_see_levels_by_their_names(census: DataVersion) -> None:
     assert age.levels[0].codes == ("0-4", "5-9")
     assert age.levels[0].size == census.units["person"].variables["age5"].level(1).codes
     assert asked.where[0].variable == "nationality"
-
-
-def evidence_of(census: DataVersion, document: dict[str, Any]) -> QueryEvidence:
-    query, _ = canonical_query(read_query({"unit": "person", **document}), census)
-    return QueryEvidence(
-        query=query,
-        version=census,
-        table_of=lambda one: protected_answer(one, census, "0" * 64),
-        key=b"key",
-        kept=SketchMemory(),
-        hidden_of=lambda query: None,
-    )
 
 
 def test_evidence_is_what_everybody_would_be_shown(census: DataVersion, ask: Ask) -> None:

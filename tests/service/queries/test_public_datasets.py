@@ -16,14 +16,11 @@ from discreet_service.permissions import Grant, Permission
 from discreet_service.service import Service
 from tests.helpers.asgi_browser import AsgiBrowser
 from tests.helpers.service_callers import KnownCaller, app_of_known
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import census_service, slow_policy
 
 API = "/api/v1/datasets/census"
 ADDRESS = f"{API}/data?unit=person&by=sex&format=csv"
 HTML = {"Accept": "text/html"}
-START = OPEN_POLICY.index("[rates]")
-RATES = OPEN_POLICY[START : OPEN_POLICY.index("[", START + 1)]
-SLOW = "[rates]\nper_second = 0.01\nburst = 4\ncells_per_day = 40\ndataset_alarm = 10_000\n\n"
 
 
 def _open(service: Service, *datasets: str, **limits: Any) -> Service:
@@ -82,7 +79,7 @@ def test_what_the_public_was_given_is_accounted_to_the_public(service: Service) 
 
 
 def test_rates_are_of_one_address_and_new_cells_of_all(census_data: Path, tmp_path: Path) -> None:
-    closed = census_service(census_data, tmp_path, OPEN_POLICY.replace(RATES, SLOW))
+    closed = census_service(census_data, tmp_path, slow_policy(4, 40))
     service = _open(closed, "census")
     app = create_app(service)
     here, there = AsgiBrowser(app), AsgiBrowser(app, address="198.51.100.7")

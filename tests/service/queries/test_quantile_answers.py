@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet_service.permissions import Grant, Principal
+from discreet_service.permissions import Grant
 from discreet_service.problems import ServiceError
 from discreet_service.queries import ANSWER_FORMATS, read_query
 from discreet_service.service import Service
@@ -21,7 +21,6 @@ from tests.helpers.service_callers import KnownCaller, app_of_known
 from tests.helpers.service_data import OPEN_POLICY, census_service
 
 API = "/api/v1/datasets/census"
-ANNA = Principal(name="anna", kind="key", grants=(Grant("requester", "census"),))
 STATE = {"variable": "region", "level": "state"}
 QUARTILES = {"quantile": "age5", "at": [0.75, 0.25]}
 

@@ -20,7 +20,7 @@ from discreet_service.permissions import Grant
 from discreet_service.queries.formats import run_query
 from discreet_service.service import Service
 from tests.helpers.service_callers import KnownCaller, app_of_known
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import census_service
 
 API = "/api/v1/datasets"
 
@@ -257,37 +257,6 @@ def test_the_log_has_no_cells(anna: KnownCaller, service: Service) -> None:
     assert (rows[0].dataset, rows[0].caller_key) == ("census", "dsc_1")
     assert json.loads(rows[0].query)["by"][0]["variable"] == "education"
     assert "3000" not in rows[0].query
-
-
-def test_texts_that_spreadsheets_run_are_disarmed(anna: KnownCaller) -> None:
-    text = anna.get(f"{API}/census/data?unit=person&by=age5&format=csv").text
-    assert not any(
-        cell.startswith(("=", "+", "-", "@"))
-        for row in csv.reader(io.StringIO(text))
-        for cell in row
-    )
-
-
-def test_refused_by_policy(
-    census_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    strict = OPEN_POLICY.replace("least = 3 }", "least = 50 }")
-    strict = strict.replace("cells_instant = 10_000", "cells_instant = 8")
-    service = census_service(census_data, tmp_path, strict)
-    app = app_of_known(service, ("datasets", "queries"))
-    anna = KnownCaller(app, Grant("requester"))
-    tree = service.datasets.version("census").units["person"].variables["education"].tree
-    rare = [
-        {"variable": "education", "codes": [tree.leaves[-1]]},
-        {"variable": "age5", "codes": ["20-24"]},
-    ]
-    answer = anna.post(f"{API}/census/query", json={"unit": "person", "by": ["sex"], "where": rare})
-    assert answer.status_code == 403, answer.text
-    assert answer.json()["rule"] == "P4/P5/P7"
-    told = anna.post(f"{API}/census/query:check", json={"unit": "person", "by": ["sex"]}).json()
-    assert told["verdict"]["allowed"]
-    assert not (tmp_path / "answers").exists() or answer.json()["status"] == 403
-    service.close()
 
 
 def test_many_who_ask_at_once_are_answered_by_one_count(

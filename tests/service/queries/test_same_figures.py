@@ -123,6 +123,19 @@ def released(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return {name: cells_of(table) for name, table in tables.items()}
 
 
+def version_beside(
+    place: Path, folder: Path, programme: str, more: str = "", parameters_of: Any = None
+) -> DataVersion:
+    """The data set by another programme beside it; without stores if the folder is for files."""
+    folder = place / folder.name
+    folder.mkdir()
+    lines = (place / "DATASET.toml").read_text("utf-8").splitlines()
+    kept = [line for line in lines if folder.name != "files" or not line.startswith("store =")]
+    text = "\n".join(kept).replace("[dataset]", f'[dataset]\nprogramme = "../{programme}"\n{more}')
+    (folder / "DATASET.toml").write_text(text.replace('store = "', 'store = "../'), "utf-8")
+    return open_version(folder, b"key", parameters_of)
+
+
 _REGIONS = {"variable": "region", "level": [1, 2, 3]}
 
 
@@ -224,13 +237,7 @@ def test_parts_are_suppressed_as_in_a_release(
 ) -> None:
     folder = tmp_path_factory.mktemp("strict")
     tables = release_of(place, folder, STRICT_PARTS)
-    described = (place / "DATASET.toml").read_text("utf-8")
-    strict = place / "strict"
-    strict.mkdir()
-    named = described.replace("[dataset]", f'[dataset]\nprogramme = "../{folder.name}.toml"')
-    named = named.replace('.store"', '.store"').replace('store = "', 'store = "../')
-    (strict / "DATASET.toml").write_text(named, "utf-8")
-    ask = asked_of(open_version(strict, b"key"))
+    ask = asked_of(version_beside(place, folder, f"{folder.name}.toml"))
 
     kinds = ["building_type", "construction", _REGIONS]
     whole = ask({"unit": "building", "by": kinds})
@@ -257,25 +264,14 @@ def test_areas_are_decided_one_by_one_as_in_a_release(
 ) -> None:
     folder = tmp_path_factory.mktemp("areas")
     tables = release_of(place, folder, '[parts]\nmax_share_small = 0.6\nper = "region"\n')
-    described = (place / "DATASET.toml").read_text("utf-8")
-    own = place / "areas"
-    own.mkdir()
-    named = described.replace("[dataset]", f'[dataset]\nprogramme = "../{folder.name}.toml"')
-    (own / "DATASET.toml").write_text(named.replace('store = "', 'store = "../'), "utf-8")
-    ask = asked_of(open_version(own, b"key"))
+    ask = asked_of(version_beside(place, folder, f"{folder.name}.toml"))
     whole = ask({"unit": "building", "by": ["building_type", "construction", _REGIONS]})
     assert any(note.kind == "hidden-areas" for note in tables["kinds"].notes)
     compare(whole, cells_of(tables["kinds"]), 1_000)
 
 
-def test_stores_and_files_give_the_same(place: Path, ask: Ask, tmp_path: Path) -> None:
-    text = (place / "DATASET.toml").read_text("utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("store =")]
-    files = place / "files"
-    files.mkdir()
-    named = "\n".join(lines).replace("[dataset]", '[dataset]\nprogramme = "../programme.toml"')
-    (files / "DATASET.toml").write_text(named, "utf-8")
-    other = asked_of(open_version(files, b"key"))
+def test_stores_and_files_give_the_same(place: Path, ask: Ask) -> None:
+    other = asked_of(version_beside(place, Path("files"), "programme.toml"))
     documents: list[dict[str, Any]] = [
         # Coarser levels have columns of their own in stores.
         {"unit": "person", "by": ["sex", {"variable": "region", "level": "state"}]},
@@ -311,13 +307,8 @@ def test_a_parameter_set_gives_the_figures_of_its_programme(place: Path, ask: As
     bare = bare.replace('official = """', 'where = ""\nofficial = """')
     assert bare != text
     (place / "bare.toml").write_text(bare, "utf-8")
-    described = (place / "DATASET.toml").read_text("utf-8")
-    folder = place / "set"
-    folder.mkdir()
-    lines = '[dataset]\nprogramme = "../bare.toml"\nparameter_set = "census@1"'
-    named = described.replace("[dataset]", lines).replace('store = "', 'store = "../')
-    (folder / "DATASET.toml").write_text(named, "utf-8")
-    version = open_version(folder, b"key", parameters_of)
+    stated = 'parameter_set = "census@1"'
+    version = version_beside(place, Path("set"), "bare.toml", stated, parameters_of)
     other = asked_of(version)
     assert asked == ["census@1"]
     documents: list[dict[str, Any]] = [

@@ -16,7 +16,6 @@ import pytest
 
 from discreet.microdata import Secret
 from discreet.tables import CellStatus, ProtectedTable
-from discreet_service.permissions import Grant, Principal
 from discreet_service.policies.document import PolicyDocument, SparsityPolicy
 from discreet_service.policies.rules import SparsityShares, hidden_parts
 from discreet_service.problems import ServiceError
@@ -27,8 +26,8 @@ from discreet_service.queries.sparse_parts import judgements_of
 from discreet_service.service import Service
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.service.queries.conftest import ANNA
 
-ANNA = Principal(name="anna", kind="key", grants=(Grant("requester", "census"),))
 OPEN = "small = 0, share_small = 1, share_single = 1, least_cells = 1_000_000"
 #: More than half of the cells small is too sparse.
 SPARSE = "small = 8, share_small = 0.5, share_single = 1, least_cells = 10"

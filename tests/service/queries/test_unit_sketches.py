@@ -14,28 +14,15 @@ from discreet.microdata.distant_frames import distant_records
 from discreet.microdata.stored_records import StoredRecords
 from discreet_service.datasets import DataVersion
 from discreet_service.policies.sketches import UniverseSketch
-from discreet_service.queries import canonical_query, read_query
-from discreet_service.queries.evidence import QueryEvidence, SketchMemory, StoredUnits, keyed_units
+from discreet_service.queries.evidence import SketchMemory, StoredUnits, keyed_units
 from tests.helpers.rows import for_all_rows
+from tests.service.queries.conftest import evidence_of
 
 SIZE = 12
 
 
 def parts_of(sketch: UniverseSketch) -> list[Any]:
     return [sketch.count, sketch.size, sketch.sums.tolist(), sketch.marks.tolist()]
-
-
-def evidence_of(census: DataVersion, where: list[dict[str, Any]]) -> QueryEvidence:
-    query, _ = canonical_query(read_query({"unit": "person", "where": where}), census)
-    memory = SketchMemory()
-    return QueryEvidence(
-        query=query,
-        version=census,
-        table_of=lambda _: None,
-        key=b"key",
-        kept=memory,
-        hidden_of=lambda query: None,
-    )
 
 
 @for_all_rows("count", [0, 1, 31, 33, 300, 70_001])
@@ -71,7 +58,7 @@ def test_filters_of_every_kind(census: DataVersion, kind: str) -> None:
         "nobody": [{"variable": "age5", "codes": ["0-4"]},
                    {"variable": "marital_status", "codes": ["widowed"]}],
     }[kind]  # fmt: skip
-    evidence = evidence_of(census, where)
+    evidence = evidence_of(census, {"where": where})
     expected = UniverseSketch.of(evidence.universe_units(), SIZE)
     found = evidence.universe_sketch(SIZE)
     assert parts_of(found) == parts_of(expected)
@@ -135,12 +122,3 @@ def test_a_sketch_that_fails_is_made_again() -> None:
     found = UniverseSketch.of(np.arange(3, dtype=np.uint64), SIZE)
     assert memory.sketch("all", lambda: found) is found
     assert memory.sketch("all", fail) is found
-
-
-def test_memory_lets_go_of_what_was_used_longest_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet_service.queries.evidence._MOST_SKETCHES", 2)
-    memory, found = SketchMemory(), UniverseSketch.of(np.arange(3, dtype=np.uint64), SIZE)
-    made: list[str] = []
-    for name in ("a", "b", "a", "c", "a", "b"):
-        memory.sketch(name, lambda name=name: made.append(name) or found)  # type: ignore[misc]
-    assert made == ["a", "b", "c", "b"]
