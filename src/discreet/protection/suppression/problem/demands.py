@@ -350,8 +350,6 @@ def with_empty_cells(table: Table, found: Any) -> tuple[Table, Any]:
 
 def _empty_places(table: Table) -> list[PositionArray]:
     """Where the cells stand that the table has and does not store."""
-    if not table.index:
-        return []
     grid = CellIndex.of(table.dimensions)
     if grid.size > _MOST:
         message = (

@@ -274,16 +274,16 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
             rules = rules_of(programme, entry)
             holdings = counted_holdings(records, spanning, entry, rules, before.name)
             found.append(judge.judged(entry, value, counts, holdings))
-        decimals, column = judge.decimals(value, weight), column_of(value, weight)
+        decimals, summed = judge.decimals(value, weight), column_of(value, weight)
         published = figure_of(before.table, before.values.index(value))
         if (digits := published.figure_decimals()) != decimals:
             raise _other(before, f"{value!r} was published with {digits} decimals")
-        off = differing(published, main, column, decimals)
+        off = differing(published, main, summed, decimals)
         if off and not may_change:
             raise _other(before, f"{off:,} published values of {value!r} differ from the data")
         primaries[value] = _with_named(before, value, strictest(found), main)
         if off or others.any():
-            old = table_of_then(published, main, primaries[value], column, decimals, others)
+            old = table_of_then(published, main, primaries[value], summed, decimals, others)
             if old is None:
                 message = f"no suppressed values of {value!r} fit the published totals"
                 hint = "remove this release from earlier, and compare it by hand"

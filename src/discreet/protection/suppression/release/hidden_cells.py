@@ -297,14 +297,8 @@ class TableSuppression:
         columns = [(safe.index, safe.value.astype(np.float64), safe.status)]
         for number, own in enumerate(entry.ratios.values()):
             above, below = (parts[entry.values.index(v or "")] for v in (own.part, own.whole))
-            first = parts[0].index
-            for index in (above.index, below.index):
-                if not all(map(np.array_equal, index, first)):
-                    message = "the figures of the table have different cells"
-                    raise SuppressionError(message, code="ratios", where=safe.name)
-            hidden = (above.status == CellStatus.suppressed) | (
-                below.status == CellStatus.suppressed
-            )
+            hidden = above.status == CellStatus.suppressed
+            hidden |= below.status == CellStatus.suppressed
             shown = ~hidden & (below.value != 0)
             quotient = np.zeros(len(hidden))
             np.divide(float(own.factor) * above.value, below.value, out=quotient, where=shown)
