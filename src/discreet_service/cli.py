@@ -31,6 +31,7 @@ def _installed() -> Iterator[None]:
         raise DiscreetError(message, code="missing-package", hint=_EXTRA) from None
 
 
+@_installed()
 def serve(
     settings: Annotated[
         Path | None,
@@ -57,43 +58,43 @@ def serve(
     """Serve protected figures over HTTP; ends with Ctrl-C, after the requests at hand."""
     if (settings is None) != demo:
         raise typer.BadParameter("add a SERVICE.toml, or --demo")
-    with _installed():
-        from discreet_service.processes import check_port, run_service
-        from discreet_service.settings import ServiceSettings
+    from discreet_service.processes import check_port, run_service
+    from discreet_service.settings import ServiceSettings
 
-        if demo:
-            if not check:
-                check_port(ServiceSettings.host, port or ServiceSettings.port)
-            from discreet_service.demo import make_demonstration
+    if demo:
+        if not check:
+            check_port(ServiceSettings.host, port or ServiceSettings.port)
+        from discreet_service.demo import make_demonstration
 
-            with progress_bar("Demonstration") as report:
-                shown = make_demonstration(folder, port=port, progress=report)
-            typer.echo(shown.text())
-            settings = shown.settings
-        assert settings is not None
-        run_service(
-            ServiceSettings.read(settings), settings, port=port, processes=processes, check=check
-        )
+        with progress_bar("Demonstration") as report:
+            shown = make_demonstration(folder, port=port, progress=report)
+        typer.echo(shown.text())
+        settings = shown.settings
+    assert settings is not None
+    run_service(
+        ServiceSettings.read(settings), settings, port=port, processes=processes, check=check
+    )
 
 
 command(serve_app, "serve", example="discreet serve --demo")(serve)
 
 
 @command(app, "init", example="discreet service init office --person anna")
+@_installed()
 def init(
     folder: Annotated[Path, typer.Argument(help="New folder of the service.")],
     person: Annotated[str, typer.Option(help="First administrator.")],
     as_json: Json = False,
 ) -> None:
     """Make a new service: settings, secret, signing key, first administrator."""
-    with _installed():
-        from discreet_service.installation import new_service
+    from discreet_service.installation import new_service
 
-        installation = new_service(folder, person)
+    installation = new_service(folder, person)
     show(installation.text(), installation.described(), as_json=as_json)
 
 
 @command(app, "key", example="discreet service key SERVICE.toml --person tool --role service")
+@_installed()
 def key(
     settings: File,
     person: Annotated[str, typer.Option(help="Person or system that owns the key.")],
@@ -102,15 +103,15 @@ def key(
     as_json: Json = False,
 ) -> None:
     """Make a key for a caller; it is shown once."""
-    with _installed():
-        from discreet_service.installation import new_key
+    from discreet_service.installation import new_key
 
-        token, described = new_key(settings, person, role, days)
+    token, described = new_key(settings, person, role, days)
     text = f"{token}\nStore it: the key is shown only once; the service keeps its fingerprint."
     show(text, {"key": token, **described}, as_json=as_json)
 
 
 @command(app, "verify", example="discreet service verify SERVICE.toml")
+@_installed()
 def verify(
     settings: File,
     head: Annotated[
@@ -120,41 +121,40 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check that the audit trail is whole: nothing changed, missing, added or cut off."""
-    with _installed():
-        from discreet_service.installation import verified_trail
+    from discreet_service.installation import verified_trail
 
-        text, described = verified_trail(settings, head or [])
+    text, described = verified_trail(settings, head or [])
     show(text, described, as_json=as_json)
     if not described["whole"]:
         raise typer.Exit(1)
 
 
 @command(app, "backup", example="discreet service backup SERVICE.toml --out backup.tar")
+@_installed()
 def backup(
     settings: File,
     out: Annotated[Path, typer.Option(help="File to write.")],
     as_json: Json = False,
 ) -> None:
     """Save database, parameter packages and policies, while the service runs. CONFIDENTIAL."""
-    with _installed():
-        from discreet_service.backup import save_backup
+    from discreet_service.backup import save_backup
 
-        described = save_backup(settings, out)
+    described = save_backup(settings, out)
     text = f"{described['files']} files are in {out}, without secrets; store the secrets elsewhere."
     show(text, described, as_json=as_json)
 
 
 @command(app, "restore", example="discreet service restore backup.tar --into office")
+@_installed()
 def restore(
     file: Annotated[Path, typer.Argument(help="Backup file.")],
     into: Annotated[Path, typer.Option(help="New or empty folder.")],
     as_json: Json = False,
 ) -> None:
     """Put a backup into a new folder, and check it; nothing is overwritten."""
-    with _installed():
-        from discreet_service.backup import restore_backup
+    from discreet_service.backup import restore_backup
 
-        described: dict[str, Any] = restore_backup(file, into)
+    described: dict[str, Any] = restore_backup(file, into)
     text = (
         f"{described['files']} files are in {into}. Add the secrets, then run: discreet "
         "service verify"
@@ -163,10 +163,10 @@ def restore(
 
 
 @command(app, "worker", example="discreet service worker SERVICE.toml")
+@_installed()
 def worker(settings: File) -> None:
     """Work on jobs; `discreet serve` starts as many as its settings say."""
-    with _installed():
-        from discreet_service.processes import run_worker
-        from discreet_service.settings import ServiceSettings
+    from discreet_service.processes import run_worker
+    from discreet_service.settings import ServiceSettings
 
-        run_worker(ServiceSettings.read(settings))
+    run_worker(ServiceSettings.read(settings))

@@ -17,8 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from discreet.files import kept_on_disk, make_folder, told_if_full
-from discreet_fire.persons import plain_name
-from discreet_service.audit import AuditKind, AuditTrail, shown_text
+from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import (
     IDEMPOTENCY_KEYS,
     JOB_EVENTS,
@@ -92,7 +91,6 @@ class JobQueue:
         if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
             message, hint = "not a key", "use up to 200 ASCII characters"
             raise ServiceError(message, "invalid-input", "Idempotency-Key", hint)
-        owner = plain_name(shown_text(owner, "owner"))
         digest = hashlib.sha256(f"{kind}\n{text}".encode()).hexdigest()
         with self._database.writing() as connection:
             if idempotency_key is not None:

@@ -8,7 +8,6 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -34,24 +33,16 @@ _AGAIN = 10 * _MINUTE
 _LOOK, _GRACE = 60.0, 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class UpkeepTask:
-    """Something that is done now and then."""
-
-    every: int  # After how many milliseconds it is due again
-    act: Callable[[Any], object]  # What is done
-
-
 def keep_up(service: Any) -> list[str]:
     """Do what is due; the names of the tasks that were done."""
     done = []
-    for name, task in TASKS.items():
+    for name, (every, act) in TASKS.items():
         try:
-            if _claim(service, name, task):
+            if _claim(service, name, every):
                 try:
-                    task.act(service)
+                    act(service)
                 except BaseException:
-                    again = service.clock() - task.every + min(_AGAIN, task.every)
+                    again = service.clock() - every + min(_AGAIN, every)
                     with service.database.writing() as connection:
                         put_row(connection, UPKEEP_RUNS, {"task": name}, at=again)
                     raise
@@ -93,12 +84,12 @@ def show_chain(service: Any) -> None:
         service.metrics.chain.set(json.loads(entry.facts).get("whole") is True)
 
 
-def _claim(service: Any, name: str, task: UpkeepTask) -> bool:
+def _claim(service: Any, name: str, every: int) -> bool:
     now = service.clock()
 
     def due(connection: sa.Connection) -> bool:
         last = row_of(connection, UPKEEP_RUNS, task=name)
-        return last is None or now - last.at >= task.every
+        return last is None or now - last.at >= every
 
     with service.database.reading() as connection:
         if not due(connection):
@@ -135,32 +126,28 @@ def verify_trail(
     return verdict
 
 
-def sign_daily_head(service: Any) -> bool:
-    """Sign the head of the trail, unless that was done within a day; whether it was done."""
-    place = service.settings.signing_key_file
-    if place is None:
-        return False
-    last = service.trail.last_signed()
-    if last is not None and service.clock() - last.at < _DAY:
-        return False
-    folder = service.settings.folder / HEADS
-    make_folder(folder, 0o700)
-    service.trail.sign_head(read_signing_key(place), folder, SYSTEM)
-    return True
+def sign_daily_head(service: Any) -> None:
+    """Sign the head of the trail, unless that was done within a day."""
+    place, last = service.settings.signing_key_file, service.trail.last_signed()
+    if place is not None and (last is None or service.clock() - last.at >= _DAY):
+        folder = service.settings.folder / HEADS
+        make_folder(folder, 0o700)
+        service.trail.sign_head(read_signing_key(place), folder, SYSTEM)
 
 
-#: What there is to do. A head is signed of a trail that was verified before.
-TASKS: Mapping[str, UpkeepTask] = {
-    "results": UpkeepTask(_HOUR, lambda service: service.jobs.expire()),
-    "publications": UpkeepTask(_HOUR, lambda service: service.publications.settle()),
-    "names": UpkeepTask(_HOUR, lambda service: service.query_log.pseudonymise(
+#: What there is to do, and after how many milliseconds it is due again. A head is signed of a trail
+#: that was verified before.
+TASKS: Mapping[str, tuple[int, Callable[[Any], object]]] = {
+    "results": (_HOUR, lambda service: service.jobs.expire()),
+    "publications": (_HOUR, lambda service: service.publications.settle()),
+    "names": (_HOUR, lambda service: service.query_log.pseudonymise(
         _before(service, "log_keep_days"), service.trail, SYSTEM)),
-    "rows": UpkeepTask(_HOUR, lambda service: service.query_log.delete(
+    "rows": (_HOUR, lambda service: service.query_log.delete(
         _before(service, "log_delete_days"), service.trail, SYSTEM)),
-    "proposals": UpkeepTask(_HOUR, lambda service: _in_transaction(
+    "proposals": (_HOUR, lambda service: _in_transaction(
         service, service.approvals.expire)),
-    "patterns": UpkeepTask(_HOUR, lambda service: _in_transaction(
+    "patterns": (_HOUR, lambda service: _in_transaction(
         service, partial(forget_patterns, before=_before(service, "log_keep_days")))),
-    "chain": UpkeepTask(_DAY, verify_trail),
-    "head": UpkeepTask(_HOUR, sign_daily_head),
+    "chain": (_DAY, verify_trail),
+    "head": (_HOUR, sign_daily_head),
 }  # fmt: skip

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from fastapi.responses import Response, StreamingResponse
@@ -54,12 +54,11 @@ def conditional(
     *,
     name: str = "",
     shown: bool = False,
-    headers: Mapping[str, str] | None = None,
 ) -> Response:
     """A response about a release with an ETag; 304 without content, if the caller has it."""
     public = visit.service.settings.public_releases
     kept = f"public, max-age={_FRESH}" if public else "private, no-cache"
-    told = {"ETag": etag, "Cache-Control": kept, "Vary": "Accept, Authorization", **(headers or {})}
+    told = {"ETag": etag, "Cache-Control": kept, "Vary": "Accept, Authorization"}
     if is_known(visit.headers.get("if-none-match"), etag):
         return Response(status_code=304, headers=told)
     if name:

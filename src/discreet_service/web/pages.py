@@ -45,6 +45,10 @@ _TYPES: Mapping[str, str] = {
 _OWN = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,8000}")
 
 
+#: Words by name; in templates they come before the methods of such a table.
+PageWords = dict[str, str]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NavigationEntry:
     """A page in the navigation, as the module of the page declares it: `NAVIGATION`."""
@@ -113,8 +117,8 @@ def page(
     for name in (said_in or template).split():
         spoken |= words(name, language)
     shown = {
-        "layout": PageWords(layout),
-        "words": PageWords(spoken),
+        "layout": layout,
+        "words": spoken,
         "heading": title or spoken["title"],
         "language": language,
         "current_path": f"{visit.url.path}/",
@@ -135,29 +139,6 @@ def page(
     text = _environment().get_template(f"{template}.html").render(shown | values)
     headers = {"Cache-Control": "no-store" if secret else "private, no-cache"}
     return HTMLResponse(text, status, headers)
-
-
-class PageWords:
-    """The words of a page, as templates name them: `words.keys` is the word, not a method.
-
-    >>> PageWords({"keys": "My keys"}).keys
-    'My keys'
-    """
-
-    def __init__(self, said: Mapping[str, str]) -> None:
-        self._said = said
-
-    def __getattr__(self, name: str) -> str:
-        try:
-            return self._said[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def __getitem__(self, name: str) -> str:
-        return self._said[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._said
 
 
 @cache
@@ -309,7 +290,7 @@ def hinted(context: Context, error: ServiceError) -> str:
 
 
 class _WordsFirst(Environment):
-    """Words may be called like methods of the table in which they stand."""
+    """Words may be called like methods of the table in which they stand: `words.keys`."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """The word of a name, if there is one."""
@@ -328,11 +309,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"time": time, "date": date}
-    found.filters["number"] = number
-    found.globals["asset"] = asset
-    found.globals["explained"] = explained
-    found.globals["hinted"] = hinted
+    found.filters |= {"time": time, "date": date, "number": number}
+    found.globals |= {"asset": asset, "explained": explained, "hinted": hinted}
     return found
 
 

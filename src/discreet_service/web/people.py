@@ -58,25 +58,25 @@ def create_person(body: NewUserBody, visit: Manager) -> dict[str, Any]:
 @router.post("/api/v1/people/{user}:grant")
 def grant_role(user: UserId, body: GrantBody, visit: Manager) -> dict[str, Any]:
     """Grant a role. The user's sessions end; nobody can grant a role to themselves."""
-    return _role_changed(visit, user, "grant", body.grant())
+    return _changed(visit, user, "grant", body.grant())
 
 
 @router.post("/api/v1/people/{user}:withdraw")
 def withdraw_role(user: UserId, body: GrantBody, visit: Manager) -> dict[str, Any]:
     """Withdraw a role, also from the user's API keys."""
-    return _role_changed(visit, user, "withdraw", body.grant())
+    return _changed(visit, user, "withdraw", body.grant())
 
 
 @router.post("/api/v1/people/{user}:disable")
 def disable_person(user: UserId, visit: Manager) -> dict[str, Any]:
     """Disable a user and all their API keys at once."""
-    return _set_disabled(visit, user, disabled=True)
+    return _changed(visit, user, "set_disabled", disabled=True)
 
 
 @router.post("/api/v1/people/{user}:enable")
 def enable_person(user: UserId, visit: Manager) -> dict[str, Any]:
     """Enable a disabled user."""
-    return _set_disabled(visit, user, disabled=False)
+    return _changed(visit, user, "set_disabled", disabled=False)
 
 
 @router.post("/api/v1/people/{user}:reset-password")
@@ -142,7 +142,7 @@ def change_role_by_form(
     dataset: Annotated[str, Form(max_length=100)] = ALL,
 ) -> Response:
     """Grant or withdraw a role."""
-    _role_changed(visit, user, act, Grant(role, dataset.strip() or ALL))
+    _changed(visit, user, act, Grant(role, dataset.strip() or ALL))
     return _to_person(user)
 
 
@@ -153,7 +153,7 @@ def change_state_by_form(
     act: Annotated[Literal["disable", "enable"], Form()],
 ) -> Response:
     """Disable or enable a user."""
-    _set_disabled(visit, user, disabled=act == "disable")
+    _changed(visit, user, "set_disabled", disabled=act == "disable")
     return _to_person(user)
 
 
@@ -203,20 +203,12 @@ def _person_page(
                 now=service.clock())  # fmt: skip
 
 
-def _role_changed(visit: Visit, user: str, act: str, grant: Grant) -> dict[str, Any]:
+def _changed(visit: Visit, user: str, act: str, *given: Grant, **state: bool) -> dict[str, Any]:
+    """A user of whom something was changed: `grant`, `withdraw` or `set_disabled`."""
     users = visit.service.users
     name = users.name_of(user)
-    if act == "grant":
-        users.grant(visit.principal, name, grant)
-    else:
-        users.withdraw(visit.principal, name, grant)
+    getattr(users, act)(visit.principal, name, *given, **state)
     return _shown(users.account(name))
-
-
-def _set_disabled(visit: Visit, user: str, *, disabled: bool) -> dict[str, Any]:
-    name = visit.service.users.name_of(user)
-    visit.service.users.set_disabled(visit.principal, name, disabled=disabled)
-    return _shown(visit.service.users.account(name))
 
 
 def _shown(account: UserAccount) -> dict[str, Any]:

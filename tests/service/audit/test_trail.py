@@ -313,11 +313,6 @@ def test_exports_are_one_line_an_entry_in_ascii(
         assert entry["digest"] == _seal(KEY, parts)
 
 
-def test_every_kind_says_what_it_needs() -> None:
-    assert all(kind.value == kind.name for kind in AuditKind)
-    assert AuditKind.parameters_activated.needs == ("version", "digest", "proposal")
-
-
 def test_a_missing_fact_is_an_error(service_database: ServiceDatabase, trail: AuditTrail) -> None:
     with (
         pytest.raises(ValueError, match="needs: version, fingerprint"),

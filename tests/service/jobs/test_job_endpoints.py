@@ -207,15 +207,6 @@ def test_stopping(callers: RoleCallers, service: Service) -> None:
     assert code_of(callers.ask("anna", "GET", f"{place}/result")) == (409, "job-failed")
 
 
-def test_results_expire(callers: RoleCallers, service: Service, set_clock: Any) -> None:
-    place = hand_in(callers)["links"]["self"]
-    finish(service)
-    set_clock.pass_by(28 * 86_400)
-    assert code_of(callers.ask("anna", "GET", f"{place}/result")) == (410, "job-expired")
-    service.jobs.expire()
-    assert callers.ask("anna", "GET", place).json()["state"] == "expired"
-
-
 def _events(text: str) -> list[dict[str, str]]:
     found = [
         dict(line.split(": ", 1) for line in block.splitlines() if line[0] != ":")
@@ -292,11 +283,3 @@ def test_metrics_tell_how_many(callers: RoleCallers) -> None:
     page = callers.ask("admin", "GET", "/metrics").text
     assert 'discreet_jobs{state="queued"} 1.0' in page
     assert "anna" not in page
-
-
-def test_a_result_without_its_file_is_told(callers: RoleCallers, service: Service) -> None:
-    place = hand_in(callers)["links"]["self"]
-    job = finish(service)
-    service.jobs.result(job.id, "anna")[1].unlink()
-    answer = callers.ask("anna", "GET", f"{place}/result")
-    assert code_of(answer) == (503, "data-not-ready")

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import JOB_EVENTS, JOBS
+from discreet_service.database.schema import JOB_EVENTS
 from discreet_service.jobs import JobQueue
 from discreet_service.jobs import queue as queue_module
 from discreet_service.jobs.context import FinishedFile, JobInputs, JobOutput
@@ -405,12 +405,3 @@ def test_steps_are_words(jobs: JobQueue) -> None:
     renewed = jobs.renew(job, 900, "Anna\nMeier: 1")
     assert renewed is not None
     assert (renewed.progress, renewed.step) == (100, "working")
-
-
-def test_requests_of_all_kinds_of_rows_come_back(jobs: JobQueue) -> None:
-    request = {"b": [1, None, "Zürich"], "a": {"x": True}}
-    assert hand_in(jobs, request=request).asked() == request
-
-
-def test_every_column_is_known(service_database: ServiceDatabase) -> None:
-    assert set(Job.__slots__) == set(JOBS.columns.keys())

@@ -15,13 +15,10 @@ from typing import Any
 import pytest
 
 from discreet.errors import MicrodataError, PublicationError
-from discreet_service.jobs.kinds import KINDS as ALL_KINDS
-from discreet_service.jobs.kinds import JobKind, kind_of
 from discreet_service.jobs.records import Job, JobState
 from discreet_service.jobs.worker import JobWorker, problem_of
 from discreet_service.service import Service
 from tests.helpers.job_functions import KINDS, job_service, until, worker_process
-from tests.helpers.service_people import code_of
 
 
 @pytest.fixture
@@ -201,10 +198,3 @@ def test_problems_tell_nothing_of_the_inside(tmp_path: Path) -> None:
         assert str(tmp_path) not in json.dumps(problem_of(error, "1"))
     kept = problem_of(MicrodataError("column not found", code="c", where="rent", hint="a"), "1")
     assert kept["problems"][0]["where"] == "rent"
-
-
-def test_kinds_are_complete() -> None:
-    assert all(isinstance(kind, JobKind) for kind in ALL_KINDS.values())
-    assert code_of(kind_of, "os:system") == "invalid-input"
-    with pytest.raises(TypeError):
-        JobKind(permission=ALL_KINDS["query"].permission)  # type: ignore[call-arg]

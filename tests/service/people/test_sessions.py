@@ -62,6 +62,10 @@ def test_logout_ends_one_or_all(people: PeopleOfService) -> None:
     assert people.sessions.log_out(cookies[1], people.trail, everywhere=True) == 2
     assert people.sessions.principal(cookies[2]) is None
     assert people.sessions.principal(other) is not None
+    # A form that is sent again, and a session that ended, are no logout.
+    assert people.sessions.log_out(cookies[0], people.trail) == 0
+    assert people.sessions.log_out("made up", people.trail, everywhere=True) == 0
+    assert people.acts().count("logout") == 2
 
 
 def test_who_is_shut_out_has_no_session(people: PeopleOfService) -> None:

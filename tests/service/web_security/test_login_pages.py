@@ -185,17 +185,6 @@ def test_logout(served: Any) -> None:
     ]
 
 
-def test_a_logout_is_written_down_once(served: Any) -> None:
-    """A form that is sent again, and a session that ended, are no logout."""
-    browser = served.logged_in("anna")
-    cookie = browser.cookies["discreet"]
-    sessions, trail = served.service.sessions, served.service.trail
-    assert sessions.log_out(cookie, trail) == 1
-    assert sessions.log_out(cookie, trail) == 0
-    assert sessions.log_out("made up", trail, everywhere=True) == 0
-    assert len(trail.search(kind=AuditKind.logout).rows) == 1
-
-
 def test_pages_of_other_sites_cannot_use_the_interface(served: Any) -> None:
     browser = served.logged_in("anna", Grant("reader"))
     body = {"name": "x", "grants": [{"role": "reader"}]}
