@@ -78,23 +78,18 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
                 first = tar.next()
                 if first is None or first.name != _MANIFEST or first.size > _LARGEST_MANIFEST:
                     raise ValueError
-                manifest: dict[str, Any] = json.loads(_content(tar, first).read())
-                if (
-                    manifest["format"] != FORMAT
-                    or _DATABASE[manifest["database"]] not in manifest["files"]
-                ):
+                content = tar.extractfile(first) or io.BytesIO()
+                manifest: dict[str, Any] = json.loads(content.read())
+                database = _DATABASE[manifest["database"]]
+                if manifest["format"] != FORMAT or database not in manifest["files"]:
                     raise ValueError
                 waiting = dict(manifest["files"])
                 for member in iter(tar.next, None):
-                    expected = waiting.pop(member.name)
-                    parts = Path(member.name).parts
-                    if not member.isreg() or member.name.startswith("/") or ".." in parts:
+                    expected, target = waiting.pop(member.name), place / member.name
+                    if not member.isreg() or member.name.startswith("/"):
                         raise ValueError
-                    target = place.joinpath(*parts)
-                    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    with target.open("xb") as written:
-                        target.chmod(0o600)
-                        shutil.copyfileobj(_content(tar, member), written)
+                    tar.extract(member, place, filter="data")
+                    target.chmod(0o600)
                     if file_digest(target) != expected:
                         raise ValueError
                 if waiting:
@@ -102,8 +97,8 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
         except (tarfile.TarError, OSError, ValueError, KeyError):
             raise _damaged(file) from None
         if manifest["database"] == "sqlite":
-            copy = place / _DATABASE["sqlite"]
-            if list(_head_of_copy(copy)) != [manifest["head"][n] for n in ("seq", "digest")]:
+            head = [manifest["head"][name] for name in ("seq", "digest")]
+            if list(_head_of_copy(place / database)) != head:
                 raise _damaged(file)
         if into.exists():
             into.rmdir()
@@ -190,10 +185,3 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uname = member.gname = ""
     member.mode = 0o600
     return member
-
-
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Any:
-    content = tar.extractfile(member)
-    if content is None:
-        raise ValueError
-    return content

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from .schema import REFUSED_TABLES as REFUSED_TABLES
     from .schema import RELEASED_TABLES as RELEASED_TABLES
     from .schema import RELEASED_UNIVERSES as RELEASED_UNIVERSES
-    from .schema import SERVICE_CHANGES as SERVICE_CHANGES
     from .schema import SESSIONS as SESSIONS
     from .schema import UPKEEP_RUNS as UPKEEP_RUNS
     from .schema import USER_GRANTS as USER_GRANTS

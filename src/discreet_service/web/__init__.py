@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .openapi import dependants as dependants
     from .openapi import describe_interface as describe_interface
     from .operations import hand_in_operation as hand_in_operation
-    from .operations import sent_file as sent_file
     from .pages import Act as Act
     from .pages import Cell as Cell
     from .pages import Fold as Fold
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from .pages import back_to as back_to
     from .pages import detail_page as detail_page
     from .pages import form_visit_with as form_visit_with
-    from .pages import iso_time as iso_time
     from .pages import list_page as list_page
     from .pages import own_place as own_place
     from .pages import page as page
@@ -63,7 +61,6 @@ if TYPE_CHECKING:
     from .policies import propose_policy as propose_policy
     from .problem_pages import LANGUAGE_COOKIE as LANGUAGE_COOKIE
     from .problem_pages import add_problem_pages as add_problem_pages
-    from .problem_pages import language_of as language_of
     from .programmes import PublicationRequest as PublicationRequest
     from .programmes import begin_run as begin_run
     from .programmes import check_text as check_text

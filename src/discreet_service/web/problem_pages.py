@@ -19,17 +19,8 @@ from discreet_service.policies import Language
 from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, ServiceError, problem_document
 from discreet_service.web.plugins import facades
 
-_BY_STATUS = {
-    401: "not-authenticated",
-    403: "not-allowed",
-    404: "not-found",
-    405: "method-not-allowed",
-    406: "unsupported-format",
-    413: "too-large",
-    415: "unsupported-media-type",
-    429: "rate-limited",
-    503: "overloaded",
-}
+#: What the framework refuses by itself.
+_BY_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
 #: Keeps the language that somebody chose on a page.
 LANGUAGE_COOKIE = "discreet-language"
 _MACHINES = ("/api/", "/health/", "/metrics/")
