@@ -13,9 +13,8 @@ import sqlalchemy as sa
 from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import METADATA
-from discreet_service.people.api_keys import ApiKeys
 from discreet_service.people.approvals import Approvals
-from discreet_service.people.sessions import Sessions
+from discreet_service.people.callers import ApiKeys, Sessions
 from discreet_service.people.users import PasswordCost, UserAccount, Users
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .api_keys import ApiKey as ApiKey
-    from .api_keys import ApiKeys as ApiKeys
-    from .api_keys import NewApiKey as NewApiKey
     from .approvals import KINDS as KINDS
     from .approvals import Approvals as Approvals
     from .approvals import Proposal as Proposal
     from .approvals import ProposalKind as ProposalKind
     from .approvals import ProposalState as ProposalState
+    from .callers import ApiKey as ApiKey
+    from .callers import ApiKeys as ApiKeys
+    from .callers import LoginSession as LoginSession
+    from .callers import NewApiKey as NewApiKey
+    from .callers import Sessions as Sessions
     from .oidc import OidcLogin as OidcLogin
-    from .sessions import LoginSession as LoginSession
-    from .sessions import Sessions as Sessions
     from .users import PasswordCost as PasswordCost
     from .users import UserAccount as UserAccount
     from .users import Users as Users

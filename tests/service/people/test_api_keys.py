@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet_service.people.api_keys import ApiKeys, NewApiKey
+from discreet_service.people.callers import ApiKeys, NewApiKey
 from discreet_service.permissions import Grant, Permission, Principal
 from discreet_service.problems import ServiceError
 from tests.helpers.service_people import LOCAL, PeopleOfService

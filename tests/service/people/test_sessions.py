@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from discreet_service.people.callers import Sessions
 from discreet_service.people.oidc import LoginAttempt
-from discreet_service.people.sessions import Sessions
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from tests.helpers.service_people import LOCAL, PeopleOfService

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from discreet_service.application import create_app
 from discreet_service.database import QUERY_LOG, Statement, change_rows
 from discreet_service.database.schema import POLICIES, RATE_COUNTERS, RELEASED_TABLES
-from discreet_service.people.api_keys import NewApiKey
+from discreet_service.people.callers import NewApiKey
 from discreet_service.permissions import Grant, Principal
 from discreet_service.service import Service
 from tests.helpers.asgi_browser import AsgiBrowser
