@@ -22,15 +22,14 @@ from discreet_service.facades.sdmx.queries import (
 from discreet_service.facades.sdmx.structures import (
     AGENCY,
     ATTRIBUTES,
-    STATUS,
     VERSION,
     SdmxTable,
+    code_list,
     dataflow,
     flow_ids,
     listed_codes,
     message,
     named,
-    status_lists,
     urn,
 )
 from discreet_service.permissions import Permission
@@ -207,9 +206,9 @@ def _structures(
                     for one in table.structures(item, language)
                     if not only or one["id"] in only
                 }
-        for states in status_lists(language) if "codelist" in asked else ():
-            if kind != "codelist" or not wanted or states["id"] in wanted:
-                found["codelist"][states["id"]] = states
+        for one in ATTRIBUTES.values() if "codelist" in asked else ():
+            if one.codes and (kind != "codelist" or not wanted or one.codelist in wanted):
+                found["codelist"][one.codelist] = code_list(one, language)
     content = {_KINDS[kind]: list(each.values()) for kind, each in found.items() if each}
     if not content and (wanted or not _of_agency(parts["agency"])):
         raise ServiceError("structures not found", "not-found", "id")
@@ -384,16 +383,12 @@ def _dimension(
 def _attribute(
     frame: pl.DataFrame, name: str, language: str
 ) -> tuple[dict[str, Any], list[int | None]]:
-    texts, codelist = ATTRIBUTES[name]
-    column = frame[name].to_list()
+    own, column = ATTRIBUTES[name], frame[name].to_list()
     values = list(dict.fromkeys(item for item in column if item is not None))
     place: dict[Any, int] = {value: k for k, value in enumerate(values)}
-    known: Mapping[str, Any] = STATUS[codelist] if codelist else {}
-    shown = [
-        {"id": value, **named(known[value], language)} if codelist else {"value": value}
-        for value in values
-    ]
-    facts = {"id": name, **named(texts, language), "values": shown}
+    known = {code["id"]: code for code in listed_codes(own, language)}
+    shown = [known[value] if known else {"value": value} for value in values]
+    facts = {"id": name, **named(own.titles, language), "values": shown}
     return facts, [place.get(item) for item in column]
 
 

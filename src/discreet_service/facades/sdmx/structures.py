@@ -11,7 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from discreet.publication import ATTRIBUTES as SDMX_ATTRIBUTES
-from discreet.publication import LANGUAGES, MEASURE, StructureDimension, structure_dimensions
+from discreet.publication import (
+    LANGUAGES,
+    MEASURE,
+    ListedCode,
+    StructureDimension,
+    structure_dimensions,
+)
 from discreet.tables import CellStatus, ProtectedTable
 from discreet_service.releases import ListedTable
 
@@ -27,22 +33,21 @@ _URNS = {
     "Codelist": "urn:sdmx:org.sdmx.infomodel.codelist",
     **dict.fromkeys(("ConceptScheme", "Concept"), "urn:sdmx:org.sdmx.infomodel.conceptscheme"),
 }
-#: What attributes say, and their code lists; None for numbers and texts.
-ATTRIBUTES: Mapping[str, tuple[Mapping[str, str], str | None]] = {
-    name: (one.titles, f"CL_{name}" if one.codes else None)
+#: What attributes say, with a code list of the codes that published tables have, if any.
+ATTRIBUTES: Mapping[str, StructureDimension] = {
+    name: StructureDimension(
+        name=name,
+        titles=one.titles,
+        codelist=f"CL_{name}" if one.codes else "",
+        codes=tuple(
+            ListedCode(code, labels=texts)
+            for code, texts in one.codes.items()
+            if code in {status.sdmx[name == "CONF_STATUS"] for status in CellStatus}
+        ),
+    )
     for name, one in SDMX_ATTRIBUTES.items()
     if name != "COMMENT_DSET"
 }
-#: Code lists of attributes: code → its names, of codes that published tables have.
-STATUS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
-    f"CL_{name}": {
-        code: texts
-        for code, texts in SDMX_ATTRIBUTES[name].codes.items()
-        if code in {status.sdmx[at] for status in CellStatus}
-    }
-    for at, name in enumerate(("OBS_STATUS", "CONF_STATUS"))
-}
-_STATUS_NAMES = {codelist: titles for titles, codelist in ATTRIBUTES.values() if codelist}
 
 
 def named(texts: Mapping[str, str], language: str) -> dict[str, Any]:
@@ -111,9 +116,9 @@ class SdmxTable:
         """Its data structure."""
         scheme = f"CS_{self.flow}"
 
-        def component(name: str, codelist: str | None, kind: str = "String") -> dict[str, Any]:
+        def component(name: str, codelist: str, kind: str = "String") -> dict[str, Any]:
             local: dict[str, Any] = {"format": {"dataType": kind}}
-            if codelist is not None:
+            if codelist:
                 local = {"enumeration": urn("Codelist", codelist),
                          "enumerationFormat": {"dataType": "String"}}  # fmt: skip
             return {"id": name, "conceptIdentity": urn("Concept", scheme, name),
@@ -125,14 +130,14 @@ class SdmxTable:
         ]
         attributes = [
             {
-                **component(name, codelist, "Integer" if name == "DECIMALS" else "String"),
+                **component(name, one.codelist, "Integer" if name == "DECIMALS" else "String"),
                 "usage": "optional",
                 "measureRelationship": ["OBS_VALUE"],
                 "attributeRelationship": {"observation": {}},
             }
-            for name, (_, codelist) in ATTRIBUTES.items()
+            for name, one in ATTRIBUTES.items()
         ]
-        measure = {**component("OBS_VALUE", None, "Double"), "usage": "optional"}
+        measure = {**component("OBS_VALUE", "", "Double"), "usage": "optional"}
         return {
             **_maintained(self.flow, self.table.titles or self._own_titles, language),
             "dataStructureComponents": {
@@ -150,7 +155,7 @@ class SdmxTable:
         """The concepts of its components."""
         texts = {one.name: one.titles for one in self.listed}
         texts["OBS_VALUE"] = {"en": "Value", "de": "Wert"}
-        texts |= {name: titles for name, (titles, _) in ATTRIBUTES.items()}
+        texts |= {name: one.titles for name, one in ATTRIBUTES.items()}
         return {
             **_maintained(f"CS_{self.flow}", self._own_titles, language),
             "concepts": [{"id": name, **named(each, language)} for name, each in texts.items()],
@@ -162,13 +167,7 @@ class SdmxTable:
             return [self.data_structure(language)]
         if kind == "conceptscheme":
             return [self.concept_scheme(language)]
-        return [
-            {
-                **_maintained(one.codelist, one.titles, language),
-                "codes": listed_codes(one, language),
-            }
-            for one in self.listed
-        ]
+        return [code_list(one, language) for one in self.listed]
 
 
 def listed_codes(dimension: StructureDimension, language: str) -> list[dict[str, Any]]:
@@ -180,6 +179,12 @@ def listed_codes(dimension: StructureDimension, language: str) -> list[dict[str,
     ]
 
 
+def code_list(dimension: StructureDimension, language: str) -> dict[str, Any]:
+    """The code list of a dimension, or of an attribute."""
+    codes = listed_codes(dimension, language)
+    return {**_maintained(dimension.codelist, dimension.titles, language), "codes": codes}
+
+
 def _maintained(name: str, texts: Mapping[str, str], language: str) -> dict[str, Any]:
     return {"id": name, "agencyID": AGENCY, "version": VERSION} | named(texts, language)
 
@@ -188,17 +193,6 @@ def dataflow(flow: str, listed: ListedTable, language: str) -> dict[str, Any]:
     """The dataflow of a table."""
     texts = listed.titles or {language: listed.name}
     return {**_maintained(flow, texts, language), "structure": urn("DataStructure", flow)}
-
-
-def status_lists(language: str) -> list[dict[str, Any]]:
-    """The code lists of the states of observations."""
-    return [
-        {
-            **_maintained(name, _STATUS_NAMES[name], language),
-            "codes": [{"id": code, **named(texts, language)} for code, texts in codes.items()],
-        }
-        for name, codes in STATUS.items()
-    ]
 
 
 def message(
