@@ -77,21 +77,13 @@ def example_texts(
         values=["turnover"],
         contributions=2,
     )
-    names = ("branch", "state")
-    cells = pl.DataFrame(
-        {
-            name: [dimension.codes[at] for at in part]
-            for name, dimension, part in zip(names, table.dimensions, table.index, strict=True)
-        }
-        | {"n": table.count}
-    )
+    every = table.to_polars().rename({"count": "n", "cell_key": "key"})
+    cells = every.select("branch", "state", "n")
     own = {"by": "branch, state", "name": "firms"}
     if issubclass(operation.takes, SensitiveSource | MagnitudeSource):
         top = table.contributions["turnover"].top
-        values = {"turnover": table.sums["turnover"], "first": top[:, 0], "second": top[:, 1]}
-        cells = cells.with_columns(
-            pl.Series(name, each).fill_nan(None).cast(pl.Int64) for name, each in values.items()
-        )
+        amounts = every.select("turnover", first=top[:, 0], second=top[:, 1])
+        cells = cells.hstack(amounts.fill_nan(None).cast(pl.Int64))
         own |= {"value": "turnover", "largest": "first, second", "name": "turnover"}
     if issubclass(operation.takes, SensitiveSource):
         own["p_percent"] = "10"
@@ -99,7 +91,7 @@ def example_texts(
         cells = firms.select("branch", "state", "turnover", unit="firm_id").head(_MOST_RECORDS)
         own |= {"value": "turnover", "unit": "unit"}
     if operation.keys(operation.begin) == "needed":
-        cells = cells.with_columns(key=table.cell_key)
+        cells = cells.with_columns(every["key"])
         own["cell_key"] = "key"
     if issubclass(operation.takes, ReleaseSource):
         noise = fields_of(OPERATIONS["perturbation"].settings, OPERATIONS["perturbation"].package)
