@@ -225,7 +225,7 @@ class DoFileParser:
         if not self.inner:
             opened = self.scanner.open_comment
             stop = end if opened is None else opened
-            readings = of_star_comment(self, start, stop, joins)
+            readings = tuple(self._of_star(start, stop, joins))
         self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), readings=readings)
         self.at = end
         self._check_comment()
@@ -308,7 +308,7 @@ class DoFileParser:
         cut = first_end(piece, head, end)
         readings: tuple[Reading, ...] = ()
         if not self.inner:
-            readings = of_command(self, reader, head, piece)
+            readings = tuple(self._of_command(reader, head, piece))
         kind, spans = Kind.COMMAND, tuple(piece.spans)
         if head.command is None and not head.prefixes:
             sign = self.text[start]
@@ -409,26 +409,88 @@ class DoFileParser:
             self.add(Kind.COMMAND, end, closing, head=Head(command=word), block=block)
             self.at = closing
 
+    # --- other readings ---------------------------------------------------------------------
 
-def of_star_comment(
-    parser: DoFileParser, start: int, end: int, joins: list[int]
-) -> tuple[Reading, ...]:
-    """Readings of a comment that starts with ``*``: its further lines, and after ``*/``."""
-    text = parser.text
-    readings: list[Reading] = []
-    close = text.find("*/", start, end)
-    if close >= 0 and text.find("/*", start, close) < 0:
-        line = _LINE_END.search(text, close, end)
-        stop = line.start() if line else end
-        readings += parser.second(close + 2, stop, Why.HIDDEN)
-    for line in () if parser.semicolons else _NEW_LINE.finditer(text, start, end):
-        place = line.end()
-        if starts_with_command(text, place, end):
-            after = _LINE_END.search(text, place, end)
-            stop = after.start() if after else end
-            why = Why.HIDDEN if place in joins else Why.TEXT
-            readings += parser.second(place, stop, why)
-    return tuple(readings)
+    def _of_star(self, start: int, end: int, joins: list[int]) -> Iterator[Reading]:
+        """Readings of a comment that starts with ``*``: its further lines, and after ``*/``."""
+        text = self.text
+        close = text.find("*/", start, end)
+        if close >= 0 and text.find("/*", start, close) < 0:
+            yield from self.second(close + 2, _line_end(text, close, end), Why.HIDDEN)
+        for line in () if self.semicolons else _NEW_LINE.finditer(text, start, end):
+            place = line.end()
+            if starts_with_command(text, place, end):
+                why = Why.HIDDEN if place in joins else Why.TEXT
+                yield from self.second(place, _line_end(text, place, end), why)
+
+    def _of_command(
+        self, reader: HeadReader, head: Head, piece: ScannedCommand
+    ) -> Iterator[Reading]:
+        """Readings of a command, all but those of comments and blocks."""
+        command = head.command
+        name = command.canonical if command else None
+        if command is None:
+            pasted = _PASTED.match(self.text, piece.start, piece.end)
+            if pasted:
+                yield from self.second(pasted.end(), piece.end, Why.HIDDEN)
+        elif name is None:
+            if command.has_macro:
+                yield from self._after_macro(reader, command.end, piece.end)
+            colons = _behind(piece.colons, command) or _behind(piece.deep_colons, command)
+            if colons:
+                yield from self.second(colons[0] + 1, piece.end, Why.PREFIX)
+        elif is_community(name) and not name.startswith(SAFE):  # may be a prefix
+            for colon in _behind(piece.colons, command)[:1]:
+                yield from self.second(colon + 1, piece.end, Why.PREFIX)
+        elif name in _TEXT_RUNNERS:
+            strings = (one for one in piece.spans if one.kind == "string")
+            for _, first, last in (one for one in strings if one.start >= command.end):
+                quoted = _QUOTED_WORD.match(self.text, first, last - 1)
+                if quoted and canonical(quoted[1]) is not None:
+                    yield from self.second(quoted.start(1), last - 1, Why.ARGUMENT)[:1]
+        if name is not None and piece.deep_colons and prefix_kind(name) == "colon":
+            yield from self.second(piece.deep_colons[0] + 1, piece.end, Why.PREFIX)
+        if piece.inner is not None:
+            yield from self.second(piece.inner + 1, piece.end, Why.HIDDEN)
+        # Commands that a quote without end hides, and lines that a string goes on over.
+        own = command.start if command else -1
+        if piece.unclosed:
+            for reading in self.second(piece.start, piece.end, Why.HIDDEN, loose=True):
+                word = reading.statement.command
+                if word is not None and word.start != own:
+                    yield reading
+        for place in piece.joins:
+            if starts_with_command(self.text, place, piece.end):
+                yield from self.second(place, _line_end(self.text, place, piece.end), Why.TEXT)
+        prefixes = [prefix.canonical for prefix in head.prefixes]
+        if piece.semicolons and BODIES.get(name or "") != "block" and "mi" not in prefixes:
+            behind = piece.semicolons[0] + 1
+            yield from self.second(behind, piece.end, Why.TEXT, semicolons=True)
+        for kind, start, end in piece.spans if self.semicolons else ():
+            sign = self.text.find(";", start, end)
+            if kind == "string" and sign >= 0:
+                yield from self.second(sign + 1, end - 1, Why.TEXT, semicolons=True)
+        if "for" in prefixes:  # behind each backslash
+            places = [sign.end() for sign in _BACKSLASH.finditer(self.text, piece.start, piece.end)]
+            for start, end in pairwise([*places, piece.end + 1]):
+                yield from self.second(start, end - 1, Why.PREFIX)
+
+    def _after_macro(self, reader: HeadReader, at: int, end: int) -> Iterator[Reading]:
+        """The first word behind macros that may be empty, or may be prefixes."""
+        for _ in range(_MACROS_AT_MOST):
+            at = reader.skip(at)
+            word = reader.word(at)
+            if word is None:
+                value = _VALUE.match(self.text, at, end)
+                if value is None and at not in reader.spans:
+                    return
+                at = value.end() if value else reader.spans[at]
+                continue
+            if not word.has_macro:
+                if word.canonical is not None:
+                    yield from self.second(at, end, Why.PREFIX)
+                return
+            at = word.end
 
 
 def starts_with_command(text: str, at: int, end: int) -> bool:
@@ -437,107 +499,14 @@ def starts_with_command(text: str, at: int, end: int) -> bool:
     return word is not None and (word[1] in "`$!" or canonical(word[1]) is not None)
 
 
-def of_command(
-    parser: DoFileParser, reader: HeadReader, head: Head, piece: ScannedCommand
-) -> tuple[Reading, ...]:
-    """Readings of a command, all reasons but those of comments and blocks."""
-    name = head.command.canonical if head.command else None
-    readings = list(_of_word(parser, reader, head, piece))
-    if name is not None and piece.deep_colons and prefix_kind(name) == "colon":
-        readings += parser.second(piece.deep_colons[0] + 1, piece.end, Why.PREFIX)
-    if piece.inner is not None:
-        readings += parser.second(piece.inner + 1, piece.end, Why.HIDDEN)
-    if piece.unclosed or piece.joins:
-        readings += _of_open_strings(parser, head, piece)
-    if (
-        piece.semicolons
-        and BODIES.get(name or "") != "block"
-        and all(one.canonical != "mi" for one in head.prefixes)
-    ):
-        behind = piece.semicolons[0] + 1
-        readings += parser.second(behind, piece.end, Why.TEXT, semicolons=True)
-    if parser.semicolons or head.prefixes:
-        readings += _among_semicolons(parser, head, piece)
-    return tuple(readings)
-
-
-def _of_word(
-    parser: DoFileParser, reader: HeadReader, head: Head, piece: ScannedCommand
-) -> Iterator[Reading]:
-    command = head.command
-    if command is None:
-        pasted = _PASTED.match(parser.text, piece.start, piece.end)
-        if pasted:
-            yield from parser.second(pasted.end(), piece.end, Why.HIDDEN)
-        return
-    name = command.canonical
-    if name is None:
-        if command.has_macro:
-            yield from _after_macro(parser, reader, command.end, piece.end)
-        colons = _behind(piece.colons, command) or _behind(piece.deep_colons, command)
-        if colons:
-            yield from parser.second(colons[0] + 1, piece.end, Why.PREFIX)
-    elif is_community(name) and not name.startswith(SAFE):  # may be a prefix
-        for colon in _behind(piece.colons, command)[:1]:
-            yield from parser.second(colon + 1, piece.end, Why.PREFIX)
-    elif name in _TEXT_RUNNERS:
-        strings = (one for one in piece.spans if one.kind == "string" and one.start >= command.end)
-        for _, first, last in strings:
-            word = _QUOTED_WORD.match(parser.text, first, last - 1)
-            if word and canonical(word[1]) is not None:
-                yield from parser.second(word.start(1), last - 1, Why.ARGUMENT)[:1]
-
-
 def _behind(places: list[int], command: Word) -> list[int]:
     """The places behind a command word: colons in front of it belong to its prefixes."""
     return places[bisect_left(places, command.end) :]
 
 
-def _after_macro(parser: DoFileParser, reader: HeadReader, at: int, end: int) -> Iterator[Reading]:
-    """The first word behind macros that may be empty, or may be prefixes."""
-    for _ in range(_MACROS_AT_MOST):
-        at = reader.skip(at)
-        word = reader.word(at)
-        if word is None:
-            value = _VALUE.match(parser.text, at, end)
-            if value is None and at not in reader.spans:
-                return
-            at = value.end() if value else reader.spans[at]
-            continue
-        if not word.has_macro:
-            if word.canonical is not None:
-                yield from parser.second(at, end, Why.PREFIX)
-            return
-        at = word.end
-
-
-def _of_open_strings(parser: DoFileParser, head: Head, piece: ScannedCommand) -> Iterator[Reading]:
-    """Commands that a quote without end hides, and lines that a string goes on over."""
-    first = head.command.start if head.command else -1
-    if piece.unclosed:
-        for reading in parser.second(piece.start, piece.end, Why.HIDDEN, loose=True):
-            command = reading.statement.command
-            if command is not None and command.start != first:
-                yield reading
-    for place in piece.joins:
-        if starts_with_command(parser.text, place, piece.end):
-            line = _LINE_END.search(parser.text, place, piece.end)
-            stop = line.start() if line else piece.end
-            yield from parser.second(place, stop, Why.TEXT)
-
-
-def _among_semicolons(parser: DoFileParser, head: Head, piece: ScannedCommand) -> Iterator[Reading]:
-    """Commands behind ``;`` in a string, and behind the backslashes of ``for``."""
-    text = parser.text
-    for kind, start, end in piece.spans:
-        if kind == "string":
-            sign = text.find(";", start, end)
-            if sign >= 0 and parser.semicolons:
-                yield from parser.second(sign + 1, end - 1, Why.TEXT, semicolons=True)
-    if any(prefix.canonical == "for" for prefix in head.prefixes):
-        places = [sign.end() for sign in _BACKSLASH.finditer(text, piece.start, piece.end)]
-        for start, end in pairwise([*places, piece.end + 1]):
-            yield from parser.second(start, end - 1, Why.PREFIX)
+def _line_end(text: str, at: int, end: int) -> int:
+    line = _LINE_END.search(text, at, end)
+    return line.start() if line else end
 
 
 #: Commands behind which text is read in another way, with what it is.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from discreet_fire.catalogue import canonical, prefix_kind
@@ -350,71 +350,6 @@ _OPERATOR = re.compile(r"[=!<>~&|+\-*/^]+")
 #: What starts a word, a string or a macro: behind a value it is no longer the condition.
 _STARTS = re.compile(r"[\w\"`$.,:]")
 _BRACKET = re.compile(r"[()\[\]\"`$]")
-
-
-def condition_end(text: str, at: int, end: int, spans: Mapping[int, int]) -> int:
-    """The place behind a condition, blanks after it included.
-
-    >>> text = "x[1] == 2 & inlist(y, 3) list z"
-    >>> text[condition_end(text, 0, len(text), {}):]
-    'list z'
-    """
-    has_value = False
-    while at < end:
-        blank = _BLANK.match(text, at, end)
-        if blank:
-            at = blank.end()
-            if at >= end:
-                break
-        sign = text[at]
-        if sign == "/" and at in spans:
-            at = spans[at]
-            continue
-        goes_on = sign in "([" or _STARTS.match(text, at, end) is None
-        if sign == "{" or (has_value and not goes_on):
-            break
-        at, has_value = _part(text, at, end, spans, has_value)
-    return at
-
-
-def _part(
-    text: str, at: int, end: int, spans: Mapping[int, int], has_value: bool
-) -> tuple[int, bool]:
-    operator = None if at in spans else _OPERATOR.match(text, at, end)
-    if operator:
-        return operator.end(), False
-    start = at
-    while at < end:
-        if at in spans:
-            if text[at] == "/":
-                break
-            at = spans[at]
-        elif text[at] in "([":
-            at = _closed(text, at, end, spans)
-        elif value := _VALUE.match(text, at, end):
-            at = value.end()
-        else:
-            break
-    return (at, True) if at > start else (start + 1, has_value)
-
-
-def _closed(text: str, at: int, end: int, spans: Mapping[int, int]) -> int:
-    depth = 0
-    while match := _BRACKET.search(text, at, end):
-        at = match.start()
-        if at in spans:
-            at = spans[at]
-            continue
-        at += 1
-        if match.group() in "([":
-            depth += 1
-        elif match.group() in ")]":
-            depth -= 1
-            if depth == 0:
-                return at
-    return end
-
-
 _LETTERS = re.compile(r"\w+")
 _COMMAND = re.compile(r"[^\W\d]\w*")
 _CLASS = re.compile(r"\.[^\W\d][\w.]*")
@@ -518,34 +453,66 @@ class HeadReader:
         kind = prefix_kind(word.canonical) if word.canonical else None
         if kind is None:
             return None
+        after = self.skip(word.end)
         if kind == "bare":
-            return self._bare(word)
-        if kind == "condition":
-            return self._condition(word)
-        if kind == "word":
-            after = self.skip(word.end)
-            return (word, after) if self.word(after) and after < self.end else None
-        return self._with_colon(word)
+            if self.text.startswith(":", after) and after < self.end:
+                word, after = word._replace(colon=after), self.skip(after + 1)
+        elif kind == "condition":
+            if word.canonical != "else":
+                after = self.skip(self._condition_end(after))
+                if after < self.end and self.text[after] in ",:":
+                    after = self.skip(after + 1)
+                word = word._replace(arguments=(word.end, after))
+        elif kind == "word":
+            after = after if self.word(after) else self.end
+        else:
+            return self._with_colon(word)
+        return (word, after) if after < self.end else None
 
-    def _bare(self, word: Word) -> tuple[Word, int] | None:
-        after = self.skip(word.end)
-        colon = after if self.text.startswith(":", after) and after < self.end else None
-        if colon is not None:
-            after = self.skip(colon + 1)
-        if after >= self.end:
-            return None
-        return word._replace(colon=colon), after
+    def _condition_end(self, at: int) -> int:
+        """The place behind a condition, blanks after it included."""
+        text, end, has_value = self.text, self.end, False
+        while (at := self.skip(at)) < end:
+            sign = text[at]
+            goes_on = sign in "([" or _STARTS.match(text, at, end) is None
+            if sign == "{" or (has_value and not goes_on):
+                break
+            operator = None if at in self.spans else _OPERATOR.match(text, at, end)
+            after = operator.end() if operator else self._value_end(at)
+            if after > at:
+                at, has_value = after, operator is None
+            else:
+                at += 1
+        return at
 
-    def _condition(self, word: Word) -> tuple[Word, int] | None:
-        after = self.skip(word.end)
-        if word.canonical != "else":
-            after = self.skip(condition_end(self.text, after, self.end, self.spans))
-            if after < self.end and self.text[after] in ",:":
-                after = self.skip(after + 1)
-        if after >= self.end:
-            return None
-        arguments = (word.end, after) if word.canonical != "else" else None
-        return word._replace(arguments=arguments), after
+    def _value_end(self, at: int) -> int:
+        """The place behind values, strings, macros and brackets that stand together."""
+        text, end = self.text, self.end
+        while at < end:
+            if at in self.spans:
+                if text[at] == "/":
+                    break
+                at = self.spans[at]
+            elif text[at] in "([":
+                at = self._closed(at)
+            elif value := _VALUE.match(text, at, end):
+                at = value.end()
+            else:
+                break
+        return at
+
+    def _closed(self, at: int) -> int:
+        depth = 0
+        while match := _BRACKET.search(self.text, at, self.end):
+            at = match.start()
+            if at in self.spans:
+                at = self.spans[at]
+                continue
+            at += 1
+            depth += (match.group() in "([") - (match.group() in ")]")
+            if match.group() in ")]" and depth == 0:
+                return at
+        return self.end
 
     def _with_colon(self, word: Word) -> tuple[Word, int] | None:
         if word.canonical == "mi" and not _MI.match(self.text, word.end, self.end):
