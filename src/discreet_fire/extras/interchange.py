@@ -136,7 +136,6 @@ def _sacro_entry(
 def _metadata(
     entry: QueueView, files: Mapping[str, bytes], publisher: CratePublisher, *, internal: bool
 ) -> dict[str, Any]:
-    """The JSON-LD of a crate."""
     row, released = entry.row, entry.history[-1]
     approved = [one for one in entry.history if one.kind == "approved"]
 

@@ -199,19 +199,14 @@ class RemoteQuery:
                     "the argument is set by the centre" if name in _FIXED else "unknown argument"
                 )
                 raise OutputCheckError(message, code="query", where=str(name), hint=hint)
-        missing = [name for name, value in defaults.items() if value is inspect.Parameter.empty]
-        for name in missing:
-            if name not in arguments and name not in _FIXED:
-                raise OutputCheckError("the argument is missing", code="query", where=name)
-        plain = {
-            name: _checked(name, _plain_argument(name, value, parameters[name]), parameters[name])
-            for name, value in arguments.items()
-        }
+        needed = {name for name, value in defaults.items() if value is inspect.Parameter.empty}
+        for name in needed - arguments.keys() - _FIXED:
+            raise OutputCheckError("the argument is missing", code="query", where=name)
+        plain = {name: _argument(name, one, parameters[name]) for name, one in arguments.items()}
         changed = {
             name: value
             for name, value in plain.items()
-            if defaults[name] is inspect.Parameter.empty
-            or value != _plain_argument(name, defaults[name], parameters[name])
+            if name in needed or value != _argument(name, defaults[name], parameters[name])
         }
         if command == "tabulate" and "column" in changed and "percent" not in changed:
             first, second = sorted([str(changed["row"]), str(changed["column"])])
@@ -248,43 +243,34 @@ def _parameters(command: str) -> dict[str, inspect.Parameter]:
     return parameters
 
 
-def _plain_argument(name: str, value: Any, parameter: inspect.Parameter) -> Any:
-    """Lists sorted, whole numbers as such, lists of one where one is meant without list."""
-    many = "Sequence" in str(parameter.annotation)
-    if many and isinstance(value, str):
-        value = [value]
-    if not isinstance(value, list | tuple | set | frozenset):
-        return plain_value(value)
-    items = [plain_value(one) for one in value]
-    if name == "statistics" and all(isinstance(one, str) for one in items):
-        items = [word for one in items for word in one.split()]
-    if not many and len(items) == 1:
-        return items[0]
-    simple = all(isinstance(one, str | int | float) for one in items)
-    return (
-        sorted(set(items), key=lambda one: (isinstance(one, str), one))
-        if simple and name in _SETS
-        else items
-    )
+def _argument(name: str, value: Any, parameter: inspect.Parameter) -> Any:
+    """The argument in its one form, if it is of the kind that the command takes.
 
-
-def _checked(name: str, value: Any, parameter: inspect.Parameter) -> Any:
-    """The argument, if it is of the kind that the command takes."""
+    Lists are sorted where order says nothing, whole numbers are such, and a list of one is no list
+    where none is meant.
+    """
     kind = str(parameter.annotation)
-    items = value if isinstance(value, list) else [value]
-    many = isinstance(value, list)
+    many = "Sequence" in kind
+    listed = isinstance(value, list | tuple | set | frozenset)
+    items = [plain_value(one) for one in (value if listed else [value])]
     number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in items)
+    texts = all(isinstance(one, str) for one in items)
+    if name == "statistics" and texts:
+        items = [word for one in items for word in one.split()]
+    if len(items) == 1 if listed else texts:
+        listed = many
     if kind == "bool":
-        good, wanted = isinstance(value, bool), "true or false"
+        good, wanted = not listed and isinstance(items[0], bool), "true or false"
     elif "float" in kind:
-        good, wanted = number and many is ("Sequence" in kind), "a number"
+        good, wanted = number and listed is many, "a number"
     else:
-        good = all(isinstance(one, str) for one in items) and many is ("Sequence" in kind)
-        wanted = "a text"
-    if good or (value is None and parameter.default is None):
-        return value
-    wanted = f"a list of which each is {wanted}" if "Sequence" in kind else wanted
-    raise OutputCheckError(f"the argument is not {wanted}", code="query", where=name)
+        good, wanted = texts and listed is many, "a text"
+    if not good and not (value is None and parameter.default is None):
+        wanted = f"a list of which each is {wanted}" if many else wanted
+        raise OutputCheckError(f"the argument is not {wanted}", code="query", where=name)
+    if listed and name in _SETS:
+        items = sorted(set(items), key=lambda one: (isinstance(one, str), one))
+    return items if listed else items[0]
 
 
 def data_digest(data: pl.DataFrame) -> str:
@@ -425,7 +411,6 @@ class RemoteAnalysis:
         )
 
     def _shown(self, query: RemoteQuery) -> SafeResult:
-        """The result of the protected records."""
         result = query.run(self._protected, **self._fixed)
         if not has_numbers(result):
             message = "nothing of the protected result may be shown, so there is nothing to compare"

@@ -20,7 +20,7 @@ import hmac
 import math
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -150,7 +150,10 @@ def compare(original: SafeResult, protected: SafeResult, *, stretch: float = 1.0
     >>> compare(one, SafeResult(command="count", shown="", stored={"N": 1004}))
     <QualityClass.very_close: 'very close'>
     """
-    distance = _distance(original, protected)
+    before, after, distance = _by_labels(original), _by_labels(protected), _FAR
+    alike = (original.frame is None) == (protected.frame is None)
+    if alike and before is not None and after is not None and before.keys() == after.keys():
+        distance = max((_distance(before[key], after[key]) for key in after), default=0.0)
     for threshold, quality in zip(THRESHOLDS, QualityClass, strict=False):
         if distance <= threshold * stretch:
             return quality
@@ -159,8 +162,7 @@ def compare(original: SafeResult, protected: SafeResult, *, stretch: float = 1.0
 
 def has_numbers(result: SafeResult) -> bool:
     """Whether anything is shown that could be compared."""
-    rows = [result.stored] if result.frame is None else result.frame.to_dicts()
-    return any(_compared(name, value) for row in rows for name, value in row.items())
+    return any(_compared(name, value) for row in _rows(result) for name, value in row.items())
 
 
 def _compared(name: str, value: Any) -> bool:
@@ -168,33 +170,24 @@ def _compared(name: str, value: Any) -> bool:
     return shown and name not in _UNUSED
 
 
-def _distance(original: SafeResult, protected: SafeResult) -> float:
-    if (original.frame is None) != (protected.frame is None):
-        return _FAR
-    if original.frame is None or protected.frame is None:
-        return _row_distance(original.stored, protected.stored)
-    before, after = _rows(original), _rows(protected)
-    if before is None or after is None or before.keys() != after.keys():
-        return _FAR
-    return max((_row_distance(before[key], after[key]) for key in after), default=0.0)
+def _rows(result: SafeResult) -> Sequence[_Row]:
+    return [result.stored] if result.frame is None else result.frame.to_dicts()
 
 
-def _rows(result: SafeResult) -> dict[tuple[Any, ...], _Row] | None:
+def _by_labels(result: SafeResult) -> dict[tuple[Any, ...], _Row] | None:
     """Rows by what they are about; None if that is not unique."""
-    assert result.frame is not None
-    rows = result.frame.to_dicts()
-    rows_by_labels: dict[tuple[Any, ...], _Row] = {}
-    for row in rows:
-        labels = [
+    by_labels = {
+        tuple(
             (name, value)
             for name, value in row.items()
             if (isinstance(value, str) and name not in _DESCRIBING) or name == "percentile"
-        ]
-        rows_by_labels[tuple(labels)] = row
-    return rows_by_labels if len(rows_by_labels) == len(rows) else None
+        ): row
+        for row in _rows(result)
+    }
+    return by_labels if len(by_labels) == len(_rows(result)) else None
 
 
-def _row_distance(before: _Row, after: _Row) -> float:
+def _distance(before: _Row, after: _Row) -> float:
     if before.get("state") != after.get("state"):
         return _FAR
     largest = 0.0
