@@ -50,7 +50,6 @@ class SessionCall(BaseModel):
 
 
 def _call_of(value: Any) -> SessionCall | None:
-    """A call from its plain values."""
     try:
         return SessionCall.model_validate(value)
     except ValidationError:

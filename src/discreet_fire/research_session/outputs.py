@@ -12,7 +12,7 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
@@ -20,7 +20,15 @@ from typing import Any, Literal
 import polars as pl
 
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics import Check, CheckVerdict, count_text, general, legend, worst
+from discreet_fire.statistics import (
+    Check,
+    CheckVerdict,
+    count_text,
+    general,
+    legend,
+    round_step,
+    worst,
+)
 
 #: What stands for a hidden number: in texts, and in HTML.
 POINT, HIDDEN = ".", "hidden"
@@ -126,15 +134,13 @@ class SessionTable:
 
     def text(self, language: str = "en") -> str:
         """The table as text, with a line below that says so if something is hidden."""
-        heads, rows = self._grid(POINT)
-        lines = [[*stub, *cells] for stub, cells in rows]
-        whole = [[one for head in heads for one in head], *lines]
-        stubs = len(heads[0])
+        stubs, heads, rows = self._grid(POINT)
+        whole = [[*stubs, *heads], *([*stub, *cells] for stub, cells in rows)]
         wide = [max(len(line[at]) for line in whole) for at in range(len(whole[0]))]
         shown = []
         for line in whole:
             parts = [
-                f"{one:<{width}}" if at < stubs else f"{one:>{max(width, 4)}}"
+                f"{one:<{width}}" if at < len(stubs) else f"{one:>{max(width, 4)}}"
                 for at, (one, width) in enumerate(zip(line, wide, strict=True))
             ]
             shown.append("  ".join(parts).rstrip())
@@ -142,7 +148,7 @@ class SessionTable:
 
     def html(self, caption: str) -> str:
         """The table as HTML."""
-        (stubs, columns), rows = self._grid(HIDDEN)
+        stubs, columns, rows = self._grid(HIDDEN)
         head = "".join(f'<th scope="col">{escape(one)}</th>' for one in (*stubs, *columns))
         body = []
         for stub, cells in rows:
@@ -159,35 +165,27 @@ class SessionTable:
             f"<tbody>\n{''.join(body)}</tbody>\n</table>\n"
         )
 
-    def _grid(
-        self, hidden: str
-    ) -> tuple[tuple[list[str], list[str]], list[tuple[list[str], list[str]]]]:
-        """Headings of stubs and columns, and rows: labels and texts of cells."""
+    def _grid(self, hidden: str) -> tuple[list[str], list[str], list[tuple[list[str], list[str]]]]:
+        """Headings of stubs and of columns, and rows: labels and texts of cells."""
         across = self.across and len(self.axes) > 1
-        *down, last = self.axes if across else (*self.axes, ("", ("",)))
-        columns = last[1]
-        several = len(self.measures) > 1 and len(columns) > 1
-        if len(columns) == 1:
+        *down, (last, columns) = self.axes if across else (*self.axes, ("", ("",)))
+        width, several = len(columns), len(self.measures) > 1
+        stubs, rows = [name for name, _ in down], []
+        if width == 1:
             heads = list(self.measures)
         else:
-            heads = [f"{last[0]} = {columns[0]}", *columns[1:]]
-        stubs = [*(name for name, _ in down), *([""] if several else [])]
-        rows = list(self._rows([labels for _, labels in down], len(columns), hidden))
-        return (stubs, heads), rows
-
-    def _rows(
-        self, down: list[tuple[str, ...]], width: int, hidden: str
-    ) -> Iterator[tuple[list[str], list[str]]]:
-        for row, place in enumerate(itertools.product(*down)):
-            cells = range(row * width, (row + 1) * width)
+            heads = [f"{last} = {columns[0]}", *columns[1:]]
+            stubs += [""] * several
+        for row, place in enumerate(itertools.product(*(labels for _, labels in down))):
             if width == 1:
                 texts = [number(name, of[row], hidden) for name, of in self.measures.items()]
-                yield list(place), texts
+                rows.append((list(place), texts))
                 continue
+            cells = slice(row * width, (row + 1) * width)
             for at, (name, of) in enumerate(self.measures.items()):
-                label = [name] if len(self.measures) > 1 else []
-                stub = list(place) if not at else [""] * len(place)
-                yield [*stub, *label], [number(name, of[cell], hidden) for cell in cells]
+                stub = [*(place if not at else [""] * len(place)), *([name] if several else [])]
+                rows.append((stub, [number(name, x, hidden) for x in of[cells]]))
+        return stubs, heads, rows
 
 
 def number(name: str, value: float | None, hidden: str) -> str:
@@ -229,20 +227,7 @@ def picture(table: SessionTable, style: Style, title: str, measure: str | None =
         hint = f"numbers of the table: {', '.join(names)}"
         raise OutputCheckError("values not found", code="figure", where=chosen, hint=hint)
     labels, series = _series_of(table, chosen, style)
-    known = [x for _, numbers in series for x in numbers if x is not None and math.isfinite(x)]
-    top = _round_up(max([*known, 0.0]))
-    low = -_round_up(-min([*known, 0.0]))
-    scale = (_HEIGHT - _TOP - _BOTTOM) / ((top - low) or 1.0)
-
-    def height(value: float) -> float:
-        return round(_HEIGHT - _BOTTOM - (value - low) * scale, 2)
-
-    if style == "pie":
-        marks = list(_slices(labels, series))
-    else:
-        draw = _bars if style == "bar" else _curves
-        marks = [*_axis(labels, chosen, low, top, height), *draw(series, labels, height, style)]
-        marks += _key(series)
+    marks = _slices(labels, series) if style == "pie" else _marks(labels, series, chosen, style)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'font-family="sans-serif" font-size="12">\n<title>{escape(title)}</title>\n'
@@ -283,25 +268,23 @@ def _series_of(table: SessionTable, measure: str, style: Style) -> tuple[list[st
     return last, series
 
 
-def _round_up(value: float) -> float:
-    """The next of 1, 2, 2.5, 5, 10, … times a power of ten.
-
-    >>> _round_up(3.2), _round_up(0.0), _round_up(180.0)
-    (5.0, 0.0, 200.0)
-    """
-    if value <= 0:
-        return 0.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= value * (1 - 1e-12))
+_STEPS = (1, 2, 2.5, 5, 10)
 
 
-_Height = Callable[[float], float]
+def _marks(labels: Sequence[str], series: _Series, measure: str, style: Style) -> Iterator[str]:
+    """Axes; bars, or curves in which hidden numbers leave gaps; and the key of several series."""
+    known = [x for _, numbers in series for x in numbers if x is not None and math.isfinite(x)]
+    top = round_step(max(known), _STEPS) if max(known, default=0) > 0 else 0.0
+    low = -round_step(-min(known), _STEPS) if min(known, default=0) < 0 else 0.0
+    scale = (_HEIGHT - _TOP - _BOTTOM) / ((top - low) or 1.0)
+    right, count = _WIDTH - 20, len(labels)
 
+    def height(value: float) -> float:
+        return round(_HEIGHT - _BOTTOM - (value - low) * scale, 2)
 
-def _axis(
-    labels: Sequence[str], measure: str, low: float, top: float, height: _Height
-) -> Iterator[str]:
-    right = _WIDTH - 20
+    def middle(at: int) -> float:
+        return round(_LEFT + (at + 0.5) * (right - _LEFT) / count, 2)
+
     for at in range(5):
         value = low + (top - low) * at / 4
         y = height(value)
@@ -309,32 +292,38 @@ def _axis(
         text = number("mean", value, "")
         yield f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{text}</text>'
     yield f'<text x="{_LEFT}" y="{_TOP - 6}">{escape(measure)}</text>'
-    step = max(1, len(labels) // 20)
-    for at in range(0, len(labels), step):
-        x = _middle(at, len(labels))
-        y = _HEIGHT - _BOTTOM + 14
+    for at in range(0, count, max(1, count // 20)):
+        x, y = middle(at), _HEIGHT - _BOTTOM + 14
         shown = labels[at] if len(labels[at]) <= 14 else labels[at][:13] + "…"
-        turned = f' transform="rotate(30 {x} {y})"' if len(labels) > 6 else ""
+        turned = f' transform="rotate(30 {x} {y})"' if count > 6 else ""
         anchor = "start" if turned else "middle"
         yield f'<text x="{x}" y="{y}" text-anchor="{anchor}"{turned}>{escape(shown)}</text>'
-
-
-def _middle(at: int, count: int) -> float:
-    return round(_LEFT + (at + 0.5) * (_WIDTH - 20 - _LEFT) / count, 2)
-
-
-def _bars(series: _Series, labels: Sequence[str], height: _Height, style: Style) -> Iterator[str]:
-    wide = (_WIDTH - 20 - _LEFT) / max(len(labels), 1) * 0.8 / len(series)
-    for number_, (_, numbers) in enumerate(series):
-        for at, value in enumerate(numbers):
-            if value is None or not math.isfinite(value):
-                continue
-            x = round(_middle(at, len(labels)) + (number_ - len(series) / 2) * wide, 2)
-            y, base = sorted((height(value), height(0.0)))
+    wide = (right - _LEFT) / max(count, 1) * 0.8 / len(series)
+    for place, (_, numbers) in enumerate(series):
+        colour, path, gap = _COLOURS[place], "", True
+        for at, one in enumerate(numbers):
+            if one is None or not math.isfinite(one):
+                gap = True
+            elif style == "bar":
+                x = round(middle(at) + (place - len(series) / 2) * wide, 2)
+                y, base = sorted((height(one), height(0.0)))
+                size = f'width="{wide:.2f}" height="{base - y:.2f}"'
+                yield f'<rect x="{x}" y="{y}" {size} fill="{colour}"/>'
+            else:
+                x, y = middle(at), height(one)
+                path += f"M{x} {y}" if gap else f"H{x}V{y}" if style == "step" else f"L{x} {y}"
+                path += "m-2 0h4m-2 0" if style == "line" else ""
+                gap = False
+        if style != "bar":
+            dashes = ("none", "6 3", "2 3")[place % 3]
             yield (
-                f'<rect x="{x}" y="{y}" width="{wide:.2f}" height="{base - y:.2f}" '
-                f'fill="{_COLOURS[number_]}"/>'
+                f'<path d="{path}" fill="none" stroke="{colour}" '
+                f'stroke-width="2" stroke-dasharray="{dashes}"/>'
             )
+    for at, (name, _) in enumerate(series if len(series) > 1 else ()):
+        x, y = _LEFT + (at % 3) * 185, _HEIGHT - 24 + (at // 3) * 16
+        yield f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{_COLOURS[at]}"/>'
+        yield f'<text x="{x + 15}" y="{y}">{escape(name[:28])}</text>'
 
 
 def _slices(labels: Sequence[str], series: _Series) -> Iterator[str]:
@@ -360,35 +349,6 @@ def _slices(labels: Sequence[str], series: _Series) -> Iterator[str]:
         y = _TOP + 20 + 20 * at
         yield f'<rect x="380" y="{y - 9}" width="10" height="10" fill="{_COLOURS[at]}"/>'
         yield f'<text x="396" y="{y}">{escape(label[:28])}: {number("n", x, "")}</text>'
-
-
-def _curves(series: _Series, labels: Sequence[str], height: _Height, style: Style) -> Iterator[str]:
-    for number_, (_, numbers) in enumerate(series):
-        path, before = [], None
-        for at, value in enumerate(numbers):
-            if value is None or not math.isfinite(value):
-                before = None  # a hidden number leaves a gap
-                continue
-            x, y = _middle(at, len(labels)), height(value)
-            if before is None:
-                path.append(f"M{x} {y}")
-            else:
-                path.append(f"H{x}V{y}" if style == "step" else f"L{x} {y}")
-            path.append("m-2 0h4m-2 0" if style == "line" else "")
-            before = value
-        yield (
-            f'<path d="{"".join(path)}" fill="none" stroke="{_COLOURS[number_]}" '
-            f'stroke-width="2" stroke-dasharray="{("none", "6 3", "2 3")[number_ % 3]}"/>'
-        )
-
-
-def _key(series: _Series) -> Iterator[str]:
-    if len(series) < 2:
-        return
-    for at, (name, _) in enumerate(series):
-        x, y = _LEFT + (at % 3) * 185, _HEIGHT - 24 + (at // 3) * 16
-        yield f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{_COLOURS[at]}"/>'
-        yield f'<text x="{x + 15}" y="{y}">{escape(name[:28])}</text>'
 
 
 def _described(labels: Sequence[str], series: _Series, measure: str) -> str:

@@ -125,7 +125,7 @@ class SessionData:
             weighing = data[weights].cast(pl.Float64).to_numpy()
         owners = np.arange(data.height, dtype=np.int64)
         if self.entity is not None:
-            whom = take(data, [], entity=self.entity).entities()
+            whom = take(data, [], entity=self.entity).entities
             assert whom is not None
             owners = np.unique(whom, return_inverse=True)[1].astype(np.int64)
         return OutputRecords(

@@ -37,7 +37,7 @@ from discreet_fire.statistics import CheckVerdict
 RESULTS, _CHECKSUMS = "results.json", "checksums"
 #: The form of `results.json` that is written, by the version of acro that reads it.
 _FORM = "1.0.2"
-_LARGEST_FILE = 20_000_000
+_LARGEST = 20_000_000
 #: What outputs may be: tables, texts, pictures. Others are named and not taken.
 _SUFFIXES = frozenset((".csv", ".txt", ".png", ".jpg", ".jpeg", ".svg"))
 #: How acro ends the names of outputs that officers read and nobody gets.
@@ -130,7 +130,7 @@ def _check_file(folder: Path, name: str) -> None:
     plain = name == Path(name).name and name.isprintable() and not name.startswith(".")
     if not plain or path.suffix.lower() not in _SUFFIXES:
         raise _not_sacro(folder, f"{name!a} is not taken: outputs are tables, texts and pictures")
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST_FILE:
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
         raise _not_sacro(folder, f"{name!a} is missing, or no ordinary file")
     sums = folder / _CHECKSUMS / f"{name}.txt"
     try:
@@ -196,9 +196,29 @@ def write_sacro(outputs: Sequence[SessionOutput], folder: Path) -> Path:
     files: dict[str, str] = {}
     results = {}
     for one in outputs:
-        own = _sacro_files(one)
-        files |= own
-        results[one.name] = _entry(one, list(own))
+        stem, method = one.name.replace(" ", "_"), one.call.partition("(")[0]
+        shown = {f"{stem}_0.txt": f"{one.text}\n"}
+        if one.table is not None or one.coefficients:
+            shown = {f"{stem}_0.csv": one.table.csv() if one.table else one.coefficients}
+        if one.svg:
+            shown[f"{stem}_1.svg"] = one.svg
+        outcome: dict[str, dict[str, str]] = {}
+        for measure, numbers in one.table.measures.items() if one.table else ():
+            cells = ("hidden" if x is None else "ok" for x in numbers)
+            outcome[measure] = {str(at): cell for at, cell in enumerate(cells)}
+        files |= shown
+        results[one.name] = sacro_entry(
+            one.name,
+            list(shown),
+            status=one.verdict.value,
+            type=_TYPES.get(method, "table"),
+            properties={"method": method, "mitigation": _MITIGATION["rounding=" in one.call]},
+            outcome=outcome,
+            command=one.call,
+            summary=one.summary,
+            comments=[one.comment] if one.comment else [],
+            exception=one.exception,
+        )
     files[RESULTS] = sacro_document(results)
     data = {name: text.encode() for name, text in files.items()}
     return placed(with_checksums(data), folder, "sacro-folder")
@@ -259,44 +279,8 @@ def placed(files: Mapping[str, bytes], folder: Path, code: str) -> Path:
     return folder
 
 
-def _sacro_files(one: SessionOutput) -> dict[str, str]:
-    stem = one.name.replace(" ", "_")
-    files = {}
-    if one.table is not None:
-        files[f"{stem}_0.csv"] = one.table.csv()
-    elif one.coefficients:
-        files[f"{stem}_0.csv"] = one.coefficients
-    else:
-        files[f"{stem}_0.txt"] = f"{one.text}\n"
-    if one.svg:
-        files[f"{stem}_1.svg"] = one.svg
-    return files
-
-
-def _entry(one: SessionOutput, files: list[str]) -> dict[str, Any]:
-    method = one.call.partition("(")[0]
-    outcome: dict[str, dict[str, str]] = {}
-    if one.table is not None:
-        for measure, numbers in one.table.measures.items():
-            cells = ["hidden" if x is None else "ok" for x in numbers]
-            outcome[measure] = {str(at): cell for at, cell in enumerate(cells)}
-    return sacro_entry(
-        one.name,
-        files,
-        status=one.verdict.value,
-        type=_TYPES.get(method, "table"),
-        properties={"method": method, "mitigation": _MITIGATION["rounding=" in one.call]},
-        outcome=outcome,
-        command=one.call,
-        summary=one.summary,
-        comments=[one.comment] if one.comment else [],
-        exception=one.exception,
-    )
-
-
 MANIFEST, EVIDENCE, SUMS, OUTPUTS = "session.json", "evidence.json", "SHA256SUMS", "outputs"
 _FORMAT = "discreet session 1"
-_LARGEST = 20_000_000
 #: So many outputs one session can have.
 MOST_OUTPUTS = 999
 

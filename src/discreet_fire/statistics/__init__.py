@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .layout import legend as legend
     from .layout import number_text as number_text
     from .layout import refused_line as refused_line
+    from .layout import round_step as round_step
     from .limits import LANGUAGES as LANGUAGES
     from .limits import SafeLimits as SafeLimits
     from .limits import limits_of as limits_of

@@ -25,7 +25,6 @@ from discreet_fire.statistics.disclosure_rules import (
     free_statistics,
     leading,
 )
-from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.layout import (
     abbreviated,
     closed,
@@ -76,12 +75,58 @@ def codebook(
     lines: list[str] = []
     rows: list[dict[str, Any]] = []
     violations: list[Found] = []
+
+    def say(label: str, text: str) -> None:
+        lines.append(f"{label:>22}{':' if label else ' '} {text}")
+
     for name in listed:
-        text, row, found = _one(records, name, limits)
-        rule = "-" * _WIDTH
-        lines += [rule, name, rule, *text]
+        lines += ["-" * _WIDTH, name, "-" * _WIDTH]
+        text, schema = records.is_text(name), records.data.schema[name]
+        # Of values of some kinds nothing is said but what is missing.
+        other = schema.is_nested() or schema in (pl.Object, pl.Binary)
+        kind = "date" if schema.is_temporal() else "string" if text else "numeric"
+        missing, found = _missing(records, name, limits)
+        row: dict[str, Any] = {
+            "variable": name,
+            "type": "other" if other else kind,
+            "missing": missing,
+        }
         rows.append(row)
         violations += found
+        say("Type", row["type"])
+        if not text:
+            say("Range", "[.,.]")
+        say("Unique values", ".")
+        say("Missing" if other else 'Missing ""' if text else "Missing .", missing)
+        if other:
+            continue
+        axis, present = None, records.data[name].drop_nulls()
+        different = present.n_unique()
+        grouping = name != records.entity and different <= _CATEGORIES
+        if grouping and different * limits.minimum <= len(present):
+            try:
+                axis = group(records, name, limits)
+            except OutputCheckError:  # values that cannot group are described as numbers
+                if text:
+                    raise
+        if axis is not None:
+            table = CountTable.of([axis], records, limits)
+            violations += table.found
+            say("Tabulation", "Freq.  Value")
+            for label, size, gone in zip(axis.labels, table.amounts, table.hidden, strict=False):
+                lines.append(f"{count_text(None if gone else float(size)):>29}  {label}")
+        elif text or name == records.entity:  # percentiles would be identifiers
+            say("Examples", ".")
+        else:
+            (one,) = describe(records, [name], None, _ASKED, limits)
+            numbers = one.shown[0]
+            percentiles = [word for word in _ASKED if word.startswith("p")]
+            say("Mean", general(numbers["mean"]))
+            say("Std. dev.", general(numbers["sd"]))
+            say("Percentiles", "".join(f"{word[1:] + '%':>10}" for word in percentiles))
+            say("", "".join(f"{general(numbers[word]):>10}" for word in percentiles))
+            row |= numbers
+            violations += one.found
     return SafeResult(
         command=f"codebook {' '.join(listed)}",
         shown=closed(lines, True, limits.language),
@@ -89,57 +134,6 @@ def codebook(
         checks=checks_of(violations, [*RULES, "percentile", "missing"]),
         evidence=OutputEvidence(found=violations),
     )
-
-
-def _one(
-    records: MicrodataRecords, name: str, limits: SafeLimits
-) -> tuple[list[str], dict[str, Any], list[Found]]:
-    text, schema = records.is_text(name), records.data.schema[name]
-    missing, violations = _missing(records, name, limits)
-    # Of values of some kinds nothing is said but what is missing.
-    if schema.is_nested() or schema in (pl.Object, pl.Binary):
-        lines = [_line("Type", "other"), _line("Unique values", "."), _line("Missing", missing)]
-        return lines, {"variable": name, "type": "other", "missing": missing}, violations
-    kind = "date" if schema.is_temporal() else "string" if text else "numeric"
-    lines = [
-        _line("Type", kind),
-        *([] if text else [_line("Range", "[.,.]")]),
-        _line("Unique values", "."),
-        _line('Missing ""' if text else "Missing .", missing),
-    ]
-    row: dict[str, Any] = {"variable": name, "type": kind, "missing": missing}
-    if name == records.entity:
-        return [*lines, _line("Examples", ".")], row, violations  # percentiles would be identifiers
-    present = records.data[name].drop_nulls()
-    different = present.n_unique()
-    if different <= _CATEGORIES and different * limits.minimum <= len(present):
-        try:
-            axis = group(records, name, limits)
-        except OutputCheckError:  # values that cannot group are described as numbers
-            if text:
-                raise
-        else:
-            table = CountTable.of([axis], records, limits)
-            lines.append(_line("Tabulation", "Freq.  Value"))
-            for label, size, gone in zip(axis.labels, table.amounts, table.hidden, strict=False):
-                lines.append(f"{count_text(None if gone else float(size)):>29}  {label}")
-            return lines, row, violations + table.found
-    if text:
-        return [*lines, _line("Examples", ".")], row, violations
-    (one,) = describe(records, [name], None, _ASKED, limits)
-    numbers = one.shown[0]
-    percentiles = [word for word in _ASKED if word.startswith("p")]
-    lines += [
-        _line("Mean", general(numbers["mean"])),
-        _line("Std. dev.", general(numbers["sd"])),
-        _line("Percentiles", "".join(f"{word[1:] + '%':>10}" for word in percentiles)),
-        _line("", "".join(f"{general(numbers[word]):>10}" for word in percentiles), ":"),
-    ]
-    return lines, row | numbers, violations + list(one.found)
-
-
-def _line(label: str, text: str, colon: str = ":") -> str:
-    return f"{label:>22}{colon if label else ' '} {text}"
 
 
 def _missing(records: MicrodataRecords, name: str, limits: SafeLimits) -> tuple[str, list[Found]]:
@@ -281,7 +275,7 @@ def centile(
     rows: list[dict[str, Any]] = []
     violations: list[Found] = []
     for name in listed:
-        holding = GroupedValues.of(records.numbers(name), None, 1, records.entities())
+        holding = records.grouped(name)
         facts = holding.facts(limits)[0]
         rules = broken(facts, limits) & {"minimum", "same"}
         violations += [Found(rule, name) for rule in leading(rules)]
@@ -305,7 +299,12 @@ def centile(
         n = None if "minimum" in rules else float(facts.n)
         for at, percent in enumerate(map(float, centiles)):
             centre, low, high = shown[percent]
-            row = {"variable": name, "n": n, "percentile": percent, "centile": centre}
+            row: dict[str, Any] = {
+                "variable": name,
+                "n": n,
+                "percentile": percent,
+                "centile": centre,
+            }
             rows.append(row | {"low": low, "high": high})
             head = abbreviated(name, 12) if not at else ""
             obs = count_text(n) if not at else ""

@@ -263,11 +263,13 @@ class GroupedValues:
         return grouped if used.all() else grouped._taken(used)
 
     def _taken(self, at: IntArray | BoolArray | slice) -> GroupedValues:
-        """Some of the values."""
-        columns = self.values, self.codes, self.entities, self.weights
-        values, codes, entities, weights = (None if x is None else x[at] for x in columns)
         return replace(
-            self, values=values, codes=codes, entities=entities, weights=weights, numbering=None
+            self,
+            values=self.values[at],
+            codes=self.codes[at],
+            entities=None if self.entities is None else self.entities[at],
+            weights=None if self.weights is None else self.weights[at],
+            numbering=None,
         )
 
     @cached_property

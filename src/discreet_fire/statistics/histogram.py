@@ -12,13 +12,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
 from discreet_fire.statistics.grouped_values import (
@@ -34,6 +33,7 @@ from discreet_fire.statistics.layout import (
     count_text,
     fixed,
     general,
+    round_step,
     rounded,
 )
 from discreet_fire.statistics.limits import SafeLimits, limits_of
@@ -67,7 +67,7 @@ def histogram(
     """
     limits = limits_of(limits)
     records = take(frame, [name], where=where, entity=entity)
-    holding = GroupedValues.of(records.numbers(name), None, 1, records.entities())
+    holding = records.grouped(name)
     facts = holding.total(limits)
     rules = broken(facts, limits) & {"minimum", "same"}
     violations = [Found(rule, name) for rule in leading(rules)]
@@ -116,7 +116,7 @@ def _edges(
         raise OutputCheckError(message, code="edges", hint=hint)
     spread = upper - lower
     if width is None:
-        width = _round_width(2 * spread / holding.values.size ** (1 / 3))
+        width = round_step(2 * spread / holding.values.size ** (1 / 3))
     if not (math.isfinite(width) and width > 0):
         raise OutputCheckError("the width of classes is above 0", code="edges", where="width")
     # Two interquartile ranges beyond the quartiles; the rest is in the open classes.
@@ -130,17 +130,6 @@ def _edges(
     while last - first > _MOST:
         width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
     return [origin + width * at for at in range(first, last + 1)]
-
-
-def _round_width(width: float) -> float:
-    """The nearest of 1, 2, 5, 10, … that is not smaller.
-
-    >>> _round_width(0.3), _round_width(1200.0)
-    (0.5, 2000.0)
-    """
-    power = 10.0 ** math.floor(math.log10(width))
-    step = next(step for step in (1, 2, 5, 10) if step * power >= width * (1 - 1e-12))
-    return rounded(step * power, 12)
 
 
 def _safe_classes(
@@ -214,30 +203,6 @@ _HEADS = ("At risk", "Events", "Left", "Survival", "Std. err.")
 _ALL = "all"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class _Times:
-    """Times in classes, by group (confidential)."""
-
-    edges: tuple[float, ...]  # where classes end; the first and the last are open
-    place: IntArray  # the class of each record
-    event: BoolArray  # whether it had the event
-    code: IntArray  # its group; -1 for none
-    labels: tuple[str, ...]  # names of the groups
-    who: IntArray | None  # whom it is about; None if each is another case
-
-    def counts(self, left: Sequence[int], *, cases: bool) -> IntArray:
-        """Records, or cases, by group, class and event, with the edges that are left."""
-        new = np.searchsorted(np.array(left, dtype=np.int64), self.place, side="left")
-        shape = (len(self.labels), len(left) + 1, 2)
-        inside = self.code >= 0
-        cell = np.ravel_multi_index(
-            (self.code[inside], new[inside], self.event[inside].astype(np.int64)), shape
-        )
-        if cases and self.who is not None:
-            cell = np.unique(np.stack([cell, self.who[inside]]), axis=1)[0]
-        return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
-
-
 def survival(
     frame: Any,
     time: str,
@@ -279,28 +244,42 @@ def survival(
     command = f"survival {time} {event}" + (f", by({by})" if by else "")
     if classes.frame is None:
         return SafeResult(command=command, shown=classes.shown, checks=classes.checks)
-    bounds = tuple(float(one) for one in classes.frame["from"].to_list()[1:])
-    who = records.entities()
-    times = _Times(
-        edges=bounds,
-        place=np.searchsorted(np.array(bounds), lasted[used], side="right").astype(np.int64),
-        event=happened[used] > 0,
-        code=np.zeros(int(used.sum()), dtype=np.int64) if groups is None else groups.codes[used],
-        labels=(_ALL,) if groups is None else groups.labels,
-        who=None if who is None else who[used],
-    )
+    bounds = [float(one) for one in classes.frame["from"].to_list()[1:]]
+    names_of_groups = (_ALL,) if groups is None else groups.labels
+    code = np.zeros(used.size, dtype=np.int64) if groups is None else groups.codes
+    inside = used & (code >= 0)
+    place, who = np.searchsorted(np.array(bounds), lasted, side="right"), records.entities
+
+    def counted(left: Sequence[int], *, cases: bool = True) -> IntArray:
+        """Cases, or records, by group, class and event, with the edges that are left."""
+        new = np.searchsorted(np.array(left, dtype=np.int64), place[inside], side="left")
+        shape = (len(names_of_groups), len(left) + 1, 2)
+        three = (code[inside], new, (happened[inside] > 0).astype(np.int64))
+        cell = np.ravel_multi_index(three, shape)
+        if cases and who is not None:
+            cell = np.unique(np.stack([cell, who[inside]]), axis=1)[0]
+        return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(np.int64)
+
+    def few(counts: IntArray) -> bool:
+        """Whether something is shown of too few cases."""
+        return bool(((counts > 0) & (counts < limits.minimum)).any())
 
     # Groups of which not even the number of events can be told.
-    whole = times.counts([], cases=True)[:, 0, :]
-    few = ((whole > 0) & (whole < limits.minimum)).any(axis=1)
-    hidden = few | (whole.sum(axis=1) == 0)
-    left = _edges_left(times, ~hidden, limits) if not hidden.all() else []
-    counts = times.counts(left, cases=False)
+    whole = counted([])[:, 0, :]
+    hidden = np.array([few(one) or not one.any() for one in whole])
+    # The edges between classes in which every group has enough events, or none.
+    left: list[int] = []
+    for at in range(len(bounds) if not hidden.all() else 0):
+        trial = counted([*left, at])[~hidden][:, len(left), :]
+        left += [at] * (not few(trial) and bool(trial.any()))
+    while left and few(counted(left)[~hidden]):
+        left.pop()
+    counts = counted(left, cases=False)
     numbers = _estimated(counts)
-    labels = _class_labels([times.edges[at] for at in left])
+    labels = _class_labels([bounds[at] for at in left])
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
-    for at, name in enumerate(times.labels):
+    for at, name in enumerate(names_of_groups):
         block = []
         for step, label in enumerate(labels):
             own = {
@@ -314,38 +293,22 @@ def survival(
         lines += Grid(stub=time, heads=_HEADS, blocks=[block]).lines()
     scope = time if by is None else f"{time}, {by}"
     broken = [
-        Found("minimum", scope, f"{scope} = {times.labels[at]}") for at in np.flatnonzero(hidden)
+        Found("minimum", scope, f"{scope} = {names_of_groups[at]}") for at in np.flatnonzero(hidden)
     ]
-    broken += [Found("bins", time)] * (len(left) < len(times.edges))
+    broken += [Found("bins", time)] * (len(left) < len(bounds))
     checks = [*(() if groups is None else groups.checks), *checks_of(broken, ["minimum", "bins"])]
     if (numbers["survival"][~hidden] == 0).any():
         reason = "everyone who was left had the event"
         checks.append(Check(rule="same", verdict=CheckVerdict.review, reason=reason, where=scope))
-    place = np.full(used.size, -1, dtype=np.int64)
-    place[used] = np.searchsorted(np.array(left, dtype=np.int64), times.place, side="left")
+    final = np.searchsorted(np.array(left, dtype=np.int64), place, side="left")
     return SafeResult(
         command=command,
         shown=closed(lines, bool(hidden.any()), limits.language),
         frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(MEASURES, pl.Float64)),
-        stored={} if hidden.any() else {"N": float((times.code >= 0).sum())},
+        stored={} if hidden.any() else {"N": float(inside.sum())},
         checks=checks,
-        evidence=OutputEvidence(counts=counts, hidden=hidden, classes=place),
+        evidence=OutputEvidence(counts=counts, hidden=hidden, classes=np.where(used, final, -1)),
     )
-
-
-def _edges_left(times: _Times, shown: BoolArray, limits: SafeLimits) -> list[int]:
-    """The edges between classes in which every group has enough events, or none."""
-    left: list[int] = []
-    for at in range(len(times.edges)):
-        trial = times.counts([*left, at], cases=True)[shown][:, len(left), :]
-        if not ((trial > 0) & (trial < limits.minimum)).any() and trial.any():
-            left.append(at)
-    while left:
-        tail = times.counts(left, cases=True)[shown]
-        if not ((tail > 0) & (tail < limits.minimum)).any():
-            break
-        left.pop()
-    return left
 
 
 def _estimated(counts: IntArray) -> dict[str, FloatArray]:

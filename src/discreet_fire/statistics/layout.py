@@ -25,6 +25,17 @@ def rounded(value: float, digits: int) -> float:
     return float(f"{value:.{digits - 1}e}") if math.isfinite(value) else value
 
 
+def round_step(value: float, steps: Sequence[float] = (1, 2, 5, 10)) -> float:
+    """The next of some steps times a power of ten that is not smaller.
+
+    >>> round_step(0.3), round_step(1200.0), round_step(2.2, (1, 2, 2.5, 5, 10))
+    (0.5, 2000.0, 2.5)
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    step = next(step for step in steps if step * power >= value * (1 - 1e-12))
+    return rounded(step * power, 12)
+
+
 def general(value: float | None, width: int = 9) -> str:
     """As `%9.0g`: up to 7 digits, and as many as the width holds.
 

@@ -58,7 +58,7 @@ def xtsum(
     limits = limits_of(limits)
     listed = names_of(names, "xtsum")
     records = take(frame, listed, where=where, entity=entity)
-    entities = records.entities()
+    entities = records.entities
     assert entities is not None
     lines = [
         "Variable         |      Mean   Std. dev.       Min        Max |    Observations",
@@ -179,7 +179,7 @@ def xtdescribe(
     """
     limits = limits_of(limits)
     records = take(frame, [time], where=where, entity=entity)
-    entities, times = records.entities(), group(records, time, limits, together=False)
+    entities, times = records.entities, group(records, time, limits, together=False)
     assert entities is not None
     used = times.codes >= 0
     unique, who = np.unique(entities[used], return_inverse=True)

@@ -31,7 +31,7 @@ from discreet.microdata import (
 )
 from discreet.record_batches import collected
 from discreet_fire.statistics.disclosure_rules import counts_to_hide
-from discreet_fire.statistics.grouped_values import EntityNumbers
+from discreet_fire.statistics.grouped_values import EntityNumbers, GroupedValues
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict
@@ -60,10 +60,9 @@ class MicrodataRecords:
 
     def weighted(self) -> MicrodataRecords:
         """Without records that have no weight, or weight 0: they count for nothing."""
-        weights = self.weights()
-        if weights is None or not np.isnan(weights).any():
+        if self.weights is None or not np.isnan(self.weights).any():
             return self
-        return replace(self, data=self.data.filter(pl.Series(~np.isnan(weights))))
+        return replace(self, data=self.data.filter(pl.Series(~np.isnan(self.weights))))
 
     def condensed(self) -> MicrodataRecords:
         """Records that are alike as one, with how often there is such a record."""
@@ -97,9 +96,15 @@ class MicrodataRecords:
         kind = self.data.schema[name]
         return not (kind.is_numeric() or kind in (pl.Boolean, pl.Null))
 
+    @cached_property
     def entities(self) -> IntArray | None:
         """For each record, whom it is about, as whole numbers; None if each is another."""
-        return None if self.entity is None else self._who
+        if self.entity is None:
+            return None
+        column = self.named_entities()
+        if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
+            return column.cast(pl.Int64).to_numpy()
+        return coded(column.cast(pl.String), self.entity)[1]
 
     def named_entities(self) -> pl.Series:
         """The column of entities: none is missing, and they are numbers, texts or dates."""
@@ -117,16 +122,10 @@ class MicrodataRecords:
         return column
 
     @cached_property
-    def _who(self) -> IntArray:
-        column = self.named_entities()
-        if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
-            return column.cast(pl.Int64).to_numpy()
-        return coded(column.cast(pl.String), self.entity or "")[1]
-
-    @cached_property
     def numbering(self) -> EntityNumbers:
         """The entities, numbered."""
-        return EntityNumbers.of(self._who)
+        assert self.entities is not None
+        return EntityNumbers.of(self.entities)
 
     def cases(self, codes: IntArray, groups: int) -> IntArray:
         """Number of cases per group; the group of a record may be -1."""
@@ -134,17 +133,20 @@ class MicrodataRecords:
             return count_of(codes, groups, self.times)
         return self.numbering.cases(self.numbering.gathered(codes), groups)
 
+    @cached_property
     def weights(self) -> FloatArray | None:
         """The weights; records without one, or with weight 0, get NaN and are not used."""
-        return None if self.weight is None else self._weights
-
-    @cached_property
-    def _weights(self) -> FloatArray:
-        assert self.weight is not None
+        if self.weight is None:
+            return None
         weights = self.numbers(self.weight)
-        if bool((weights < 0).any()):
+        if (weights < 0).any():
             raise OutputCheckError("a weight is negative", code="weights", where=self.weight)
         return np.where(weights == 0, np.nan, weights)
+
+    def grouped(self, name: str, codes: IntArray | None = None, groups: int = 1) -> GroupedValues:
+        """The values of a variable in groups, or of all records together."""
+        columns = self.entities, self.weights, lambda: self.numbering
+        return GroupedValues.of(self.numbers(name), codes, groups, *columns)
 
 
 def take(

@@ -22,7 +22,7 @@ from scipy import special
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
-from discreet_fire.statistics.grouped_values import GroupedValues, Numbers, exact_sum
+from discreet_fire.statistics.grouped_values import GroupedValues, Numbers, exact_sum, numbered
 from discreet_fire.statistics.layout import (
     Grid,
     abbreviated,
@@ -212,7 +212,6 @@ def _numbers(data: pl.DataFrame, *names: str) -> pl.DataFrame:
 
 
 def _stacked(data: pl.DataFrame, name: str, other: str, entity: str | None) -> pl.DataFrame:
-    """Two variables below each other."""
     data, kept = _numbers(data, name, other), [] if entity is None else [entity]
     which = pl.Enum([name, other])
     return pl.concat(
@@ -287,14 +286,14 @@ def pwcorr(
     return _correlated(frame, names, limits_of(limits), entity, where, "correlation", **how)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class _Pair:
     """Two variables on the same records (confidential)."""
 
     n: int
-    covariance: float = math.nan
-    correlation: float = math.nan
-    rules: frozenset[str] = frozenset()
+    covariance: float
+    correlation: float
+    rules: frozenset[str]
 
 
 def _correlated(
@@ -318,7 +317,7 @@ def _correlated(
     pairs: dict[tuple[str, str], _Pair] = {}
     for first, second in itertools.combinations_with_replacement(listed, 2):
         used = there[first] & there[second] if pairwise else complete
-        who = records.entities()
+        who = records.entities
         who = None if who is None else who[used]
         pairs[first, second] = _pair(columns[first][used], columns[second][used], who, limits)
 
@@ -347,46 +346,6 @@ def _correlated(
     last = pairs[listed[0], listed[1]]
     if not last.rules and kind == "correlation":
         stored["rho"] = rounded(last.correlation, limits.digits)
-    return SafeResult(
-        command=f"{'pwcorr' if pairwise else 'correlate'} {' '.join(listed)}",
-        shown=closed(lines, any(row[kind] is None for row in rows), limits.language),
-        frame=pl.DataFrame(rows, schema_overrides={kind: pl.Float64}),
-        stored=stored,
-        checks=_checks(pairs, limits),
-        evidence=OutputEvidence(pairs=pairs),
-    )
-
-
-def _pair(x: FloatArray, y: FloatArray, who: IntArray | None, limits: SafeLimits) -> _Pair:
-    """The moments of two variables on the records that have both."""
-    if x.size < 2:
-        return _Pair(n=x.size, rules=frozenset({"minimum"} if x.size else ()))
-    left, right = (GroupedValues.of(values, None, 1, who).total(limits) for values in (x, y))
-    product = exact_sum((x - left.mean) * (y - right.mean))
-    spread = math.sqrt(left.squares * right.squares)
-    rules = set(broken(left, limits) | broken(right, limits)) - {"dominance"}
-    if left.cases - 2 < limits.residual_df:
-        rules.add("freedom")
-    for values, facts in ((x, left), (y, right)):
-        if facts.squares <= 0:
-            continue
-        # Whether one case determines the regression on a variable: its hat value is near 1.
-        hat = (values - facts.mean) ** 2 / facts.squares + 1 / values.size
-        if who is not None:
-            order = np.lexsort((hat, who))
-            start = np.flatnonzero(np.concatenate([[True], np.diff(who[order]) != 0]))
-            hat = np.add.reduceat(hat[order], start)
-        if float(hat.max()) > limits.leverage:
-            rules.add("leverage")
-    return _Pair(
-        n=x.size,
-        covariance=product / (x.size - 1),
-        correlation=max(-1.0, min(1.0, product / spread)) if spread else math.nan,
-        rules=frozenset(rules),
-    )
-
-
-def _checks(pairs: dict[tuple[str, str], _Pair], limits: SafeLimits) -> list[Check]:
     violations = [
         Found(rule, f"{first}, {second}")
         for (first, second), pair in pairs.items()
@@ -403,4 +362,33 @@ def _checks(pairs: dict[tuple[str, str], _Pair], limits: SafeLimits) -> list[Che
     if any(two - one < limits.minimum for one, two in itertools.pairwise(sizes)):
         reason = "the records behind two correlations differ by a few"
         checks.append(Check(rule="samples", verdict=review, reason=reason))
-    return checks
+    return SafeResult(
+        command=f"{'pwcorr' if pairwise else 'correlate'} {' '.join(listed)}",
+        shown=closed(lines, any(row[kind] is None for row in rows), limits.language),
+        frame=pl.DataFrame(rows, schema_overrides={kind: pl.Float64}),
+        stored=stored,
+        checks=checks,
+        evidence=OutputEvidence(pairs=pairs),
+    )
+
+
+def _pair(x: FloatArray, y: FloatArray, who: IntArray | None, limits: SafeLimits) -> _Pair:
+    """The moments of two variables on the records that have both."""
+    if x.size < 2:
+        return _Pair(x.size, math.nan, math.nan, frozenset({"minimum"} if x.size else ()))
+    left, right = (GroupedValues.of(values, None, 1, who).total(limits) for values in (x, y))
+    product = exact_sum((x - left.mean) * (y - right.mean))
+    spread = math.sqrt(left.squares * right.squares)
+    rules = set(broken(left, limits) | broken(right, limits)) - {"dominance"}
+    if left.cases - 2 < limits.residual_df:
+        rules.add("freedom")
+    for values, facts in ((x, left), (y, right)):
+        if facts.squares <= 0:
+            continue
+        # Whether one case determines the regression on a variable: its hat value is near 1.
+        hat = (values - facts.mean) ** 2 / facts.squares + 1 / values.size
+        hat = hat if who is None else np.bincount(numbered(who), hat).astype(np.float64)
+        if float(hat.max()) > limits.leverage:
+            rules.add("leverage")
+    correlation = max(-1.0, min(1.0, product / spread)) if spread else math.nan
+    return _Pair(x.size, product / (x.size - 1), correlation, frozenset(rules))

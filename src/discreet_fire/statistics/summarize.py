@@ -17,7 +17,6 @@ import polars as pl
 
 from discreet_fire.statistics.disclosure_rules import Found, checks_of, leading
 from discreet_fire.statistics.grouped_values import (
-    GroupedValues,
     Numbers,
     StatisticsGroup,
     canonical_statistics,
@@ -67,8 +66,7 @@ def describe(
 ) -> list[Description]:
     """Describe variables by groups, or of all records together; statistics by canonical names."""
     codes, groups = (None, 1) if by is None else (by.codes, len(by))
-    more = codes, groups, records.entities(), records.weights(), lambda: records.numbering
-    holdings = [GroupedValues.of(records.numbers(name), *more) for name in names]
+    holdings = [records.grouped(name, codes, groups) for name in names]
     every = [holding.facts(limits) for holding in holdings]
     counts = None if by is None else shared_counts(every, limits)
     pairs = list(zip(holdings, every, strict=True))

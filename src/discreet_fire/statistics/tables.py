@@ -103,11 +103,11 @@ class CountTable:
     ) -> CountTable:
         """Count records, or add up their weights if they have some."""
         counts = count_cells(axes, records)
-        amounts, weights = counts.n.astype(np.float64), records.weights() if weighted else None
+        amounts, weights = counts.n.astype(np.float64), records.weights if weighted else None
         heavy, before = np.zeros((2, *counts.n.shape), dtype=np.bool_)
         if weights is not None:
             cells = math.prod(counts.sizes)
-            holding = GroupedValues.of(weights, counts.codes, cells, records.entities())
+            holding = GroupedValues.of(weights, counts.codes, cells, records.entities)
             facts = SumTable(holding=holding, sizes=counts.sizes, limits=limits).facts
             # One or two entities have nearly all of the weight.
             dominated = [concentrated(one.first, one.second, one.size, limits) for one in facts]
@@ -146,7 +146,6 @@ class CountTable:
 def _two_way(
     table: CountTable, percent: Sequence[str], chi2: bool, limits: SafeLimits
 ) -> SafeResult:
-    """The table, as far as it may be shown."""
     (rows, columns), counts, hidden = table.axes, table.counts, table.hidden
     values = np.where(hidden, np.nan, table.amounts)
     wholes = {"row": values[:, -1:], "column": values[-1:, :], "cell": values[-1:, -1:]}
@@ -173,7 +172,22 @@ def _two_way(
     stored: dict[str, float] = {}
     if not hidden[-1, -1]:
         stored["N"] = rounded(float(table.amounts[-1, -1]), limits.digits + 5)
-    test = _tested(counts, hidden, lines, stored, limits) if chi2 else []
+    test: list[Check] = []
+    if chi2 and hidden.any():  # it is a function of all counts, so all of them must be shown
+        lines.append("          Pearson chi2 =        .   Pr = .")
+        reason = "a test would be an equation for withheld counts"
+        test = [Check(rule="test", verdict=CheckVerdict.fail, reason=reason)]
+    elif chi2:
+        n = counts.n.astype(np.float64)
+        used = n[np.ix_(n[:, -1] > 0, n[-1, :] > 0)]
+        expected = used[:-1, -1:] * used[-1:, :-1] / used[-1, -1]
+        value = float(np.sort(((used[:-1, :-1] - expected) ** 2 / expected).ravel()).sum())
+        freedom = (used.shape[0] - 2) * (used.shape[1] - 2)
+        chance = float(special.chdtrc(freedom, value)) if freedom else 1.0
+        lines.append(f"          Pearson chi2({freedom}) = {value:8.4f}   Pr = {chance:.3f}")
+        stored |= {"chi2": rounded(value, limits.digits), "p": rounded(chance, limits.digits)}
+        passed = CheckVerdict.passed
+        test = [Check(rule="test", verdict=passed, reason="all counts are shown")]
     schema: dict[str, Any] = dict.fromkeys(names, pl.String) | dict.fromkeys(floats, pl.Float64)
     return SafeResult(
         command=f"tabulate {rows.name} {columns.name}",
@@ -183,35 +197,12 @@ def _two_way(
         checks=[
             *(check for axis in table.axes for check in axis.checks),
             *checks_of(table.found, ["minimum"]),
-            *_alike(counts, hidden, table.axes),
+            *_alike(table),
             *test,
             *([MARGINS] if table.margins else []),
         ],
         evidence=OutputEvidence(n=counts.n, cases=counts.cases, hidden=hidden, found=table.found),
     )
-
-
-def _tested(
-    counts: Counts,
-    hidden: BoolArray,
-    lines: list[str],
-    stored: dict[str, float],
-    limits: SafeLimits,
-) -> list[Check]:
-    """Pearson's test; it is a function of all counts, so all of them must be shown."""
-    if hidden.any():
-        lines.append("          Pearson chi2 =        .   Pr = .")
-        reason = "a test would be an equation for withheld counts"
-        return [Check(rule="test", verdict=CheckVerdict.fail, reason=reason)]
-    n = counts.n.astype(np.float64)
-    used = n[np.ix_(n[:, -1] > 0, n[-1, :] > 0)]
-    expected = used[:-1, -1:] * used[-1:, :-1] / used[-1, -1]
-    value = float(np.sort(((used[:-1, :-1] - expected) ** 2 / expected).ravel()).sum())
-    freedom = (used.shape[0] - 2) * (used.shape[1] - 2)
-    chance = float(special.chdtrc(freedom, value)) if freedom else 1.0
-    lines.append(f"          Pearson chi2({freedom}) = {value:8.4f}   Pr = {chance:.3f}")
-    stored |= {"chi2": rounded(value, limits.digits), "p": rounded(chance, limits.digits)}
-    return [Check(rule="test", verdict=CheckVerdict.passed, reason="all counts are shown")]
 
 
 def places_of(axes: Sequence[RecordGroups]) -> list[str]:
@@ -220,20 +211,17 @@ def places_of(axes: Sequence[RecordGroups]) -> list[str]:
     return [", ".join(place) for place in itertools.product(*labels)]
 
 
-def _alike(counts: Counts, hidden: BoolArray, axes: Sequence[RecordGroups]) -> list[Check]:
+def _alike(table: CountTable) -> list[Check]:
     """Rows and columns of which all cases are in one cell: they tell it of everyone."""
-    checks = []
-    for axis, n, mask in ((0, counts.n, hidden), (1, counts.n.T, hidden.T)):
-        groups, other = axes[axis], axes[1 - axis]
-        if len(other) < 2:
-            continue
-        single = ((n[:-1, :-1] > 0).sum(axis=1) == 1) & ~mask[:-1].any(axis=1)
-        reason = "all cases of the group have the same value"
-        places = [f"{groups.name} = {groups.labels[at]}" for at in np.flatnonzero(single)]
-        checks += [
-            Check(rule="same", verdict=CheckVerdict.review, reason=reason, where=place)
-            for place in places
-        ]
+    checks, reason = [], "all cases of the group have the same value"
+    n, hidden = table.counts.n, table.hidden
+    for axis, own, mask in ((0, n, hidden), (1, n.T, hidden.T)):
+        groups, other = table.axes[axis], table.axes[1 - axis]
+        single = ((own[:-1, :-1] > 0).sum(axis=1) == 1) & ~mask[:-1].any(axis=1)
+        for at in np.flatnonzero(single) if len(other) > 1 else ():
+            place = f"{groups.name} = {groups.labels[at]}"
+            review = CheckVerdict.review
+            checks.append(Check(rule="same", verdict=review, reason=reason, where=place))
     return checks
 
 
@@ -405,13 +393,7 @@ def _add_variable(
 ) -> list[Found]:
     """Add the statistics of a variable to each cell; the rules that are broken."""
     counts, hidden, limits = counted.counts, counted.hidden, counted.limits
-    holding = GroupedValues.of(
-        records.numbers(name),
-        counts.codes,
-        math.prod(counts.sizes),
-        records.entities(),
-        records.weights(),
-    )
+    holding = records.grouped(name, counts.codes, math.prod(counts.sizes))
     sums = SumTable(holding=holding, sizes=counts.sizes, limits=limits)
     present = Counts(
         n=np.array([facts.n for facts in sums.facts]).reshape(sums.shape),
@@ -479,8 +461,9 @@ def _hidden_spreads(
         elif is_few(facts, 1 + spread, limits):
             rules[at] = "equations"
     # Cells that add up along one variable, but for those of it alone.
-    lines = (np.moveaxis(number, axis, -1) for axis in range(number.ndim))
-    for line in (one for some in lines for one in some.reshape(-1, some.shape[-1])[:-1]):
+    sizes = enumerate(hidden.shape)
+    lines = (np.moveaxis(number, axis, -1).reshape(-1, size)[:-1] for axis, size in sizes)
+    for line in itertools.chain.from_iterable(lines):
         *groups, total = line.tolist()
         unseen = [at for at in groups if hidden.flat[at] and sums.facts[at].n]
         looked_at = unseen and not hidden.flat[total] and total not in rules
@@ -496,19 +479,15 @@ def _hidden_spreads(
     return dict.fromkeys(secondary.tolist(), "secondary") | rules
 
 
-def _cell_text(name: str, value: float | None) -> str:
-    return count_text(value) if name.split()[0] == "n" else general(value)
-
-
 def _table_lines(axes: Sequence[RecordGroups], cells: Sequence[Numbers]) -> list[str]:
-    words = list(cells[0]) if cells else []
-    rows = axes[0]
+    words, rows = list(cells[0]) if cells else [], axes[0]
     labels = [*rows.labels, "Total"]
+
+    def text(word: str, at: int) -> str:
+        return (count_text if word.split()[0] == "n" else general)(cells[at][word])
+
     if len(axes) == 1:
-        body = [
-            (label, [_cell_text(word, cells[at][word]) for word in words])
-            for at, label in enumerate(labels)
-        ]
+        body = [(label, [text(word, at) for word in words]) for at, label in enumerate(labels)]
         return Grid(stub=rows.name, heads=words, blocks=[body[:-1], body[-1:]]).lines()
     columns = [*axes[1].labels, "Total"]
     layers = [*axes[2].labels, "Total"] if len(axes) == 3 else [""]
@@ -516,14 +495,10 @@ def _table_lines(axes: Sequence[RecordGroups], cells: Sequence[Numbers]) -> list
     for layer, title in enumerate(layers):
         blocks = []
         for at, label in enumerate(labels):
-            first = at * len(columns)
-            inside = [cells[(first + j) * len(layers) + layer] for j in range(len(columns))]
-            blocks.append(
-                [
-                    (label if not line else "", [_cell_text(word, cell[word]) for cell in inside])
-                    for line, word in enumerate(words)
-                ]
-            )
+            first = at * len(columns) * len(layers) + layer
+            inside = range(first, first + len(columns) * len(layers), len(layers))
+            texts = [[text(word, cell) for cell in inside] for word in words]
+            blocks.append([(label if not line else "", own) for line, own in enumerate(texts)])
         if len(words) == 1:
             blocks = [[row for block in blocks[:-1] for row in block], blocks[-1]]
         heading = [f"{axes[2].name} = {title}"] if len(axes) == 3 else []

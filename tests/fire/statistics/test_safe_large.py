@@ -160,7 +160,7 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
     for rows in (data, data.sample(fraction=1.0, shuffle=True, seed=6), data.head(900)):
         records = take(rows, ["region"], entity=entity, weights="weight").weighted()
         axis = group(records, "region", limits)
-        weighing = GroupedValues.of(records.weights(), axis.codes, len(axis), records.entities())
+        weighing = GroupedValues.of(records.weights, axis.codes, len(axis), records.entities)
         amounts, heavy = exact_sums(weighing.values, weighing.codes, len(axis)), set()
         for at, region in enumerate(axis.values):
             part = rows.filter(pl.col("region") == region, pl.col("weight") > 0)
@@ -173,9 +173,7 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
         known = rows.drop_nulls("region")
         gaps = take(known, ["region"], entity=entity, weights="weight")
         axis_of_gaps = group(gaps, "region", limits)
-        same = GroupedValues.of(
-            gaps.weights(), axis_of_gaps.codes, len(axis_of_gaps), gaps.entities()
-        )
+        same = GroupedValues.of(gaps.weights, axis_of_gaps.codes, len(axis_of_gaps), gaps.entities)
         assert _heavy(same, limits) == heavy
         names = {axis.values[at] for at in heavy}
         assert names >= {"insel", "süd"} & set(rows["region"])

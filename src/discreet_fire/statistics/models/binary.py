@@ -166,7 +166,7 @@ def _fitted(
     checking.left_out()
     checking.clusters()
     if sample.outcome.min() == sample.outcome.max():
-        checking.note("same-outcome", CheckVerdict.fail, "the outcome does not vary", outcome)
+        checking.note("same-outcome", "the outcome does not vary", [outcome])
         return request.withheld(checking)
     notes = _without_certain(checking, request)
     sample, design = checking.sample, checking.design
@@ -181,8 +181,7 @@ def _fitted(
         return request.withheld(checking)
     model = maximise(design, sample.outcome, sample.weights, command)
     if model is None:
-        reason = "the variables separate the outcomes of some cases"
-        checking.note("separation", CheckVerdict.fail, reason)
+        checking.note("separation", "the variables separate the outcomes of some cases")
         return request.withheld(checking)
     checking.leverage(model.solution, model.curvature)
     if checking.failed():
@@ -193,7 +192,6 @@ def _fitted(
 def _likelihood(
     request: ModelRequest, checking: ModelChecks, model: LikelihoodFit, notes: Sequence[str]
 ) -> ModelFit:
-    """What is said of a fitted model."""
     sample, solution, robust = checking.sample, model.solution, request.is_robust
     weights, slopes = sample.weights, len(solution.slopes)
     total = float(len(sample)) if weights is None else float(weights.sum())
@@ -239,29 +237,25 @@ def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
     They cannot be estimated: their coefficients would be infinite.
     """
     notes: list[str] = []
-    repeat = True
-    while repeat and not checking.failed():
-        repeat = False
-        for column in checking.design.estimated:
-            side = _certain(column.values(slice(0, len(checking.sample))), checking.sample.outcome)
-            if side is None:
-                continue
-            rows, success, sign = side
-            reason = "all cases of a group have the same outcome"
-            text = checking.design.terms[column.term].text
-            checking.note("perfect-prediction", CheckVerdict.review, reason, text)
-            number = checking.sample.cases_where(rows)
-            if 0 < number < request.limits.minimum:
-                few = "too few cases are left out"
-                checking.note("minimum-cases", CheckVerdict.fail, few, text)
-            notes.append(
-                f"note: {column.label} {sign} 0 predicts {success} perfectly; "
-                f"{column.label} omitted and {int(rows.sum()):,} obs not used."
-            )
-            checking.sample = checking.sample.only(~rows)
-            checking.design = request.design(checking.sample)
-            repeat = True
+    while not checking.failed():
+        sample, columns = checking.sample, checking.design.estimated
+        every = slice(0, len(sample))
+        sides = ((column, _certain(column.values(every), sample.outcome)) for column in columns)
+        column, side = next((pair for pair in sides if pair[1] is not None), (None, None))
+        if column is None or side is None:
             break
+        rows, success, sign = side
+        reason = "all cases of a group have the same outcome"
+        text = checking.design.terms[column.term].text
+        checking.note("perfect-prediction", reason, [text], CheckVerdict.review)
+        if 0 < sample.cases_where(rows) < request.limits.minimum:
+            checking.note("minimum-cases", "too few cases are left out", [text])
+        notes.append(
+            f"note: {column.label} {sign} 0 predicts {success} perfectly; "
+            f"{column.label} omitted and {int(rows.sum()):,} obs not used."
+        )
+        checking.sample = sample.only(~rows)
+        checking.design = request.design(checking.sample)
     return notes
 
 

@@ -380,15 +380,16 @@ def _spelled(
     if not groups:
         column = Column(label=term.text, row=term.text, term=place, numbers=numbers)
         return [column], None
-    sizes = [len(sample.levels[part.name]) for part in groups]
+    several = [sample.levels[part.name] for part in groups]
+    sizes = list(map(len, several))
     if math.prod(sizes) > MOST_COLUMNS:
         raise _too_many(term)
     codes = CellIndex(tuple(sizes)).numbers([sample.groups[part.name] for part in groups])
     occupied = np.bincount(codes, minlength=math.prod(sizes)) > 0
     bases = [_base(part, sample) for part in groups]
     wanted = [
-        {_place(level, part, sample.levels[part.name]) for level in part.only} or set(range(size))
-        for part, size in zip(groups, sizes, strict=True)
+        {_place(level, part, own) for level in part.only} or set(range(len(own)))
+        for part, own in zip(groups, several, strict=True)
     ]
     columns = []
     for cell, levels in enumerate(itertools.product(*map(range, sizes))):
@@ -404,9 +405,7 @@ def _spelled(
                 rest = Term(tuple(part for part in term.factors if part not in left))
                 redundant |= rest.names in known or (not rest.factors and constant)
         state = "base" if redundant else "estimated" if occupied[cell] else "empty"
-        names = [
-            sample.levels[part.name][level] for part, level in zip(groups, levels, strict=True)
-        ]
+        names = [own[level] for own, level in zip(several, levels, strict=True)]
         named = dict(zip(groups, names, strict=True))
         label = "#".join(
             f"{named[p]}.{p.name}" if p.levels else f"c.{p.name}" for p in term.factors
@@ -428,14 +427,11 @@ def _spelled(
         # Levels that were not asked for are one cell together.
         places = np.zeros(len(occupied), dtype=np.int64)
         places[[column.cell for column in columns]] = np.arange(1, len(columns) + 1)
-        labels = ("other levels", *labels)
-        codes, cells = places[codes], len(labels)
-        return columns, Partition(text=text, codes=codes, cells=cells, labels=labels)
-    return columns, Partition(text=text, codes=codes, cells=len(occupied), labels=labels)
+        labels, codes = ("other levels", *labels), places[codes]
+    return columns, Partition(text=text, codes=codes, cells=len(labels), labels=labels)
 
 
 def _base(part: Factor, sample: Sample) -> int | None:
-    """Place of the base level."""
     levels = sample.levels[part.name]
     if part.base == "none":
         return None

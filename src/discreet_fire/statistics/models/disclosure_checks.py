@@ -60,15 +60,24 @@ class ModelChecks:
     checks: list[Check] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
 
-    def note(self, rule: str, verdict: CheckVerdict, reason: str, where: str = "") -> None:
-        """Add what was found, once; that a rule holds only if nothing breaks it."""
-        if verdict is CheckVerdict.passed and any(check.rule == rule for check in self.checks):
-            return
+    def note(
+        self,
+        rule: str,
+        reason: str,
+        places: Sequence[str] = ("",),
+        verdict: CheckVerdict = CheckVerdict.fail,
+    ) -> None:
+        """Note where a rule is broken, or else that it holds; that only if nothing breaks it."""
         passed = CheckVerdict.passed
-        self.checks = [one for one in self.checks if one.rule != rule or one.verdict is not passed]
-        check = Check(rule=rule, verdict=verdict, reason=reason, where=where)
-        if check not in self.checks:
-            self.checks.append(check)
+        new = [
+            Check(rule=rule, verdict=verdict, reason=reason, where=place)
+            for place in dict.fromkeys(places)
+        ] or [Check(rule=rule, verdict=passed, reason="holds")]
+        known = [one for one in self.checks if one.rule == rule]
+        if new[0].verdict is not passed or not known:
+            held = [one for one in known if one.verdict is passed]
+            self.checks = [one for one in self.checks if one not in held]
+            self.checks += [one for one in new if one not in known]
 
     def failed(self) -> bool:
         """Whether a rule is broken."""
@@ -83,10 +92,10 @@ class ModelChecks:
             counts[partition.text] = self._cases(partition.codes, partition.cells)
             few += [partition.text] * self._few_in_one(counts[partition.text])
         few += [name for name, column in self._numbers() if self._few_apart(column)]
-        self._all("minimum-cases", few, "too few cases have this level or differ from the rest")
+        self.note("minimum-cases", "too few cases have this level or differ from the rest", few)
         for partition in self.design.partitions:
             if partition.cells > self.limits.most_levels:
-                self.note("many-levels", CheckVerdict.review, many, partition.text)
+                self.note("many-levels", many, [partition.text], CheckVerdict.review)
 
     def _numbers(self) -> list[tuple[str, FloatArray]]:
         """Columns of numbers and the variables behind them, each once, and the outcome."""
@@ -128,22 +137,22 @@ class ModelChecks:
         self.evidence["left_out"] = self.sample.left_out
         few = 0 < self.sample.left_out < self.limits.minimum
         reason = "few cases are left out; another model with them shows them by difference"
-        self._all("left-out", [""] * few, reason, CheckVerdict.review)
+        self.note("left-out", reason, [""] * few, CheckVerdict.review)
 
     def clusters(self) -> None:
         """Clusters are counted in the output."""
         if self.sample.clusters is not None:
             few = int(self.sample.clusters.max()) + 1 < max(2, self.limits.minimum)
-            self._all("clusters", [""] * few, "too few clusters")
+            self.note("clusters", "too few clusters", [""] * few)
 
     def freedom(self, residual_df: int, rank: int) -> None:
         """Residual degrees of freedom."""
         self.evidence["residual_df"] = residual_df
         few = residual_df < self.limits.residual_df
-        self._all("residual-df", [""] * few, "too few residual degrees of freedom")
+        self.note("residual-df", "too few residual degrees of freedom", [""] * few)
         if self.sample.entities is not None and self.sample.cases - rank < self.limits.residual_df:
             reason = "hardly more entities than coefficients, though more rows"
-            self.note("residual-df", CheckVerdict.review, reason)
+            self.note("residual-df", reason, verdict=CheckVerdict.review)
 
     def leverage(self, solution: LeastSquaresSolution, weights: FloatArray | None) -> None:
         """Cases, and groups of too few, whose outcomes the fit follows."""
@@ -152,11 +161,11 @@ class ModelChecks:
         single, group = hats.reach(self.limits.minimum, limit)
         self.evidence["leverage"] = max(single, group, self.evidence.get("leverage", 0.0))
         if max(single, group) >= limit:
-            self._all("leverage", [""], "the coefficients disclose outcomes of single cases")
+            self.note("leverage", "the coefficients disclose outcomes of single cases")
         else:
             near = bool(single >= _REVIEW_LEVERAGE or group >= NEARLY * limit)
             reason = "the coefficients follow single cases closely"
-            self._all("leverage", [""] * near, reason, CheckVerdict.review)
+            self.note("leverage", reason, [""] * near, CheckVerdict.review)
 
     def fit(self, solution: LeastSquaresSolution) -> None:
         """A fit without residuals gives every outcome away."""
@@ -164,7 +173,7 @@ class ModelChecks:
         self.evidence["residual_share"] = share
         verdict = CheckVerdict.fail if share < _EXACT_FIT else CheckVerdict.review
         reason = "the outcome follows (nearly) exactly from the variables"
-        self._all("exact-fit", [""] * (share < _NEAR_FIT), reason, verdict)
+        self.note("exact-fit", reason, [""] * (share < _NEAR_FIT), verdict)
 
     def residuals(
         self, residuals: FloatArray, solution: LeastSquaresSolution, weights: FloatArray | None
@@ -173,14 +182,12 @@ class ModelChecks:
         squares = np.square(residuals)
         if weights is not None:
             squares *= weights
-        first, entities = int(squares.argmax()), self.sample.entities
-        # Nobody without the largest one can have nearly all.
-        own = slice(first, first + 1) if entities is None else entities == entities[first]
-        total = solution.residual
-        share = float(squares[own].sum()) / total + 1 / squares.size if total > 0.0 else 0.0
+        entities, total = self.sample.entities, solution.residual
+        own = squares if entities is None else np.bincount(entities, squares)
+        share = float(own.max()) / total + 1 / squares.size if total > 0.0 else 0.0
         self.evidence["largest_residual"] = share
         reason = "one case makes up nearly all of the residuals"
-        self._all("residuals", [""] * (share > self.limits.leverage), reason)
+        self.note("residuals", reason, [""] * (share > self.limits.leverage))
 
     def totals(self, rank: int) -> None:
         """Rules of means, for groups whose means or totals the coefficients give."""
@@ -197,9 +204,9 @@ class ModelChecks:
                 by_rule["few-outcomes"] += [text] * self._few_in_one(halves)
             by_rule["same-outcome"] += [text] * self._breaks("same-outcome", *facts)
             if only and self._breaks("minimum-cases", *facts):
-                self._all("minimum-cases", [text], "too few cases in a combination")
+                self.note("minimum-cases", "too few cases in a combination", [text])
         for rule, places in by_rule.items():
-            self._all(rule, places, _OF_MEANS[rule], broken)
+            self.note(rule, _OF_MEANS[rule], places, broken)
 
     def _facts(self, partition: Partition) -> list[Facts]:
         """The facts of the outcome in each cell."""
@@ -211,7 +218,6 @@ class ModelChecks:
         return holding.facts(self.limits)
 
     def _breaks(self, rule: str, *facts: Facts) -> bool:
-        """Whether a group breaks a rule."""
         if rule == "dominance":
             return any(concentrated(one.first, one.second, one.size, self.limits) for one in facts)
         if rule == "same-outcome":
@@ -230,7 +236,7 @@ class ModelChecks:
         if cells.cells > rank:
             return True, known
         reason = "the coefficients are differences of means of groups: check it like a table"
-        self.note("group-means", CheckVerdict.review, reason)
+        self.note("group-means", reason, verdict=CheckVerdict.review)
         return True, [cells]
 
     def broken_rules(self) -> tuple[BorderlineFact, ...]:
@@ -266,19 +272,6 @@ class ModelChecks:
         facts = facts or [fact]
         table = {label: one.cases for label, one in cells if one.n}
         return [replace(facts[0], frequencies=table), *facts[1:]]
-
-    def _all(
-        self,
-        rule: str,
-        places: Sequence[str],
-        reason: str,
-        verdict: CheckVerdict = CheckVerdict.fail,
-    ) -> None:
-        """Note the places where a rule is broken, or else that it holds."""
-        for place in dict.fromkeys(places):
-            self.note(rule, verdict, reason, place)
-        if not places:
-            self.note(rule, CheckVerdict.passed, "holds")
 
 
 def patterns(design: ModelDesign) -> Partition:

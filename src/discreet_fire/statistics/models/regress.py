@@ -10,7 +10,7 @@ that value, classes of probabilities stand for the tests, as exact ones could be
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -136,6 +136,7 @@ def _variance(name: str, square: float, df: int, digits: int) -> str:
 
 #: Probabilities below which a test is shown as a class.
 _CLASSES = (0.01, 0.05, 0.1)
+_ROWS = (("Interval", "interval"), ("Slope", "slope"), ("t-value", "statistic"), ("P>|t|", "p"))
 #: An end that is not given is that of the data.
 _Ends = tuple[float | None, float | None]
 
@@ -186,11 +187,9 @@ def utest(
     if fit is not None:
         labels = [checking.design.estimated[place].label for place in fit.solution.kept]
         if not {variable, square} <= set(labels):
-            reason = "the variable or its square is omitted"
-            checking.note("u-shape", CheckVerdict.fail, reason, variable)
+            checking.note("u-shape", "the variable or its square is omitted", [variable])
     if fit is None or not {variable, square} <= set(labels):
-        names = ("Interval", "Slope", "t-value", "P>|t|")
-        lines = ["Specification: f(x)=x^2", *(_row(name, [".", "."]) for name in names)]
+        lines = ["Specification: f(x)=x^2", *(_row(name, "..") for name, _ in _ROWS)]
         return SafeResult(
             command=request.text,
             shown="\n".join([*lines, legend(request.limits.language)]),
@@ -214,11 +213,12 @@ def utest(
         p = float(special.stdtr(df, -t if (number == 0) == inverse else t))
         exact = end is not None or sample.cases_where(values == place) >= least
         ends.append(_End(place=place, slope=slope, t=t, p=p, given=end is not None, exact=exact))
-    checking.note("extremes", CheckVerdict.passed, "minimum and maximum are never shown", variable)
+    never = "minimum and maximum are never shown"
+    checking.note("extremes", never, [variable], CheckVerdict.passed)
     exact = all(end.exact for end in ends)
     if not exact:
         reason = "too few cases have the value at an end: classes replace the tests"
-        checking.note("ends", CheckVerdict.fail, reason, variable)
+        checking.note("ends", reason, [variable])
     checking.evidence |= {"interval": [end.place for end in ends], "p": [end.p for end in ends]}
 
     digits = request.limits.digits
@@ -244,36 +244,17 @@ def utest(
         more.append(legend(request.limits.language))
     safe = {name: rounded(x, digits) for name, x in stored.items() if math.isfinite(x)}
     classed = next((f"< {bound}" for bound in _CLASSES if chance < bound), f">= {_CLASSES[-1]}")
-    lines = _test_lines(ends, safe, classed if inside else "", digits, inverse=inverse)
-    return SafeResult(
-        command=request.text,
-        shown="\n".join([*lines, *more]),
-        frame=pl.DataFrame(
-            {
-                "bound": ["lower", "upper"],
-                "interval": [end.place if end.given else None for end in ends],
-                "slope": [rounded(end.slope, digits) if end.given else None for end in ends],
-                "statistic": [rounded(end.t, digits) if end.exact else None for end in ends],
-                "p": [rounded(end.p, digits) if end.exact else None for end in ends],
-            },
-            schema_overrides=dict.fromkeys(("interval", "slope", "statistic", "p"), pl.Float64),
-        ),
-        stored=safe,
-        checks=checking.checks,
-        evidence=request.evidence(checking),
-    )
-
-
-def _test_lines(
-    ends: Sequence[_End], stored: dict[str, float], chance: str, digits: int, *, inverse: bool
-) -> list[str]:
-    """The output; the class of the chance stands where none is stored, none if it is empty."""
+    columns = {
+        "interval": [end.place if end.given else None for end in ends],
+        "slope": [rounded(end.slope, digits) if end.given else None for end in ends],
+        "statistic": [rounded(end.t, digits) if end.exact else None for end in ends],
+        "p": [rounded(end.p, digits) if end.exact else None for end in ends],
+    }
     shape, other = ("Inverse U shape", "U shape") if inverse else ("U shape", "Inverse U shape")
     rule = "-" * 49
-    slopes = [general(rounded(end.slope, digits)) if end.given else "." for end in ends]
     lines = [
         "Specification: f(x)=x^2",
-        f"Extreme point:  {general(stored.get('extreme'))}",
+        f"Extreme point:  {general(safe.get('extreme'))}",
         "",
         "Test:",
         f"     H1: {shape}",
@@ -282,24 +263,32 @@ def _test_lines(
         rule,
         f"{'':>16} |{'Lower bound':>14}{'Upper bound':>17}",
         "-" * 17 + "+" + "-" * 31,
-        _row("Interval", [general(end.place) if end.given else "." for end in ends]),
-        _row("Slope", slopes),
-        _row("t-value", [general(rounded(end.t, 7)) if end.exact else "." for end in ends]),
-        _row("P>|t|", [fixed(end.p, 4) if end.exact else "." for end in ends]),
+        *(_row(name, map(general, columns[one])) for name, one in _ROWS[:3]),
+        _row("P>|t|", (fixed(p, 4) for p in columns["p"])),
         rule,
         "",
         f"Overall test of presence of a{'n' if inverse else ''} {shape}:",
     ]
-    if not chance:
-        return [*lines, "     Extreme point outside the interval: H0 is not rejected"]
-    if "p" not in stored:
-        return [*lines, f"     P>|t|   {chance}"]
-    return [
-        *lines,
-        f"     t-value = {fixed(stored['t'])}",
-        f"     P>|t|   = {fixed(stored['p'], 4)}",
-    ]
+    if not inside:
+        lines.append("     Extreme point outside the interval: H0 is not rejected")
+    elif "p" not in safe:
+        lines.append(f"     P>|t|   {classed}")
+    else:
+        lines.append(f"     t-value = {fixed(safe['t'])}")
+        lines.append(f"     P>|t|   = {fixed(safe['p'], 4)}")
+    return SafeResult(
+        command=request.text,
+        shown="\n".join([*lines, *more]),
+        frame=pl.DataFrame(
+            {"bound": ["lower", "upper"], **columns},
+            schema_overrides=dict.fromkeys(columns, pl.Float64),
+        ),
+        stored=safe,
+        checks=checking.checks,
+        evidence=request.evidence(checking),
+    )
 
 
-def _row(name: str, cells: Sequence[str]) -> str:
-    return f"{name:<16} |{cells[0]:>14}{cells[1]:>17}"
+def _row(name: str, cells: Iterable[str]) -> str:
+    lower, upper = cells
+    return f"{name:<16} |{lower:>14}{upper:>17}"

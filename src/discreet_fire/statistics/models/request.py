@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -54,7 +54,8 @@ _SCHEMA: dict[str, type[pl.DataType]] = {"term": pl.String, "state": pl.String}
 _SCHEMA |= dict.fromkeys(_NUMBERS, pl.Float64)
 
 
-class ModelFit(NamedTuple):
+@dataclass(frozen=True, repr=False, eq=False)
+class ModelFit:
     """A fitted model with what is said of it. CONFIDENTIAL until it is checked.
 
     Results go by their names in Stata's e(); notes stand above the heading, that above the table.
@@ -87,9 +88,8 @@ class ModelRequest:
     parsed: tuple[Term, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        _require(
-            isinstance(self.terms, Sequence), "terms are one text, or a list of texts", "terms"
-        )
+        sequence = isinstance(self.terms, Sequence)
+        _require(sequence, "terms are one text, or a list of texts", "terms")
         object.__setattr__(self, "parsed", parse_terms(self.terms))
         for name in ("where", "entity", "weights", "cluster"):
             _require(isinstance(getattr(self, name), str | None), "this is a text", name)
@@ -100,13 +100,12 @@ class ModelRequest:
         named = isinstance(self.outcome, str) and self.outcome
         _require(named, "the outcome is the name of a column", "outcome")
         names = {part.name for term in self.parsed for part in term.factors}
-        message = "the outcome is also on the right-hand side"
-        _require(self.outcome not in names, message, self.outcome)
-        whole = self.parsed or self.constant
-        _require(whole, "a model without constant needs variables", "terms")
+        own = self.outcome not in names
+        _require(own, "the outcome is also on the right-hand side", self.outcome)
+        _require(self.parsed or self.constant, "a model without constant needs variables", "terms")
         kinds = get_args(Weight)
-        message = f"the kind of weights is one of {', '.join(kinds)}"
-        _require(self.weight_kind in kinds, message, "weight_kind")
+        known = self.weight_kind in kinds
+        _require(known, f"the kind of weights is one of {', '.join(kinds)}", "weight_kind")
         usual = is_number(self.level) and 10 <= self.level <= 99.99
         _require(usual, "the level is a number from 10 to 99.99", "level")
 
@@ -121,7 +120,7 @@ class ModelRequest:
         # In an order of their own, so that sums are the same in any order of the records.
         order = records.data.hash_rows(seed=1).arg_sort()
         records = replace(records, data=records.data[order])
-        entities, weights = records.entities(), records.weights()
+        entities, weights = records.entities, records.weights
         if weights is not None and self.weight_kind == "fweight" and (weights % 1 > 0).any():
             message = "frequency weights are whole numbers"
             raise OutputCheckError(message, code="weights", where=str(self.weights))
@@ -136,7 +135,7 @@ class ModelRequest:
         if not used.any():
             raise OutputCheckError("no observations", code="no-observations", where=self.outcome)
         kept = records.data.filter(pl.Series(used))
-        clusters = MicrodataRecords(data=kept, entity=self.cluster).entities()
+        clusters = MicrodataRecords(data=kept, entity=self.cluster).entities
         levels = {name: levels_of(records.without_nan(name).filter(used)) for name in groups}
         traced = (self.entity,) if self.entity else tuple(sorted(needed))
         return Sample(
