@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from discreet_fire.catalogue import canonical, prefix_kind
@@ -63,11 +62,7 @@ class ScannedCommand:
     start: int
     end: int = -1
     opens: bool = False
-    #: Whether its first words are of a kind that a block follows.
-    opener: bool | None = None
-    brackets: int = 0
-    #: Open braces that are no block, and where the first of them was.
-    braces: int = 0
+    #: Where the first brace stands that opens no block.
     inner: int | None = None
     spans: list[Span] = field(default_factory=list)
     colons: list[int] = field(default_factory=list)
@@ -102,12 +97,6 @@ class Scanner:
         #: Start of a block comment that is never closed.
         self.open_comment: int | None = None
         self._last_close = text.rfind("*/", start, limit) if flat else -1
-        self._handlers: dict[str, Callable[[ScannedCommand, int], int]] = {
-            '"': self._quote, "`": self._back_quote, "$": self._dollar, "/": self._slash,
-            "{": self._open_brace, "}": self._close_brace, "(": self._open, "[": self._open,
-            ")": self._close, "]": self._close, ":": self._colon, ";": self._semicolon,
-            "\r": self._line_end, "\n": self._line_end,
-        }  # fmt: skip
 
     # --- strings and macros ---------------------------------------------------------------
 
@@ -248,100 +237,74 @@ class Scanner:
 
     def piece(self, start: int, *, plain: bool = False) -> ScannedCommand:
         """The command that starts here; if `plain`, braces in its midst open no block."""
-        piece, at = ScannedCommand(start, opener=False if plain else None), start
-        text, limit, search, handlers = self.text, self.limit, _SIGN.search, self._handlers
-        while match := search(text, at, limit):
-            at = match.start()
-            at = handlers[text[at]](piece, at)
-            if piece.end >= 0:
-                break
-        else:
+        piece, at = ScannedCommand(start), start
+        text, limit, search = self.text, self.limit, _SIGN.search
+        brackets = braces = 0
+        #: Whether its first words are of a kind that a block follows.
+        opener = False if plain else None
+        while piece.end < 0 and (match := search(text, at, limit)):
+            sign, place, at = match.group(), match.start(), match.end()
+            if sign in "([":
+                brackets += 1
+            elif sign in ")]":
+                brackets = max(brackets - 1, 0)
+            elif sign == ":":
+                (piece.deep_colons if brackets else piece.colons).append(place)
+            elif sign == ";":
+                if self.semicolons:
+                    piece.end = place
+                elif not brackets:
+                    piece.semicolons.append(place)
+            elif sign in "\r\n":
+                if not self.semicolons or _DELIMIT_LINE.match(text, at, limit):
+                    piece.end = place
+            elif sign == "/":
+                if span := self.slash_comment(place):
+                    piece.spans.append(span)
+                    at = span.end
+            elif sign == "{":
+                last = _LAST_ON_LINE.match(text, at, limit) is not None
+                if opener is None:
+                    opener = _OPENER.match(text, start, place) is not None
+                block = opener and not braces
+                if (last and not brackets) or (block and (last or not brackets)):
+                    piece.end, piece.opens = at, True
+                elif not brackets:
+                    braces += 1
+                    piece.inner = place if piece.inner is None else piece.inner
+            elif sign == "}":
+                if not brackets and not braces:
+                    piece.end = place
+                braces -= not brackets and braces > 0
+            else:
+                at = self._quoted(piece, place)
+        if piece.end < 0:
             piece.end = limit
         if self.unclosed or self.joins:
             piece.unclosed, piece.joins = tuple(self.unclosed), tuple(self.joins)
             self.unclosed, self.joins = [], []
         return piece
 
-    def _quote(self, piece: ScannedCommand, at: int) -> int:
-        if self.loose:
-            return at + 1
-        return self._span(piece, "string", at, self.string_end(at))
-
-    def _back_quote(self, piece: ScannedCommand, at: int) -> int:
-        if self.text.startswith('"', at + 1):
+    def _quoted(self, piece: ScannedCommand, at: int) -> int:
+        """The place behind a string or a macro that starts here."""
+        kind: SpanKind = "macro"
+        compound = self.text.startswith('`"', at)
+        if compound or self.text[at] == '"':
             if self.loose:
-                return at + 2
-            return self._span(piece, "string", at, self._walk(at, at + 2, compound=True))
-        end = self.macro_end(at)
-        if end is None:
-            piece.open_macro = at if piece.open_macro is None else piece.open_macro
-            return at + 1
-        return self._span(piece, "macro", at, end)
-
-    def _dollar(self, piece: ScannedCommand, at: int) -> int:
-        match = _DOLLAR.match(self.text, at, self.limit)
-        return self._span(piece, "macro", at, match.end() if match else at + 1)
-
-    @staticmethod
-    def _span(piece: ScannedCommand, kind: SpanKind, start: int, end: int) -> int:
-        if end > start + 1:
-            piece.spans.append(Span(kind, start, end))
+                return at + 1 + compound
+            kind = "string"
+            end = self._walk(at, at + 2, compound=True) if compound else self.string_end(at)
+        elif self.text[at] == "$":
+            dollar = _DOLLAR.match(self.text, at, self.limit)
+            end = dollar.end() if dollar else at + 1
+        else:
+            closed = self.macro_end(at)
+            if closed is None and piece.open_macro is None:
+                piece.open_macro = at
+            end = at + 1 if closed is None else closed
+        if end > at + 1:
+            piece.spans.append(Span(kind, at, end))
         return end
-
-    def _slash(self, piece: ScannedCommand, at: int) -> int:
-        span = self.slash_comment(at)
-        if span is None:
-            return at + 1
-        piece.spans.append(span)
-        return span.end
-
-    @staticmethod
-    def _open(piece: ScannedCommand, at: int) -> int:
-        piece.brackets += 1
-        return at + 1
-
-    @staticmethod
-    def _close(piece: ScannedCommand, at: int) -> int:
-        piece.brackets = max(piece.brackets - 1, 0)
-        return at + 1
-
-    @staticmethod
-    def _colon(piece: ScannedCommand, at: int) -> int:
-        (piece.deep_colons if piece.brackets else piece.colons).append(at)
-        return at + 1
-
-    def _semicolon(self, piece: ScannedCommand, at: int) -> int:
-        if self.semicolons:
-            piece.end = at
-        elif not piece.brackets:
-            piece.semicolons.append(at)
-        return at + 1
-
-    def _line_end(self, piece: ScannedCommand, at: int) -> int:
-        if not self.semicolons or _DELIMIT_LINE.match(self.text, at + 1, self.limit):
-            piece.end = at
-        return at + 1
-
-    def _open_brace(self, piece: ScannedCommand, at: int) -> int:
-        last = _LAST_ON_LINE.match(self.text, at + 1, self.limit) is not None
-        if piece.opener is None:
-            piece.opener = _OPENER.match(self.text, piece.start, at) is not None
-        opener = piece.opener and not piece.braces
-        if (last and not piece.brackets) or (opener and (last or not piece.brackets)):
-            piece.end, piece.opens = at + 1, True
-        elif not piece.brackets:
-            piece.braces += 1
-            piece.inner = at if piece.inner is None else piece.inner
-        return at + 1
-
-    def _close_brace(self, piece: ScannedCommand, at: int) -> int:
-        if piece.brackets:
-            return at + 1
-        if piece.braces:
-            piece.braces -= 1
-            return at + 1
-        piece.end = at
-        return at
 
 
 _BLANK = re.compile(r"[\s\ufeff\u200b]+")
