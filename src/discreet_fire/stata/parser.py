@@ -159,6 +159,8 @@ class DoFileParser:
 
     def add(self, kind: Kind, start: int, end: int, head: Head | None = None, **parts: Any) -> None:
         """Add a statement; parts are by the names of their fields."""
+        before = self.statements[-1].end - 1 if self.statements else None
+        line_begun = before is not None and _NEW_LINE.search(self.text, before, start) is None
         self.statements.append(
             DoStatement(
                 kind,
@@ -168,18 +170,12 @@ class DoFileParser:
                 command=head.command if head else None,
                 depth=len(self.braces),
                 in_program=self.program[0] if self.program else None,
-                joined=self._joined(start),
+                joined=line_begun,
                 semicolons=self.scanner.semicolons and self.parted is None,
                 source=self.text,
                 **parts,
             )
         )
-
-    def _joined(self, start: int) -> bool:
-        if not self.statements:
-            return False
-        between = self.text[self.statements[-1].end - 1 : start]
-        return "\n" not in between and "\r" not in between
 
     def part(self, end: int | None) -> None:
         """Let ``;`` part commands up to a place, or no longer."""
@@ -221,14 +217,9 @@ class DoFileParser:
 
     def _star(self, start: int) -> None:
         end, joins = self.scanner.star_comment_end(start)
-        readings: tuple[Reading, ...] = ()
-        if not self.inner:
-            opened = self.scanner.open_comment
-            stop = end if opened is None else opened
-            readings = tuple(self._of_star(start, stop, joins))
-        self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), readings=readings)
-        self.at = end
-        self._check_comment()
+        opened = self.scanner.open_comment
+        readings = self._of_star(start, end if opened is None else opened, joins)
+        self._comment(Span("comment", start, end), tuple(readings))
 
     def _slash(self, start: int) -> None:
         span = self.scanner.slash_comment(start)
@@ -236,8 +227,11 @@ class DoFileParser:
             span = Span("comment", start, self.scanner.line_end(start))
         if span is None:
             self._command(start)
-            return
-        self.add(Kind.COMMENT, span.start, span.end, spans=(span,))
+        else:
+            self._comment(span)
+
+    def _comment(self, span: Span, readings: tuple[Reading, ...] = ()) -> None:
+        self.add(Kind.COMMENT, span.start, span.end, spans=(span,), readings=readings)
         self.at = span.end
         self._check_comment()
 
@@ -306,25 +300,14 @@ class DoFileParser:
             head = reader.read(start)
         end = start + max(len(self.text[start : piece.end].rstrip()), 1)
         cut = first_end(piece, head, end)
-        readings: tuple[Reading, ...] = ()
-        if not self.inner:
-            readings = tuple(self._of_command(reader, head, piece))
         kind, spans = Kind.COMMAND, tuple(piece.spans)
         if head.command is None and not head.prefixes:
             sign = self.text[start]
             kind = Kind.DATA if sign.isdigit() or sign in "-.+" else Kind.OTHER
+        readings = tuple(self._of_command(reader, head, piece))
         self.add(kind, start, cut, head=head, opens=piece.opens, spans=spans, readings=readings)
         if piece.opens:
             self.braces.append(piece.end - 1)
-        self._check_command(piece)
-        if cut < end:
-            self.part(end)
-            self.at = cut
-            return
-        if head.command is not None and head.command.canonical in BODIES:
-            self._after_command(head.command, piece, prefixed=bool(head.prefixes))
-
-    def _check_command(self, piece: ScannedCommand) -> None:
         for at in piece.unclosed[:1]:
             self.find("open-quote", "a quote is opened and never closed", at, at + 1)
         if (at_macro := piece.open_macro) is not None:
@@ -336,9 +319,14 @@ class DoFileParser:
             severity = Severity.INFO if mild else Severity.REVIEW
             self.find("continued-string", words, at, at, severity)
         self._check_comment()
-
-    def _after_command(self, command: Word, piece: ScannedCommand, *, prefixed: bool) -> None:
-        body = BODIES.get(command.canonical or "")
+        if cut < end:
+            self.part(end)
+            self.at = cut
+            return
+        command = head.command
+        body = BODIES.get(command.canonical or "") if command else None
+        if command is None or body is None:
+            return
         if body == "program":
             self._program(command, piece)
         elif body == "end":
@@ -347,10 +335,9 @@ class DoFileParser:
                 self.find("stray-end", words, command.start, command.end)
             self.program = None
         elif body in ("block", "data"):
-            block = block_name(self.text, command, piece)
-            if block:
+            if block := block_name(self.text, command, piece):
                 self._block(block, piece)
-        elif body == "text" and not prefixed and _TEXT.match(self.text, command.end, piece.end):
+        elif not head.prefixes and _TEXT.match(self.text, command.end, piece.end):
             self._text_block(piece)
 
     def _program(self, command: Word, piece: ScannedCommand) -> None:
@@ -414,6 +401,8 @@ class DoFileParser:
     def _of_star(self, start: int, end: int, joins: list[int]) -> Iterator[Reading]:
         """Readings of a comment that starts with ``*``: its further lines, and after ``*/``."""
         text = self.text
+        if self.inner:
+            return
         close = text.find("*/", start, end)
         if close >= 0 and text.find("/*", start, close) < 0:
             yield from self.second(close + 2, _line_end(text, close, end), Why.HIDDEN)
@@ -429,6 +418,8 @@ class DoFileParser:
         """Readings of a command, all but those of comments and blocks."""
         command = head.command
         name = command.canonical if command else None
+        if self.inner:
+            return
         if command is None:
             pasted = _PASTED.match(self.text, piece.start, piece.end)
             if pasted:
