@@ -178,13 +178,13 @@ def _crosstab(
     if rounding is not None and (of or weights is not None or percent is not None or len(by) > 2):
         message = "counts by one or two variables are rounded, without weights and percentages"
         raise OutputCheckError(message, code="crosstab", where="rounding")
+    options = setting.options(where) | {"weights": weights, "missing": missing}
     if of:
-        return _of_values(setting, by, of, statistics, weights, where, missing, names)
-    options = setting.options(where) | {"missing": missing}
+        return _of_values(setting, by, of, statistics, names, options)
     if rounding is not None:  # nothing is hidden before
         options["limits"] = replace(setting.limits, minimum=1)
     if len(by) < 3:
-        result = safe.tabulate(setting.data.frame, *by, weights=weights, **options)
+        result = safe.tabulate(setting.data.frame, *by, **options)
     elif weights is None:
         result = safe.table(setting.data.frame, by, **options)
     else:
@@ -201,7 +201,16 @@ def _crosstab(
         frame = pl.concat([frame.select(by[0], "n"), last])
     numbers = None
     if rounding is not None:
-        frame, check = _rounded(frame, rounding, setting)
+        # What is not shown as 0 has the fewest cases at least.
+        least = 2 * setting.limits.minimum - 1
+        if rounding < least:
+            message = f"counts are rounded to multiples of {least} or more"
+            raise OutputCheckError(message, code="crosstab", where="rounding")
+        reason = (
+            f"counts and totals are rounded to multiples of {rounding}; compare them with no others"
+        )
+        check = Check(rule="rounding", verdict=CheckVerdict.review, reason=reason)
+        frame = frame.with_columns((pl.col("n") / rounding).round() * rounding)
         result = SafeResult(command=result.command, shown="", frame=frame, checks=[check])
     else:
         behind = setting.behind(by, where, weights)
@@ -221,20 +230,6 @@ _SHARES = ("row", "column", "cell")
 _LONGEST_TEXT = 50_000
 
 
-def _rounded(frame: pl.DataFrame, base: int, setting: CallSetting) -> tuple[pl.DataFrame, Check]:
-    """Counts, and their totals each on its own, as multiples of a number.
-
-    What is not shown as 0 has the fewest cases at least. Nobody can hold it against other tables.
-    """
-    least = 2 * setting.limits.minimum - 1
-    if base < least:
-        message = f"counts are rounded to multiples of {least} or more"
-        raise OutputCheckError(message, code="crosstab", where="rounding")
-    reason = f"counts and totals are rounded to multiples of {base}; compare them with no others"
-    check = Check(rule="rounding", verdict=CheckVerdict.review, reason=reason)
-    return frame.with_columns((pl.col("n") / base).round() * base), check
-
-
 def _renamed(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """The frame of a table with its variables under their own names."""
     clash = [name for name in by if name in frame.columns[len(by) :]]
@@ -250,26 +245,12 @@ def _gravity(check: Check) -> int:
 
 
 def _of_values(
-    setting: CallSetting,
-    by: list[str],
-    values: list[str],
-    statistics: str | list[str],
-    weights: str | None,
-    where: str | None,
-    missing: bool,
-    names: tuple[str, ...],
-) -> CallResult:
+    setting: CallSetting, by: list[str], values: list[str], statistics: str | list[str],
+    names: tuple[str, ...], options: dict[str, Any],
+) -> CallResult:  # fmt: skip
     """Statistics of variables by groups, with the numbers of cases."""
     wanted = ["n", *(one for one in named(statistics, "statistics") if one not in ("n", "count"))]
-    result = safe.table(
-        setting.data.frame,
-        by,
-        values,
-        statistics=wanted,
-        weights=weights,
-        missing=missing,
-        **setting.options(where),
-    )
+    result = safe.table(setting.data.frame, by, values, statistics=wanted, **options)
     assert result.frame is not None
     frame = _renamed(result.frame, by)
     measures = frame.columns[len(by) :]
@@ -280,7 +261,7 @@ def _of_values(
             pl.when(nobody).then(float("nan")).otherwise(pl.col(one)).alias(one) for one in own
         )
     table = SessionTable.of(frame, by, measures)
-    behind = setting.behind([*by, *values], where, weights)
+    behind = setting.behind([*by, *values], options["where"], options["weights"])
     linked = tables_of("cells", behind, frame, result.stored)
     return CallResult(
         result=result,
@@ -307,12 +288,11 @@ def _summary(
 ) -> CallResult:
     values, groups = named(variables, "variables"), named(by, "by")
     names = setting.variables([*values, *groups, weights], where)
+    options = setting.options(where) | {"weights": weights}
     wanted = ["mean", "sd", *(_PERCENTILES if detail else [])]
     if groups:
-        return _of_values(setting, groups, values, wanted, weights, where, missing, names)
-    result = safe.summarize(
-        setting.data.frame, values, weights=weights, detail=detail, **setting.options(where)
-    )
+        return _of_values(setting, groups, values, wanted, names, options | {"missing": missing})
+    result = safe.summarize(setting.data.frame, values, detail=detail, **options)
     assert result.frame is not None
     table = SessionTable.of(result.frame, ["variable"], ["n", *wanted])
     frame = result.frame.select("variable", "n", "mean", "sd")

@@ -102,86 +102,80 @@ def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
         raise _wrong("nothing stands right of ~", text, "for a constant alone write 1")
     if len(re.findall(r"[-+:*]", right)) > _MOST:
         raise _wrong("the formula is too long", text[:50])
-    reader = _FormulaReader(text, frozenset(texts))
-    outcome = reader.factor(reader.tree(left))
-    if outcome.levels and outcome.name not in texts:
-        raise _wrong("left of ~ stands the name of the outcome", text)
-    reader.add(reader.tree(right))
-    factors = [one for term in reader.terms.values() for one in term.factors]
-    if not reader.constant and any(one.levels for one in factors):
-        message = "a model without a constant takes numbers only: levels would mean another model"
-        raise _wrong(message, text, "leave out '- 1', or make indicators of your own")
-    return ModelFormula(
-        outcome=outcome.name,
-        terms=tuple(term.text for term in reader.terms.values()),
-        names=tuple(dict.fromkeys(one.name for one in factors)),
-        constant=reader.constant,
-        made=reader.made,
-    )
+    names: set[str] = set()
+    terms: dict[frozenset[Factor], Term] = {}
+    made: dict[str, str] = {}
+    constant = True
 
-
-class _FormulaReader:
-    """Reads a formula: terms in order, each once; whether there is a constant; expressions."""
-
-    def __init__(self, whole: str, texts: frozenset[str]) -> None:
-        self._whole, self._texts = whole, texts
-        self._names: set[str] = set()
-        self.terms: dict[frozenset[Factor], Term] = {}
-        self.constant = True
-        self.made: dict[str, str] = {}
-
-    def tree(self, part: str) -> ast.expr:
+    def tree(part: str) -> ast.expr:
         """The tree of a part; ``a:b`` stands there as ``a ** +b``, which binds as close."""
         if re.search(r"\*\*\s*\+", part):
-            raise _wrong("between two signs stands one variable", self._whole)
+            raise _wrong("between two signs stands one variable", text)
         try:
-            tree = ast.parse(part.strip().replace(":", "**+"), mode="eval").body
+            whole = ast.parse(part.strip().replace(":", "**+"), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise _wrong("this formula cannot be read", self._whole) from None
-        self._names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        return tree
+            raise _wrong("this formula cannot be read", text) from None
+        names.update(node.id for node in ast.walk(whole) if isinstance(node, ast.Name))
+        return whole
 
-    def add(self, node: ast.expr, *, minus: bool = False) -> None:
+    def add(node: ast.expr, *, minus: bool = False) -> None:
         """Add what is on one side of a sign, or take a constant away."""
+        nonlocal constant
         match node:
             case ast.Constant(value=0 | 1 as value) if not isinstance(value, bool | float):
-                self.constant = bool(value) is not minus
+                constant = bool(value) is not minus
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                self.add(operand, minus=True)
+                add(operand, minus=True)
             case _ if minus:
-                raise _wrong("only '- 1' can be taken away", self._whole)
+                raise _wrong("only '- 1' can be taken away", text)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as sign, right=right):
-                self.add(left)
-                self.add(right, minus=isinstance(sign, ast.Sub))
+                add(left)
+                add(right, minus=isinstance(sign, ast.Sub))
             case _:
-                groups = [tuple(map(self.factor, _parts(one, ast.Pow)))
+                groups = [tuple(map(factor, _parts(one, ast.Pow)))
                           for one in _parts(node, ast.Mult)]  # fmt: skip
                 for width in range(1, len(groups) + 1):
                     for chosen in itertools.combinations(groups, width):
                         whole = tuple(itertools.chain.from_iterable(chosen))
                         if len(set(whole)) < len(whole):
                             message = "a variable stands twice in a product"
-                            raise _wrong(message, self._whole, "make its square first")
-                        self.terms.setdefault(frozenset(whole), Term(whole))
+                            raise _wrong(message, text, "make its square first")
+                        terms.setdefault(frozenset(whole), Term(whole))
 
-    def factor(self, node: ast.expr) -> Factor:
+    def factor(node: ast.expr) -> Factor:
         """One variable, its levels, or an expression, which gets a name of its own."""
         match node:
             case ast.Name(id=name):
-                return Factor(name=name, levels=name in self._texts)
+                return Factor(name=name, levels=name in texts)
             case ast.Call(func=ast.Name(id="C"), args=[ast.Name(id=name)], keywords=[]):
                 return Factor(name=name, levels=True)
             case ast.Call():
-                text = ast.unparse(node)
-                expression(text)
-                name = re.sub(r"\W+", "_", re.sub(r"^(?:np|numpy)\.", "", text)).strip("_")
-                while self.made.get(name, text) != text or name in self._names:
+                own = ast.unparse(node)
+                expression(own)
+                name = re.sub(r"\W+", "_", re.sub(r"^(?:np|numpy)\.", "", own)).strip("_")
+                while made.get(name, own) != own or name in names:
                     name += "_"
-                self.made[name] = text
+                made[name] = own
                 return Factor(name=name, levels=False)
         hint = "make such a variable first; a formula has names, C(name), + - : *"
         message = f"a formula cannot hold {ast.unparse(node).replace('**+', ':')[:40]!r}"
-        raise _wrong(message, self._whole, hint)
+        raise _wrong(message, text, hint)
+
+    outcome = factor(tree(left))
+    if outcome.levels and outcome.name not in texts:
+        raise _wrong("left of ~ stands the name of the outcome", text)
+    add(tree(right))
+    factors = [one for term in terms.values() for one in term.factors]
+    if not constant and any(one.levels for one in factors):
+        message = "a model without a constant takes numbers only: levels would mean another model"
+        raise _wrong(message, text, "leave out '- 1', or make indicators of your own")
+    return ModelFormula(
+        outcome=outcome.name,
+        terms=tuple(term.text for term in terms.values()),
+        names=tuple(dict.fromkeys(one.name for one in factors)),
+        constant=constant,
+        made=made,
+    )
 
 
 def _parts(node: ast.expr, sign: type[ast.operator]) -> list[ast.expr]:

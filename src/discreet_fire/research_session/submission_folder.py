@@ -67,11 +67,8 @@ class SacroFile(_Loose):
         marked = set()
         for places in cells.values() if isinstance(cells, dict) else ():
             for place in places if isinstance(places, list) else ():
-                if (
-                    isinstance(place, list)
-                    and len(place) == 2
-                    and all(isinstance(at, int) and not isinstance(at, bool) for at in place)
-                ):
+                whole = isinstance(place, list) and all(type(at) is int for at in place)
+                if whole and len(place) == 2:
                     marked.add((place[0], place[1]))
         return sorted(marked)
 
@@ -121,7 +118,8 @@ def read_sacro(folder: Path) -> SacroFolder:
             raise _not_sacro(folder, "the name of an output holds characters that hide or mislead")
         for file in one.files:
             _check_file(folder, file.name)
-            wrong += [(key, mark) for mark in _shown_marks(folder / file.name, file)]
+            if mark := _shown_marks(folder / file.name, file):
+                wrong.append((key, mark))
     return SacroFolder(version=results.version, outputs=outputs, wrong=tuple(wrong))
 
 
@@ -141,26 +139,23 @@ def _check_file(folder: Path, name: str) -> None:
         raise _not_sacro(folder, f"{name!a} is not what its checksum says")
 
 
-def _shown_marks(path: Path, file: SacroFile) -> list[str]:
-    """Cells that acro marked, and that its table shows all the same."""
+def _shown_marks(path: Path, file: SacroFile) -> str:
+    """What is wrong with cells that acro marked: that its table shows them all the same."""
     if path.suffix.lower() != ".csv" or not file.marked:
-        return []
+        return ""
     try:
         rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
     except (UnicodeDecodeError, csv.Error):
-        return ["the table cannot be read"]
+        return "the table cannot be read"
     whole = _numbers_of(rows)
     if whole is None:
-        return ["which cells were marked cannot be seen in this table; look at it"]
-    shown = 0
-    for row, column in file.marked:
-        if not (0 <= row < len(whole) and 0 <= column < len(whole[row])):
-            return ["a marked cell is not in the table; look at it"]
-        shown += whole[row][column].strip() not in ("", "nan", "NaN", "<NA>")
-    if not shown:
-        return []
+        return "which cells were marked cannot be seen in this table; look at it"
+    if not all(0 <= at < len(whole) and 0 <= to < len(whole[at]) for at, to in file.marked):
+        return "a marked cell is not in the table; look at it"
+    gone = ("", "nan", "NaN", "<NA>")
+    shown = sum(whole[at][to].strip() not in gone for at, to in file.marked)
     cells = "1 cell" if shown == 1 else f"{shown} cells"
-    return [f"{cells} that broke a rule there are still shown"]
+    return f"{cells} that broke a rule there are still shown" if shown else ""
 
 
 def _numbers_of(rows: list[list[str]]) -> list[list[str]] | None:

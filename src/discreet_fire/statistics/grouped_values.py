@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -149,21 +149,6 @@ def _pairs(codes: IntArray, start: IntArray) -> tuple[IntArray, BoolArray]:
     return order, _begins(codes[order], who)
 
 
-class CaseContributions(NamedTuple):
-    """Contributions of cases to each group (confidential).
-
-    How many there are, the sum of their sizes, the largest, the second largest; and how many
-    differ from the commonest value; and the largest of other sums, as of squared deviations.
-    """
-
-    cases: IntArray
-    size: FloatArray
-    first: FloatArray
-    second: FloatArray
-    differing: IntArray
-    apart: FloatArray
-
-
 def contributions(
     values: FloatArray,
     amounts: FloatArray,
@@ -172,8 +157,10 @@ def contributions(
     groups: int,
     start: IntArray,
     enough: int,
-) -> CaseContributions:
-    """Contribution of each entity to each group.
+) -> dict[str, npt.NDArray[Any]]:
+    """Contributions of entities to each group, by the names of facts: how many cases there are,
+    the sum of their sizes, the two largest, how many cases differ from the commonest value, and
+    the largest part of one in the squares.
 
     Records are in the order of entities, those of each begin at `start`; values have no NaN, places
     are codes of groups, never -1. So many differing entities as are enough need not be counted.
@@ -194,14 +181,14 @@ def contributions(
     leading = np.flatnonzero(sizes == largest[places])
     rest = sizes.copy()
     rest[leading[np.unique(places[leading], return_index=True)[1]]] = 0.0
-    return CaseContributions(
-        cases=cases,
-        size=exact_sums(sizes, places, groups),
-        first=largest,
-        second=largest_of(rest, places, groups),
-        differing=_differing(np.where(mixed, np.nan, values), places, cases, enough),
-        apart=largest_of(squares, places, groups),
-    )
+    return {
+        "cases": cases,
+        "size": exact_sums(sizes, places, groups),
+        "first": largest,
+        "second": largest_of(rest, places, groups),
+        "differing": _differing(np.where(mixed, np.nan, values), places, cases, enough),
+        "apart": largest_of(squares, places, groups),
+    }
 
 
 def _differing(values: FloatArray, places: IntArray, cases: IntArray, enough: int) -> IntArray:
@@ -307,25 +294,23 @@ class GroupedValues:
             values, away, codes = order(values), order(away), order(codes)
             weights = None if weights is None else order(weights)
         amounts = values if weights is None else values * weights
-        shares = contributions(values, amounts, away, codes, self.groups, starts, limits.minimum)
+        facts = contributions(values, amounts, away, codes, self.groups, starts, limits.minimum)
         heavy = [(0.0, 0.0, 0.0)] * self.groups
         if weights is not None:
             loads = contributions(weights, weights, away, codes, self.groups, starts, 0)
-            weighing = (total.tolist(), loads.first.tolist(), loads.second.tolist())
+            weighing = (total.tolist(), loads["first"].tolist(), loads["second"].tolist())
             heavy = list(zip(*weighing, strict=True))
-        same, few = low == high, shares.differing < limits.minimum
-        commonest = np.where(several, shares.cases - shares.differing, MANY)
-        columns = {
-            "n": count, "cases": shares.cases, "weight": total, "low": low, "high": high,
-            "mean": start + shift, "squares": squares, "apart": shares.apart, "size": shares.size,
-            "first": shares.first, "second": shares.second,
-            "differing": np.where(same, 0, np.where(few, shares.differing, MANY)),
-            "held": np.where(same, MANY, np.where(few, commonest, 0)),
-        }  # fmt: skip
-        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        # How many differ is known where they are not enough, and then how many others there are.
+        few, same = facts["differing"] < limits.minimum, low == high
+        held = np.where(several, facts["cases"] - facts["differing"], MANY)
+        facts |= {"n": count, "weight": total, "low": low, "high": high, "mean": start + shift}
+        facts |= {"squares": squares, "held": np.where(same, MANY, np.where(few, held, 0))}
+        facts["differing"] = np.where(same, 0, np.where(few, facts["differing"], MANY))
+        rows = zip(*(column.tolist() for column in facts.values()), strict=True)
+        groups = [dict(zip(facts, row, strict=True)) for row in rows]
         return [
-            Facts(**dict(zip(columns, row, strict=True)), heavy=three) if row[0] else Facts()
-            for row, three in zip(rows, heavy, strict=True)
+            Facts(**one, heavy=three) if one["n"] else Facts()
+            for one, three in zip(groups, heavy, strict=True)
         ]
 
     def total(self, limits: SafeLimits) -> Facts:
@@ -386,20 +371,6 @@ def percentile(values: FloatArray, share: float, weights: FloatArray | None = No
     if abs(float(reached[upper]) - goal) <= 1e-12 * float(reached[-1]) and upper < last:
         return float((values[upper] + values[upper + 1]) / 2)
     return float(values[upper])
-
-
-def _deep_enough(whole: GroupedValues, cases: int, share: float, at: float, least: int) -> bool:
-    """Whether enough cases lie beyond: n·min(q, 1 − q) of at least the limit."""
-    # 300 · 0.01 must be 3 and not a little less.
-    if round(cases * min(share, 1 - share), 9) < least:
-        return False
-
-    def enough(side: Callable[[FloatArray], BoolArray]) -> bool:
-        """Whether records on a side of the percentile are of so many entities."""
-        return whole.entities is None or np.unique(whole.entities[side(whole.values)]).size >= least
-
-    below = share > 0.5 or enough(lambda values: values <= at)
-    return below and (share < 0.5 or enough(lambda values: values >= at))
 
 
 #: Statistics by their names in Stata; percentiles p1 … p99 besides.
@@ -542,9 +513,15 @@ def statistics_of(
             order = np.lexsort((weights, whole.values))
             ordered, weights = whole.values[order], weights[order]
         known: dict[str, float] = {}
+        least = limits.percentile_cases
         for share in sorted(wanted, key=lambda share: (abs(share - 0.5), share)):
             at = percentile(ordered, share, weights)
-            if not _deep_enough(whole, facts.cases, share, at, limits.percentile_cases):
+            # 300 · 0.01 must be 3 and not a little less.
+            deep = round(facts.cases * min(share, 1 - share), 9) >= least
+            sides = [whole.values <= at] * (share <= 0.5) + [whole.values >= at] * (share >= 0.5)
+            if (who := whole.entities) is not None:
+                deep = deep and all(np.unique(who[side]).size >= least for side in sides)
+            if not deep:  # n·min(q, 1 − q) of at least the limit, and not of fewer entities
                 violations.add("percentile")
             elif free < 1:
                 violations.add("equations")

@@ -9,13 +9,14 @@ together.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import (
     Found,
@@ -196,19 +197,37 @@ def xtdescribe(
     violations += [Found("minimum", time)] * (len(kept) < len(times))
     there = np.zeros((unique.size, len(times)), dtype=np.bool_)
     there[who, times.codes[used]] = True
-    listed, other = _patterns(there[:, kept], patterns, limits)
-    violations += [Found("patterns", time)] * (other > 0)
+    n = unique.size
+    # The commonest patterns; what is left together must not be few, nor a single small pattern.
+    if patterns < 1:
+        raise OutputCheckError("at least one pattern is listed", code="xtdescribe")
+    texts = Counter("".join(".1"[one] for one in row) for row in there[:, kept].tolist())
+    order = sorted(texts.items(), key=lambda one: (-one[1], one[0]))
+    rows = [(text, size) for text, size in order if size >= limits.minimum][:patterns]
+    left, other = len(order) - len(rows), n - sum(size for _, size in rows)
+    while rows and other and (left < 2 or other < limits.minimum + left - 1):
+        other += rows.pop()[1]
+        left += 1
+    if other:
+        violations.append(Found("patterns", time))
+        rows.append(("(other patterns)", other))
+    # Percentiles of the number of times per entity; never the smallest and the largest.
+    values, spread = np.sort(there.sum(axis=1).astype(np.float64)), []
+    for share in _SHARES:
+        deep = round(n * min(share, 1 - share), 9) >= limits.percentile_cases
+        spread.append(general(percentile(values, share)) if deep else ".")
+    heads = "".join(f"{share:>8.0%}" for share in _SHARES)
     labels = [times.labels[at] for at in kept]
     span = labels if len(labels) <= 3 else [*labels[:2], "...", labels[-1]]
     lines = [
-        f"{entity:>8}:  {'withheld':<45} n = {unique.size:>10,}",
+        f"{entity:>8}:  {'withheld':<45} n = {n:>10,}",
         f"{time:>8}:  {', '.join(span):<45} T = {len(kept):>10,}",
-        *_distribution(there, limits),
+        f"Distribution of T_i:   min{heads}     max",
+        f"{'.':>26}{''.join(f'{one:>8}' for one in spread)}{'.':>8}",
     ]
-    rows = listed + [("(other patterns)", other)] * (other > 0)
     rule = " " + "-" * 27 + "+" + "-" * max(10, len(kept) + 3)
     lines += ["     Freq.  Percent    Cum. |  Pattern", rule]
-    n, reached = unique.size, 0
+    reached = 0
     for text, size in rows:
         reached += size
         shares = f"{fixed(100 * size / n):>9}{fixed(100 * reached / n):>8}"
@@ -221,34 +240,3 @@ def xtdescribe(
         stored={"N": float(n)},
         checks=[*times.checks, *checks_of(violations, ["minimum"])],
     )
-
-
-def _patterns(there: BoolArray, most: int, limits: SafeLimits) -> tuple[list[tuple[str, int]], int]:
-    """The commonest patterns, and how many entities have another."""
-    if most < 1:
-        raise OutputCheckError("at least one pattern is listed", code="xtdescribe")
-    texts = ["".join("1" if x else "." for x in row) for row in there.tolist()]
-    seen, count = np.unique(np.array(texts, dtype=str), return_counts=True)
-    order = sorted(zip(seen.tolist(), count.tolist(), strict=True), key=lambda x: (-x[1], x[0]))
-    listed = [(text, size) for text, size in order if size >= limits.minimum][:most]
-    left = len(order) - len(listed)
-    other = len(texts) - sum(size for _, size in listed)
-    # What is left together must not be few either, nor a single small pattern.
-    while listed and other and (left < 2 or other < limits.minimum + left - 1):
-        other += listed.pop()[1]
-        left += 1
-    return listed, other
-
-
-def _distribution(there: BoolArray, limits: SafeLimits) -> list[str]:
-    """Percentiles of the number of times per entity; never the smallest and the largest."""
-    values = np.sort(there.sum(axis=1).astype(np.float64))
-    texts = ["."]
-    for share in _SHARES:
-        deep = round(values.size * min(share, 1 - share), 9) >= limits.percentile_cases
-        texts.append(general(percentile(values, share)) if deep else ".")
-    heads = ["min", "5%", "25%", "50%", "75%", "95%", "max"]
-    return [
-        "Distribution of T_i:" + "".join(f"{head:>{6 if head == 'min' else 8}}" for head in heads),
-        " " * 20 + "".join(f"{x:>{8 if at else 6}}" for at, x in enumerate([*texts, "."])),
-    ]

@@ -253,7 +253,23 @@ def group(
         column = column.cast(pl.UInt8)
     values, codes = coded(column, name)
     count = count_of(codes, len(values), records.times)
-    checks = _checked(int(count.sum()), column, values, name, limits)
+    # Measurements and identifiers are refused; a person looks at variables of many values.
+    fractions = column.dtype.is_float() and any(value != int(value) for value in values)
+    many, refused = len(values) > limits.most_levels, ""
+    if len(values) * limits.minimum > int(count.sum()) and len(values) > _FEW:
+        refused = "nearly every case is a group of its own"
+    elif fractions and many:
+        refused = "a measurement cannot group"
+    elif fractions and len({np.float32(value) for value in values}) < len(values):
+        refused = "values of the grouping variable differ only by rounding"
+    if refused:
+        hint = "make classes first, with whole numbers or texts as codes"
+        raise OutputCheckError(refused, code="group", where=name, hint=hint)
+    checks: list[Check] = []
+    if fractions or many:
+        why = "has fractions; is it a measurement" if fractions else "takes many values"
+        reason = f"the grouping variable {why}; rare values are put together"
+        checks = [Check(rule="grouping", verdict=CheckVerdict.review, reason=reason, where=name)]
     labels = [number_text(value) for value in values]
     if checks or (together and _own(column, values)):
         cases = count if records.entity is None else records.cases(codes, len(values))
@@ -275,30 +291,6 @@ def group(
         codes=codes,
         checks=tuple(checks),
     )
-
-
-def _checked(
-    count: int, column: pl.Series, values: Sequence[Any], name: str, limits: SafeLimits
-) -> list[Check]:
-    """Refuse measurements and identifiers; let a person look at variables of many values."""
-    fractions = column.dtype.is_float() and any(value != int(value) for value in values)
-    many = len(values) > limits.most_levels
-    if len(values) * limits.minimum > count and len(values) > _FEW:
-        raise _refused("nearly every case is a group of its own", name)
-    if fractions and many:
-        raise _refused("a measurement cannot group", name)
-    if fractions and len({np.float32(value) for value in values}) < len(values):
-        raise _refused("values of the grouping variable differ only by rounding", name)
-    message = "has fractions; is it a measurement" if fractions else "takes many values"
-    if fractions or many:
-        reason = f"the grouping variable {message}; rare values are put together"
-        return [Check(rule="grouping", verdict=CheckVerdict.review, reason=reason, where=name)]
-    return []
-
-
-def _refused(message: str, name: str) -> OutputCheckError:
-    hint = "make classes first, with whole numbers or texts as codes"
-    return OutputCheckError(message, code="group", where=name, hint=hint)
 
 
 def _own(column: pl.Series, values: Sequence[Any]) -> bool:

@@ -262,29 +262,23 @@ _HEADS = {"n": "N", "sum_w": "Sum w", "mean": "Mean", "sd": "SD", "sum": "Sum", 
 def _tabstat_lines(
     descriptions: Sequence[Description], groups: RecordGroups | None, columns: Sequence[str]
 ) -> list[str]:
-    labels = ["Total"] if groups is None else [*groups.labels, "Total"]
-    rows = [[one.shown[at] for one in descriptions] for at in range(len(labels) - 1)]
-    rows.append([one.total for one in descriptions])
+    labels = [*([] if groups is None else groups.labels), "Total"]
+    shown = [] if groups is None else list(zip(*(one.shown for one in descriptions), strict=True))
+    rows = list(zip(labels, [*shown, [one.total for one in descriptions]], strict=True))
     if len(descriptions) == 1 and groups is not None:
-        body = [
-            (label, [_cell(name, row[0]) for name in columns])
-            for label, row in zip(labels, rows, strict=True)
-        ]
+        body = [(label, [_cell(name, row[0]) for name in columns]) for label, row in rows]
         heads = [_HEADS.get(name, name) for name in columns]
         return Grid(stub=groups.name, heads=heads, blocks=[body[:-1], body[-1:]]).lines()
-    several = [
-        [
-            (
-                f"{label[:6]} {name}" if groups is not None else _HEADS.get(name, name),
-                [_cell(name, numbers) for numbers in row],
-            )
+    blocks = []
+    for label, row in rows:
+        names = {
+            name: _HEADS.get(name, name) if groups is None else f"{label[:6]} {name}"
             for name in columns
-        ]
-        for label, row in zip(labels, rows, strict=True)
-    ]
+        }
+        blocks.append([(text, [_cell(name, one) for one in row]) for name, text in names.items()])
     heads = [abbreviated(one.name, 10) for one in descriptions]
     stub = "Stats" if groups is None else groups.name
-    return Grid(stub=stub, heads=heads, blocks=several).lines()
+    return Grid(stub=stub, heads=heads, blocks=blocks).lines()
 
 
 def _cell(name: str, numbers: Numbers) -> str:

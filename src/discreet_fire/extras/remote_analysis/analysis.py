@@ -89,54 +89,47 @@ def condition_text(parsed: Filter) -> str:
     >>> condition_text(parse_filter(one)) == condition_text(parse_filter(other))
     True
     """
-    return _form_text(_form(parsed._tree, parsed, turned=False))
+
+    def form(node: ast.expr, *, turned: bool) -> _Form:
+        """A condition, or what it is not."""
+        if isinstance(node, ast.BoolOp):
+            kind = _AND_OR[type(node.op)][turned]
+            return _joined(kind, (form(one, turned=turned) for one in node.values))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return form(node.operand, turned=not turned)
+        if isinstance(node, ast.Compare):
+            sides = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
+            return _joined("Or" if turned else "And", (step(*one, turned=turned) for one in sides))
+        return f"(Not {term(node)})" if turned else term(node)
+
+    def step(left: ast.expr, operator: ast.cmpop, right: ast.expr, *, turned: bool) -> _Form:
+        """One comparison; one with a list is one with each of its values."""
+        if isinstance(operator, ast.In | ast.NotIn):
+            negative = isinstance(operator, ast.NotIn) is not turned
+            kind, joint = ("NotEq", "And") if negative else ("Eq", "Or")
+            values = right.elts if isinstance(right, ast.List | ast.Tuple | ast.Set) else [right]
+            return _joined(joint, (compared(kind, left, one) for one in values))
+        kind, exchanged = _STEPS[type(operator)][turned]
+        return compared(kind, *((right, left) if exchanged else (left, right)))
+
+    def compared(kind: str, left: ast.expr, right: ast.expr) -> str:
+        sides = [term(left), term(right)]
+        one, other = sorted(sides) if kind in ("Eq", "NotEq") else sides
+        return f"({kind} {one} {other})"
+
+    def term(node: ast.expr) -> str:
+        """A column or a value."""
+        if parsed._is_column(node):
+            return f"[{json.dumps(parsed._name(node))}]"
+        value = node.id.lower() if isinstance(node, ast.Name) else ast.literal_eval(node)
+        return json.dumps(plain_value(value))
+
+    return _form_text(form(parsed._tree, turned=False))
 
 
 def plain_value(value: Any) -> Any:
     """Whole numbers as such."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _form(node: ast.expr, parsed: Filter, *, turned: bool) -> _Form:
-    """A condition, or what it is not."""
-    if isinstance(node, ast.BoolOp):
-        kind = _AND_OR[type(node.op)][turned]
-        return _joined(kind, (_form(one, parsed, turned=turned) for one in node.values))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return _form(node.operand, parsed, turned=not turned)
-    if isinstance(node, ast.Compare):
-        sides = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
-        steps = (_step(a, operator, b, parsed, turned=turned) for a, operator, b in sides)
-        return _joined("Or" if turned else "And", steps)
-    return f"(Not {_term(node, parsed)})" if turned else _term(node, parsed)
-
-
-def _step(
-    left: ast.expr, operator: ast.cmpop, right: ast.expr, parsed: Filter, *, turned: bool
-) -> _Form:
-    """One comparison; one with a list is one with each of its values."""
-    if isinstance(operator, ast.In | ast.NotIn):
-        negative = isinstance(operator, ast.NotIn) is not turned
-        kind, joint = ("NotEq", "And") if negative else ("Eq", "Or")
-        values = right.elts if isinstance(right, ast.List | ast.Tuple | ast.Set) else [right]
-        return _joined(joint, (_compared(kind, left, one, parsed) for one in values))
-    kind, exchanged = _STEPS[type(operator)][turned]
-    first, second = (right, left) if exchanged else (left, right)
-    return _compared(kind, first, second, parsed)
-
-
-def _compared(kind: str, left: ast.expr, right: ast.expr, parsed: Filter) -> str:
-    sides = [_term(left, parsed), _term(right, parsed)]
-    one, other = sorted(sides) if kind in ("Eq", "NotEq") else sides
-    return f"({kind} {one} {other})"
-
-
-def _term(node: ast.expr, parsed: Filter) -> str:
-    """A column or a value."""
-    if parsed._is_column(node):
-        return f"[{json.dumps(parsed._name(node))}]"
-    value = node.id.lower() if isinstance(node, ast.Name) else ast.literal_eval(node)
-    return json.dumps(plain_value(value))
 
 
 def _joined(kind: str, parts: Iterable[_Form]) -> _Form:
