@@ -34,6 +34,7 @@ from tests.helpers.places import ROOT
 LIMITS = {"seconds": 60.0, "output_mb": 2, "files_mb": 20, "processes": 20, "memory_mb": 4000}
 ESCAPES = ROOT / "tests" / "helpers"
 PYTHON = [Path(sys.prefix), Path(sys.base_prefix)]
+RUNS = [sys.executable, "-I", "-c", "print('it ran')"]
 
 
 @pytest.fixture
@@ -167,7 +168,7 @@ def test_a_run_has_a_control_group_of_its_own(
         closed_process, "_UNTIL_EMPTY", 0.05
     )  # here files stay, and so does the folder
     limits = {**LIMITS, "control_groups": groups, "processors": 1.5}
-    plan = plan_of(world, [sys.executable, "-I", "-c", "print('it ran')"], limits)
+    plan = plan_of(world, RUNS, limits)
     seen: dict[str, str] = {}
 
     def look(*_pipes: Any) -> None:
@@ -193,11 +194,10 @@ def test_a_run_has_a_control_group_of_its_own(
 
 def test_a_stated_control_group_that_cannot_be_used_is_missed(world: Path, groups: Path) -> None:
     (groups / "cgroup.controllers").write_text("hugetlb\n")
-    command = [sys.executable, "-I", "-c", "print('it ran')"]
     for limits in ({"control_groups": groups}, {"processors": 1.0}):
         if "control_groups" in limits or closed_process.control_folder() is None:
             with pytest.raises(NotClosedError, match="a control group with memory"):
-                run(world, command, {**LIMITS, **limits})
+                run(world, RUNS, {**LIMITS, **limits})
     (groups / "cgroup.controllers").write_text("cpu memory pids\n")
     (groups / "cgroup.subtree_control").write_text("memory\n")
     assert closed_process.control_folder(groups) == groups
@@ -258,14 +258,7 @@ _ALONE = (
 
 def started(world: Path, before: str) -> tuple[int, dict[str, Any]]:
     """How the start of a program ends after something, and what it says."""
-    plan = ProcessPlan(
-        command=[sys.executable, "-I", "-c", "print('it ran')"],
-        folder=world / "own",
-        read=PYTHON,
-        data=[world / "d.csv"],
-        environment={},
-        limits=ProcessLimits(**LIMITS),
-    )
+    plan = plan_of(world, RUNS)
     status, tell = os.pipe()
     code = f"{_START}{before}made.main(sys.argv[2])\n"
     command = [sys.executable, "-I", "-c", code, confinement.__file__, plan.words(tell, {}, None)]
@@ -300,7 +293,7 @@ def test_the_refusal_names_what_is_missing(world: Path, monkeypatch: pytest.Monk
         (world / "start.py").write_text(text)
         monkeypatch.setattr(closed_process.confinement, "__file__", str(world / "start.py"))
         with pytest.raises(NotClosedError, match=missing):
-            run(world, [sys.executable, "-I", "-c", "print('it ran')"])
+            run(world, RUNS)
 
 
 # --- the filter of both architectures -----------------------------------------------------

@@ -280,9 +280,8 @@ def marked() -> list[str]:
 def test_too_much_output_ends_a_program(place: Path) -> None:
     end = closed_process.run_closed(plan_of(place, "while True: print('x' * 10**5)", output_mb=1))
     assert (end.code, end.over, end.output) == (None, "output", b"")
-    end = closed_process.run_closed(
-        plan_of(place, "open('f','wb').write(b'x' * 2**21)", output_mb=1)
-    )
+    large = "open('f','wb').write(b'x' * 2**21)"
+    end = closed_process.run_closed(plan_of(place, large, output_mb=1))
     assert end.code != 0
 
 

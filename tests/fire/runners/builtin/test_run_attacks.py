@@ -136,16 +136,7 @@ HEADS = [
 ]  # fmt: skip
 NAMES = [
     *sorted(COMMANDS),
-    "list",
-    "egen",
-    "continue",
-    "exit",
-    "do",
-    "mata",
-    "nonsense",
-    "`x'",
-    "{",
-    "}",
+    *["list", "egen", "continue", "exit", "do", "mata", "nonsense", "`x'", "{", "}"],
 ]
 
 lines = st.builds(

@@ -109,24 +109,21 @@ def test_large_merges_agree_with_polars(kind):
 
 
 def test_keys_must_identify_and_agree():
-    with pytest.raises(DoError, match=r"in the using data; r\(459\)"):
-        two("merge 1:1 id using other", PERSONS, FIRMS)
-    with pytest.raises(DoError, match=r"in the master data; r\(459\)"):
-        two("merge 1:m id using other", FIRMS, PERSONS)
-    with pytest.raises(DoError, match=r"r\(106\)"):
-        two("merge 1:1 id using other", PERSONS, {"id": ["a", "b"]})
-    with pytest.raises(UnsupportedError, match="merge"):
-        two("merge m:m id using other", PERSONS, FIRMS)
-    with pytest.raises(DoError):
-        two("merge 1:1 x using other", PERSONS, FIRMS)
+    for kind, master, using, error, what in (
+        ("1:1 id", PERSONS, FIRMS, DoError, r"in the using data; r\(459\)"),
+        ("1:m id", FIRMS, PERSONS, DoError, r"in the master data; r\(459\)"),
+        ("1:1 id", PERSONS, {"id": ["a", "b"]}, DoError, r"r\(106\)"),
+        ("m:m id", PERSONS, FIRMS, UnsupportedError, "merge"),
+        ("1:1 x", PERSONS, FIRMS, DoError, "x"),
+    ):
+        with pytest.raises(error, match=what):
+            two(f"merge {kind} using other", master, using)
 
 
 def test_append_joins_types():
     run = two("append using other", {"id": [1], "s": ["a"]},
               {"id": [1000], "s": ["long"], "z": [0.5]})  # fmt: skip
-    assert run["id"] == [1, 1000]
-    assert run["s"] == ["a", "long"]
-    assert run["z"] == [".", 0.5]
+    assert [run[name] for name in ("id", "s", "z")] == [[1, 1000], ["a", "long"], [".", 0.5]]
     with pytest.raises(DoError, match=r"r\(106\)"):
         two("append using other", {"id": [1]}, {"id": ["a"]})
 
