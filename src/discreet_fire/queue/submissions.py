@@ -109,7 +109,11 @@ def _enter(queue: Queue, work: SubmissionWork) -> int:
     files += [("output", path.name, path) for path in work.outputs]
     rows = [(role, name, file_digest(path), path.stat().st_size) for role, name, path in files]
     fingerprint = _digest([researcher.casefold(), submission.project, *rows])
-    _check_new(queue, fingerprint)
+    query = "SELECT id FROM submissions WHERE fingerprint = ?"
+    for (same,) in connection.execute(query, (fingerprint,)).fetchall():
+        if not standing_of(queue, same).state.replaceable:
+            message, where = "the same was submitted before", f"submission {same}"
+            raise queue_error(message, "duplicate", where, "see that submission")
     settings = queue.settings
     _note_replaced(queue, work)
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in work.findings)
@@ -175,14 +179,6 @@ def _check_names(outputs: Sequence[Path]) -> None:
             hint = "rename the log, and submit it again"
             message = "an output of this name cannot be released"
             raise queue_error(message, "submission", ascii(name), hint)
-
-
-def _check_new(queue: Queue, fingerprint: str) -> None:
-    query = "SELECT id FROM submissions WHERE fingerprint = ?"
-    for (number,) in queue.connection.execute(query, (fingerprint,)).fetchall():
-        if not standing_of(queue, number).state.replaceable:
-            message, where = "the same was submitted before", f"submission {number}"
-            raise queue_error(message, "duplicate", where, "see that submission")
 
 
 def _figures(outputs: Sequence[Path]) -> str:

@@ -96,6 +96,11 @@ class ShownOutput:
     result: SafeResult
     file: str = ""  # the file that the program calls, if it is there
 
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where it is, for JSON."""
+        return {"line": self.line} | ({"file": self.file} if self.file else {})
+
 
 class RedactedError(OutputCheckError):
     """A stop that single values of the data decide about: its place would tell them."""
@@ -187,7 +192,7 @@ class RunResult:
             "verdict": str(self.verdict),
             "error": error,
             "findings": [one.to_dict() for one in self.findings],
-            "outputs": [_placed(one) | one.result.to_dict() for one in self.outputs],
+            "outputs": [one.place | one.result.to_dict() for one in self.outputs],
         }
 
     def __repr__(self) -> str:
@@ -330,11 +335,6 @@ def _checks(output: ShownOutput) -> Sequence[Check]:
     return output.result.checks or [_UNCHECKED]
 
 
-def _placed(output: ShownOutput) -> dict[str, Any]:
-    """The place of an output for JSON."""
-    return {"line": output.line} | ({"file": output.file} if output.file else {})
-
-
 def _of_check(command: str, check: Check, line: int = 0, file: str = "") -> Finding:
     severity = Severity.REFUSED if check.rule == "refused" else _SEVERITIES[check.verdict]
     where = f" ({check.where})" if check.where else ""
@@ -387,7 +387,7 @@ def write_confidential(result: RunResult, path: Path, limits: SafeLimits) -> Non
     outputs = []
     for one in result.outputs:
         facts = [fact.to_dict() for fact in borderline_facts(one.result, limits)]
-        outputs.append(_placed(one) | {"command": one.result.command, "facts": facts})
+        outputs.append(one.place | {"command": one.result.command, "facts": facts})
     content = {"program": result.name, "confidential": True, "outputs": outputs}
     text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     write_text(path, text + "\n", private=True)

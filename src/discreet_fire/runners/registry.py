@@ -88,11 +88,10 @@ def _problems(name: str, table: object) -> list[Problem]:
         Problem("unknown setting", f"{name}.{one}", hint) for one in table if one not in known
     ]
     for one in (*files, *({"control_groups"} & table.keys())):
-        value = table.get(one)
-        if not isinstance(value, str) or not Path(value).is_absolute() or not Path(value).exists():
-            problems.append(
-                Problem("is the whole path of something that is there", f"{name}.{one}")
-            )
+        place = Path(str(table.get(one, "")))
+        if not isinstance(table.get(one), str) or not place.is_absolute() or not place.exists():
+            message = "is the whole path of something that is there"
+            problems.append(Problem(message, f"{name}.{one}"))
     for one, (low, high) in _LIMITS.items():
         value = table.get(one, low)
         number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -129,10 +130,10 @@ def _between(log: Path, mark: str, name: str) -> list[str] | None:
         return None
     inside = [line.rstrip() for line in lines[lines.index(begin) + 1 : lines.index(end)]]
     # What Stata says of the two do-files is no output of the program.
-    own = ("", f'. do "{name}"', "end of do-file", f'. display "{end}"')
-    while inside and inside[0] in own[:2]:
+    called, last = f'. do "{name}"', f'. display "{end}"'
+    while inside and inside[0] in ("", called):
         inside.pop(0)
-    while inside and inside[-1] in (own[0], *own[2:]):
+    while inside and inside[-1] in ("", "end of do-file", last):
         inside.pop()
     return inside
 
@@ -252,16 +253,16 @@ class _Evidence:
 
         Whom it is about is told to the ledger, and where there is none that it is not known.
         """
-        entry = next((one for one in self._left if one[0] == command and agrees(one[1])), None)
-        if entry is None:
-            row = statistic_row(command)
-            nothing = row is not None and row.groups == "nothing"
-            name, tables = f"fdz{command}", () if nothing else (None,)
-            self._tell(StatisticShown(line=line, command=name, universes="model", tables=tables))
-            return None
-        self._left.remove(entry)
-        self._tell(replace(entry[2], line=line))
-        return entry[1]
+        for entry in self._left:
+            if entry[0] == command and agrees(entry[1]):
+                self._left.remove(entry)
+                self._tell(replace(entry[2], line=line))
+                return entry[1]
+        row = statistic_row(command)
+        tables = () if row is not None and row.groups == "nothing" else (None,)
+        name = f"fdz{command}"
+        self._tell(StatisticShown(line=line, command=name, universes="model", tables=tables))
+        return None
 
     def _tell(self, statistic: StatisticShown) -> None:
         if self._witness is not None:
@@ -272,12 +273,15 @@ class _Evidence:
         file = self._folder / f"{_EVIDENCE}_{entry['number']}.dta"
         if not file.is_file() or file.is_symlink():
             return None
-        columns: dict[str, list[pl.Series]] = {}
+        columns = defaultdict(list)
         for one in columns_of(file):
-            columns.setdefault(one.name, []).append(one)
-        command, arguments, options = entry["command"], [names], dict[str, Any]()
+            columns[one.name].append(one)
+        command, options = entry["command"], dict[str, Any]()
+        if command not in ("summarize", "tabstat", "tabulate"):
+            return None
+        arguments: list[Any] = names if command == "tabulate" else [names]
         # Of variables with labels the second column holds these.
-        frame = {name: columns[name][0] for name in names}
+        frame = {name: columns[name][-1 if command == "tabulate" else 0] for name in names}
         if command == "summarize":
             options["detail"] = True
         elif command == "tabstat":
@@ -285,11 +289,6 @@ class _Evidence:
             if by:
                 options["by"] = by
                 frame[by] = columns[by][-1]
-        elif command == "tabulate":
-            frame = {name: columns[name][-1] for name in names}
-            arguments = names
-        else:
-            return None
         places = columns[_PLACE][0].cast(pl.Int64).to_numpy() if _PLACE in columns else None
         request = StatisticRequest(
             line=0,

@@ -109,26 +109,25 @@ class ExchangedData:
         places = []
         contents = [_content(file) for file in self._files]
         tables = [_columns(content) for content in contents]
-        renamed = self._renamed(tables, change) if change in RENAMED else []
-        for at, (file, content, columns) in enumerate(
-            zip(self._files, contents, tables, strict=True)
-        ):
-            if renamed:
-                sources = renamed[at]
-            else:
-                fixed = self._fixed(columns)
-                sources = {
+        if change in RENAMED:
+            sources = self._renamed(tables, change)
+        else:
+            sources = [
+                {
                     name: self._source(column, change, (at, place))
                     for place, (name, column) in enumerate(columns.items())
-                    if name not in fixed
+                    if name not in self._fixed(columns)
                 }
+                for at, columns in enumerate(tables)
+            ]
+        for file, content, own in zip(self._files, contents, sources, strict=True):
             places.append(folder / file.name)
             if isinstance(content, DataSet):
-                new = {name: content.variables[name].taken(at) for name, at in sources.items()}
+                new = {name: content.variables[name].taken(at) for name, at in own.items()}
                 changed = replace(content, variables={**content.variables, **new}, sorted_by=())
                 places[-1].write_bytes(dta_bytes(changed))
                 continue
-            frame = content.with_columns(content[name].gather(at) for name, at in sources.items())
+            frame = content.with_columns(content[name].gather(at) for name, at in own.items())
             if file.suffix.lower() == ".parquet":
                 frame.write_parquet(places[-1])
             else:
@@ -359,19 +358,19 @@ def changed(
     Names may differ. Differences that are small beside a value, and beside the usual size of
     values, come from the order of sums.
     """
-    if other is None or other.frame.shape != first.frame.shape:
+    if other is None or other.frame.height != first.frame.height:
         return True
     if other.frame.columns != first.frame.columns:
         return True
     columns = [name for name in first.frame.columns if name not in names]
-    lines = [np.zeros(first.frame.height), np.zeros(first.frame.height)]
+    lines = np.zeros((2, first.frame.height))
     # Drawn anew: known weights would let a program hide one change behind another.
     weights = np.random.default_rng().random(len(columns)) + 0.5
     for name, weight in zip(columns, weights.tolist(), strict=True):
         pair = [one.frame[name] for one in (first, other)]
         for line, values in zip(lines, _numbers(pair), strict=True):
             line += weight * np.where(np.isnan(values), -weight, _evened(values, size))
-    return bool((np.abs(np.sort(lines[0]) - np.sort(lines[1])) > _SAME * len(columns)).any())
+    return bool((np.abs(np.diff(np.sort(lines), axis=0)) > _SAME * len(columns)).any())
 
 
 def _evened(values: FloatArray, size: float) -> FloatArray:
