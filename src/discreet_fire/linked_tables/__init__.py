@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .advice import DIFFERENCE as DIFFERENCE
     from .advice import LEFT as LEFT
+    from .advice import MORE as MORE
+    from .advice import difference_findings as difference_findings
     from .advice import linked_findings as linked_findings
     from .advice import more_withheld as more_withheld
     from .advice import related_sums as related_sums
     from .advice import uncompared as uncompared
-    from .differences import DIFFERENCE as DIFFERENCE
-    from .differences import MORE as MORE
-    from .differences import difference_findings as difference_findings
     from .small_counts import GroupsShown as GroupsShown
     from .small_counts import OutputRecords as OutputRecords
     from .small_counts import ShownCounts as ShownCounts

@@ -145,7 +145,7 @@ def test_figures_of_few_are_told_if_and_only_if_tables_tell_them(
     fresh = [one for one in small_sets(people) if adds_up(after, one) and not adds_up(before, one)]
     assert complete
     assert told_number(findings) == len(fresh)
-    monkeypatch.setattr("discreet_fire.linked_tables.differences._TOLD", len(fresh))
+    monkeypatch.setattr("discreet_fire.linked_tables.advice._TOLD", len(fresh))
     singly = difference_findings(tables, limits=LIMITS, earlier=earlier)[0]
     assert len(findings) <= len(singly) <= len(fresh)
     assert not any(" more groups " in one.what for one in singly)
