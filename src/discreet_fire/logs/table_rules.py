@@ -261,7 +261,7 @@ _PUT = {"range": "[#,#]"}
 _SIDES: dict[str, Align] = {"left": "left", "none": "none", "": "right"}
 _ENDS = {"min": 0, "max": 100}
 #: Words before ``> `` name the field of a list below which alone a line has this form.
-_BELOW = re.compile(r"(?:(\w+)> )?(.*)", re.DOTALL)
+_BELOW = re.compile(r"\A(?:(\w+)> )?(.+)", re.DOTALL)
 
 
 def _role(name: str) -> tuple[str, Align]:
@@ -291,7 +291,8 @@ class _ListForm:
         #: Below which field of the list alone a line has this form, the form, and if it takes two.
         self.lines = [
             (field, _pattern(text), "\\n" in text)
-            for field, text in (_BELOW.fullmatch(line).groups("") for line in form["lines"])
+            for line in form["lines"]
+            for field, text in _BELOW.findall(line)
         ]
 
     def match(self, text: str, after: str, field: str) -> re.Match[str] | None:

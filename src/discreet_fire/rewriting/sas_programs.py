@@ -581,7 +581,9 @@ class _SasProgram(PackageProgram[SasStatement]):
         if more:
             self.change("procedure", (source.span[1], source.span[1]), more, rule)
 
-    def _frequencies(self, rule: CommandRule, step: _Step, source: _Source, refused: _Spans) -> str:
+    def _frequencies(
+        self, rule: CommandRule, step: _Step, source: _Source, refused: _Spans
+    ) -> None:
         """Each table of PROC FREQ as a procedure of its own."""
         tables = [one for one in step if one.name in _TABLES]
         others = [one for one in step[1:] if one.name not in _TABLES]
