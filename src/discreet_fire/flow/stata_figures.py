@@ -18,13 +18,10 @@ from discreet_fire.catalogue import Action, commands_with, known_commands, value
 from discreet_fire.flow.stata_values import (
     BAD,
     CLEAN,
-    CONDITION,
     DOUBT,
-    FILES,
     FORM,
     GIVEN_BY_OPTION,
     LOOPS,
-    NAMING,
     RECORD,
     Held,
     HeldNames,
@@ -153,11 +150,10 @@ def _replacing(parts: Sequence[StatementParts], programs: Set[str]) -> set[str]:
     """The commands after which the data in memory may be no records: other languages and
     commands that are not known, too.
     """
-    names = {part.name if not part.by_macro else "*" for part in parts} | {
-        prefix.canonical or "*" for part in parts for prefix in part.statement.prefixes
-    }
-    replace = commands_with("data", "figures") | _LANGUAGES
-    return {name for name in names if name in replace or name not in known_commands() | programs}
+    names = {"*" if part.by_macro else part.name for part in parts}
+    names |= {name or "*" for part in parts for name in part.before}
+    replacing = commands_with("data", "figures") | _LANGUAGES
+    return (names & replacing) | (names - known_commands() - programs)
 
 
 def _through_lists(
@@ -246,7 +242,7 @@ class FigureFlow:
         self._caught = {
             id(one)
             for part, (body, _) in zip(parts, bodies_of(parts), strict=True)
-            if part.name == "capture" or "capture" in {x.canonical for x in part.statement.prefixes}
+            if "capture" in (part.name, *part.before)
             for one in (part, *body)
         }
         #: Macros that programs are given, whose texts are not known.
@@ -366,7 +362,7 @@ class FigureFlow:
         """The macros in an expression that name variables: it takes their first values."""
         return [
             name for name in named(code)
-            if NAMING.fullmatch(name) or any(
+            if FORM.naming.fullmatch(name) or any(
                 word not in self.taints.known_scalars and word not in _STYLES
                 for _, word in bare_words(" ".join(self.known.get(name, ())))
             )
@@ -405,7 +401,7 @@ class FigureFlow:
     def _give_columns(self, part: StatementParts) -> None:
         """Without its option, ``mkmat`` names matrices as the variables."""
         listed_names, _, options = part.outside.partition("=")[0].partition(",")
-        names = [] if "mat" in options else CONDITION.sub(" ", listed_names).split()
+        names = [] if "mat" in options else FORM.condition.sub(" ", listed_names).split()
         for name in filter(str.isidentifier, names):
             self.taints.matrices.give(name, GIVEN_BY_OPTION[part.name])
 
@@ -435,7 +431,7 @@ class FigureFlow:
         """A variable that is nothing but a figure shows it with any statistic."""
         left, equals, right = part.outside.partition("=")
         words = re.sub(r"\(.*", "", left).split()
-        condition = CONDITION.search(right)
+        condition = FORM.condition.search(right)
         if "`" in left and self.taints.within(left).rank:
             self.taints.columns["values"] = MADE_OF_VALUES
         if equals and words and part.name.endswith("egen"):
@@ -573,13 +569,13 @@ class FigureFlow:
         held = CLEAN
         if part.by_macro:  # where it shows something, `fdzrun` refuses it
             word = statement.command.text if statement.command is not None else ""
-            code = CONDITION.sub(" ", FORM.shift.sub(" ", part.outside))
+            code = FORM.condition.sub(" ", FORM.shift.sub(" ", part.outside))
             held = self._held(f"{word} {code}", part.inside)
         elif not self.policy.uses(part.name, part.word):
             held = self._in_other(part)
         verdict = self.policy.verdict(part.name, [part.word])
         if verdict.action.rank > 0 and verdict.inserted != "quietly ":  # it is looked at
-            words = set(FORM.names.findall(CONDITION.sub(" ", part.outside)))
+            words = set(FORM.names.findall(FORM.condition.sub(" ", part.outside)))
             later = [one for one in words if self.since.get(one, -1) < statement.start]
             held = max([held, *map(self.taints.variables.of, later)])
             held = max(held, self.taints.unnamed.get("variables", CLEAN) if words else CLEAN)
@@ -613,7 +609,7 @@ class FigureFlow:
             return Held(DOUBT, f"{held.what} as estimates") if held.rank else CLEAN
         # A macro may name a function; where texts are given, only behind an equals sign.
         code = part.outside.partition("=")[2] if part.name in _MACROS else part.outside
-        if FILES.search(part.code) or (part.name in _EXPRESSIONS and "'(" in code):
+        if FORM.files.search(part.code) or (part.name in _EXPRESSIONS and "'(" in code):
             return Held(DOUBT, "a file that a function reads or writes")
         if part.name in _FOLLOWED:
             target = FORM.target.match(outside)
@@ -684,11 +680,11 @@ class FigureFlow:
 
     def _in_other(self, part: StatementParts) -> Held:
         """Any other command: titles are shown, conditions are not, the rest is a doubt."""
-        inside = part.inside_without(CONDITION)
+        inside = part.inside_without(FORM.condition)
         held = self.taints.within(inside) if inside else CLEAN
         # Without conditions it can only be less.
         if held.rank == 0 and self.taints.within(expansions(part.outside)).rank:
-            code = expansions(CONDITION.sub(" ", part.outside))
+            code = expansions(FORM.condition.sub(" ", part.outside))
             held = self.taints.within(code).at_most(DOUBT)
         return held
 

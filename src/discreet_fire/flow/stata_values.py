@@ -44,10 +44,6 @@ BAD = 2
 RECORD = 3
 
 
-#: The return code of what was caught last.
-RETURN_CODE = re.compile(r"(?<!\w)_rc\b|\bc\(\s*rc\s*\)")
-
-
 #: What a list of categories holds.
 VALUES = Held(DOUBT, "the distinct values of a variable")
 #: What options put into macros and matrices.
@@ -220,7 +216,7 @@ class Taints:
             if (kind, name) in self.returned and not self.policy.names_stored(kind, name):
                 continue  # what a program of the run returns is followed
             yield Held(_RANKS[self.policy.stored(kind, name)], f"the stored result {kind}({name})")
-        if RETURN_CODE.search(code):
+        if FORM.return_code.search(code):
             yield self.results.get(("c", "rc"), CLEAN)
         for kind, name in FORM.own_result.findall(code):  # what the program itself gave so far
             yield self.results.get((kind or "r", name), CLEAN)
@@ -330,11 +326,7 @@ def expansions(text: str) -> str:
 #: Readings that stay as they are: what they may run is told, and not changed.
 UNTOUCHED = frozenset((Why.TEXT, Why.ARGUMENT))
 
-#: A condition: figures in it are used, and not shown.
-CONDITION = re.compile(r"\b(?:if|in)\b(?>(?:[^,()]|\((?>(?:[^()]|\([^()]*+\))*)\))*)")
 _BY = ("by", "bysort", "qby")
-#: Functions that read or write files.
-FILES = re.compile(r"\bfile(?:read|write)")
 
 
 def pieces(statement: DoStatement, start: int, end: int) -> tuple[str, str]:
@@ -361,10 +353,7 @@ def pieces(statement: DoStatement, start: int, end: int) -> tuple[str, str]:
 def statements_of(dofile: DoFile) -> Iterator[DoStatement]:
     """The commands of a do-file, and those of its other readings."""
     for statement in dofile.statements:
-        if statement.readings:
-            yield from _with_readings(statement)
-        elif statement.kind is Kind.COMMAND:
-            yield statement
+        yield from _with_readings(statement)
 
 
 def _with_readings(statement: DoStatement) -> Iterator[DoStatement]:
@@ -382,6 +371,8 @@ class StatementParts:
         command = statement.command
         self.statement = statement
         self.name = (command.canonical or command.text) if command is not None else ""
+        #: The commands before it.
+        self.before = {prefix.canonical for prefix in statement.prefixes}
         #: Whether the command word has a macro.
         self.by_macro = command is not None and command.has_macro
         #: Where it starts.
@@ -406,7 +397,7 @@ class StatementParts:
 
     def by_groups(self) -> bool:
         """Whether a place such as ``x[1]`` is another one in each group of records."""
-        return any(prefix.canonical in _BY for prefix in self.statement.prefixes)
+        return not self.before.isdisjoint(_BY)
 
     def by_words(self) -> set[str]:
         """The variables by which a prefix forms groups, without those it only sorts by."""
@@ -420,16 +411,10 @@ class StatementParts:
         return {word for text in plain for word in text.split()}
 
 
-#: Stored results that name variables.
-NAMING = re.compile(
-    r"`[re]\((?:varlist|depvar|indepvars|varname|ivar|tvar|panelvar|timevar|clustvar|sortlist)\)'"
-)
-
-
 def named(code: str) -> list[str]:
     """The macros in an expression whose text may be the name of a variable."""
     plain = _with_outer_macros(FORM.bracketed.sub(" ", code))
-    return [*FORM.macro_only.findall(plain), *NAMING.findall(code)]
+    return [*FORM.macro_only.findall(plain), *FORM.naming.findall(code)]
 
 
 def _with_outer_macros(code: str) -> str:
@@ -468,7 +453,7 @@ def decided(outside: str, inside: str, taints: Taints) -> Held:
     """
     held = taints.held(outside, inside)
     if held.rank < RECORD:
-        if held.rank and (held.what == VALUES.what or RETURN_CODE.search(outside)):
+        if held.rank and (held.what == VALUES.what or FORM.return_code.search(outside)):
             held = max(held, Held(BAD, held.what))
         known = taints.known_scalars | taints.known_matrices
         for _, word in bare_words(without_macros(outside)):
@@ -505,7 +490,7 @@ def bodies_of(parts: Sequence[StatementParts]) -> Iterator[tuple[Sequence[Statem
 
 
 def _is_else(part: StatementParts) -> bool:
-    return part.name == "else" or "else" in {one.canonical for one in part.statement.prefixes}
+    return part.name == "else" or "else" in part.before
 
 
 _LOADING = ("use", "import", "insheet", "infile", "infix", "sysuse", "webuse", "clear")
