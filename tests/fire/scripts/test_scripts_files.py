@@ -63,16 +63,12 @@ def test_a_refused_part_stops_the_script_without_a_figure(tmp_path: Path) -> Non
     ("name", "data", "what"),
     [
         ("a.py", b"x = (1\n", "not Python"),
-        ("a.py", b"%matplotlib inline\n", "not Python"),
         ("a.py", b"# coding: utf-7\nprint('+AGE-')\n", "reads this file as utf-7"),
         ("a.py", "x = 'Löhne'\n".encode("latin-1"), "reads this file as utf-8"),
         ("a.py", b"x = " + b"(" * 500 + b"1" + b")" * 500, ""),
         ("a.py", b"x = " + b"-" * 20_000 + b"1", ""),
-        ("a.py", b"x = 1" + b" + 1" * 20_000, ""),
         ("a.py", b"fdz_safe = 3\n", "belongs to the safe functions"),
-        ("a.py", b"import os as fdz_safe\n", "belongs to the safe functions"),
         ("a.R", b"x <- c(1,\n", "cannot be parsed"),
-        ("a.R", b'x <- "abc\n', "cannot be parsed"),
         ("a.R", b"(" * 5000, "nested too deeply"),
     ],
 )
