@@ -10,7 +10,7 @@ that is not known, nothing is known, and all its figures go.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -664,7 +664,13 @@ class _FigureTable:
             cuts += withheld(chain.from_iterable(shares), "secondary")
         for _, row in self.rows:
             if any(one in few for one in row.filled(self.first)[:1]):
-                cuts += _values_in_label(row, self.first)
+                # The value that few cases have, if the label of a row is a number.
+                cuts += [
+                    LogCut(one.line, *match.span(), "few-cases", align="none")
+                    for one in chain.from_iterable(row.cells[: self.first])
+                    for match in FORM.last_word.finditer(row.text, one.start, one.end)
+                    if figure_text(match[0], commas=False) or figure_text(match[0], commas=True)
+                ]
         if cuts or few:
             scope.close("few-cases")
         used = [line for line in lines if FORM.included.fullmatch(line.stub)]
@@ -752,14 +758,6 @@ class _FigureTable:
         return counts_by_two(
             counted, shares, " ".join(self.table.heads[-1]), self.scope, self.rules
         )
-
-
-def _values_in_label(row: TextRow, first: int) -> Iterator[LogCut]:
-    """The value that few cases have, if the label of a row is a number."""
-    for one in chain.from_iterable(row.cells[:first]):
-        for match in FORM.last_word.finditer(row.text, one.start, one.end):
-            if figure_text(match[0], commas=False) or figure_text(match[0], commas=True):
-                yield LogCut(one.line, *match.span(), "few-cases", align="none")
 
 
 def counts_by_two(

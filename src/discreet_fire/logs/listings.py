@@ -202,7 +202,11 @@ class _ListingReader:
         text = self.texts[at]
         if FORM.echo.fullmatch(text) and (len(text.split()) > 1 or "." in text):
             end = at + 1
-            while end < len(self.texts) and self._goes_on(end):
+            while end < len(self.texts) and self.texts[end - 1].strip():
+                above, below = self.texts[end - 1].rstrip(), self.texts[end]
+                other = "\t" in below.strip() or not any(map(str.isalpha, below))
+                if above.endswith(".") or is_framed(below) or other:
+                    break
                 end += 1
             return self.put(at, end, echo=True)
         if FORM.footnote.fullmatch(text):
@@ -232,12 +236,6 @@ class _ListingReader:
     def _next_filled(self, start: int) -> int:
         filled = (at for at in range(start, len(self.texts)) if self.texts[at].strip())
         return next(filled, len(self.texts))
-
-    def _goes_on(self, at: int) -> bool:
-        """Whether a line belongs to the command above."""
-        before, text = self.texts[at - 1].rstrip(), self.texts[at]
-        other = is_framed(text) or "\t" in text.strip() or not any(map(str.isalpha, text))
-        return bool(before) and not before.endswith(".") and not other
 
     def _footnote(self, at: int) -> int:
         """A footnote; how few cases were expected in a cell of a table that is gone goes too."""

@@ -370,9 +370,15 @@ class _BlockReader:
                 judgement.withheld.append((at, at))
         judgement.unknown = left
         texts = {at: self.lines[at].text for at in range(block.start, block.end)}
-        if any(map(_names_extremes, (texts[at] for at in texts.keys() - judgement.tabled))):
-            for at in left:
-                judgement.cuts += _figures_behind_name(at, texts[at])
+        short = {at: text for at, text in texts.items() if len(text) <= LONGEST}
+        # A word such as Min or Max stands somewhere, without a figure behind a sign.
+        if any(
+            _FORM.extreme.search(text) and not _FORM.given.search(text)
+            for at, text in short.items()
+            if at not in judgement.tabled
+        ):
+            for at in (at for at in left if at in short and not _FORM.legend.fullmatch(short[at])):
+                judgement.cuts += _figures_behind_name(at, short[at])
 
 
 def _of_own_making(statement: DoStatement, *, changes: bool) -> bool:
@@ -388,16 +394,8 @@ def _of_own_making(statement: DoStatement, *, changes: bool) -> bool:
     return changes and name == "estimates"
 
 
-def _names_extremes(text: str) -> bool:
-    """Whether a line holds a word such as Min or Max, but no figure behind a sign."""
-    short = len(text) <= LONGEST and not _FORM.given.search(text)
-    return short and bool(_FORM.extreme.search(text))
-
-
 def _figures_behind_name(at: int, text: str) -> Iterator[LogCut]:
-    """The figures of a row, but those in its name; of a legend, none."""
-    if len(text) > LONGEST or _FORM.legend.fullmatch(text):
-        return
+    """The figures of a row, but those in its name."""
     row = _FORM.row_name.match(text)
     name = text.partition("|")[0] if "|" in text else row[0] if row else ""
     for figure in _FORM.figure.finditer(text, len(name) if any(map(str.isalpha, name)) else 0):
