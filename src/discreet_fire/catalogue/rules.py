@@ -373,6 +373,7 @@ class StoredRules:
         return any(_fits(pattern, name) for pattern in listed)
 
 
+@cache
 def _fits(pattern: str, name: str) -> bool:
     if pattern.isidentifier():
         return pattern == name
