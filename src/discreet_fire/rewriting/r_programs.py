@@ -28,7 +28,7 @@ from discreet_fire.scripts import Binding, Node, ReadingError, code_of, read_r
 #: Kinds of expressions that tell no more than their parts.
 _CLEAN = frozenset((
     "binary", "unary", "paren", "index", "missing", "if", "block", "holder", "dict", "format",
-    "formatted", "comprehension", "slice", "number", "string", "word",
+    "formatted", "list", "comprehension", "slice", "number", "string", "word",
 ))  # fmt: skip
 
 

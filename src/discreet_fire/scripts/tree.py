@@ -171,14 +171,8 @@ def _stored_in(target: Node, value: Node | None) -> Iterator[Binding]:
 
 # Python -------------------------------------------------------------------------------------------
 
-_OPERATORS = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.Pow: "^", ast.LShift: "<<", ast.RShift: ">>", ast.BitOr: "|", ast.BitAnd: "&",
-    ast.BitXor: "xor", ast.MatMult: "%*%", ast.And: "and", ast.Or: "or", ast.Not: "!",
-    ast.Invert: "!", ast.USub: "-", ast.UAdd: "+", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<",
-    ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "%in%", ast.NotIn: "%in%", ast.Is: "==",
-    ast.IsNot: "!=",
-}  # fmt: skip
+#: The operators that are told apart; all others give something new of what they get.
+_OPERATORS = {ast.Add: "+", ast.And: "and", ast.Or: "or"}
 #: For each class of `ast` the kind of its node, the value (``.op`` and the like are taken from it),
 #: and what are its parts; a part with a question mark may be missing, others are left out then.
 _FORMS = {
@@ -188,6 +182,8 @@ _FORMS = {
         Attribute binary $ value attr
         Slice slice - lower upper step
         BinOp binary .op left right
+        BoolOp binary .op values
+        Compare binary == left comparators
         UnaryOp unary .op operand
         Starred unary * value
         NamedExpr binary <- target value
@@ -196,6 +192,12 @@ _FORMS = {
         Tuple holder - elts
         List holder - elts
         Set holder - elts
+        Dict dict - keys values
+        ListComp list - elt generators
+        SetComp list - elt generators
+        GeneratorExp list - elt generators
+        DictComp list - key value generators
+        comprehension comprehension - target iter ifs
         FormattedValue formatted - value format_spec
         JoinedStr format - values
         Expr shown - value
@@ -288,7 +290,7 @@ class _PythonReader:
     def _by_form(self, one: ast.AST, kind: str, value: str, fields: Sequence[str]) -> Node:
         if value[0] == ".":
             content = getattr(one, value[1:])
-            value = _OPERATORS[type(content)] if value == ".op" else str(content or "")
+            value = _OPERATORS.get(type(content), "==") if value == ".op" else str(content or "")
         outer = self.formatted
         if kind == "format" and outer is None:
             self.formatted = self.span(one, ())
@@ -328,26 +330,6 @@ class _PythonReader:
         names = [*(None for _ in inputs), *(keyword.arg or "**" for keyword in one.keywords)]
         return self.placed(one, "call", "", [function, *inputs, *named], names)
 
-    def _read_boolop(self, one: ast.BoolOp) -> Node:
-        whole, *rest = self.all(one.values)
-        for part in rest:
-            whole = self.placed(one, "binary", _OPERATORS[type(one.op)], [whole, part])
-        return whole
-
-    def _read_compare(self, one: ast.Compare) -> Node:
-        """The third part is looked at only if the first comparison holds."""
-        values = self.all([one.left, *one.comparators])
-        whole: Node | None = None
-        for at, sign in enumerate(one.ops):
-            part = self.placed(one, "binary", _OPERATORS[type(sign)], values[at : at + 2])
-            whole = part if whole is None else self.placed(one, "binary", "and", [whole, part])
-        assert whole is not None
-        return whole
-
-    def _read_dict(self, one: ast.Dict) -> Node:
-        pairs = zip(one.keys, one.values, strict=True)
-        return self.placed(one, "dict", "", self.all(item for pair in pairs for item in pair))
-
     def _read_lambda(self, one: ast.Lambda) -> Node:
         return self._function(one, "lambda", [self.node(one.body)])
 
@@ -361,27 +343,6 @@ class _PythonReader:
         first.append(getattr(one, "returns", None))
         parts = [*self.all(item for item in first if item is not None), *body]
         return self.placed(one, "function", name, parts, [item.arg for item in every])
-
-    def _read_listcomp(self, one: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Node:
-        return self._comprehension(one, self.node(one.elt))
-
-    _read_setcomp = _read_generatorexp = _read_listcomp
-
-    def _read_dictcomp(self, one: ast.DictComp) -> Node:
-        return self._comprehension(
-            one, self.placed(one, "dict", "", self.all([one.key, one.value]))
-        )
-
-    def _comprehension(
-        self, one: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, last: Node
-    ) -> Node:
-        kind = "generator" if isinstance(one, ast.GeneratorExp) else "list"
-        for part in reversed(one.generators):
-            for test in reversed(part.ifs):
-                last = self.placed(one, "if", "", [self.node(test), last])
-            parts = [*self.all([part.target, part.iter]), last]
-            last = self.placed(one, "comprehension", kind, parts)
-        return last
 
     # ------------------------------------------------------------ statements
 
