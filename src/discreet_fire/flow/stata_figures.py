@@ -183,8 +183,6 @@ _OF_RECORDS = {
 }
 #: How `display` writes what follows.
 _STYLES = frozenset(("as", "text", "txt", "result", "res", "error", "err", "input", "inp"))
-#: Commands that give a bound a value, unless it comes from a variable.
-_GIVE_BOUNDS = commands_with("gives", "macro", "scalar", "variable")
 _GIVE_VARIABLES = commands_with("gives", "variable")
 #: What names and labels of variables may tell.
 MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")

@@ -71,10 +71,6 @@ class Node:
         left, right = self.parts
         return (right, left) if self.value[0] == "-" else (left, right)
 
-    def arguments(self) -> Iterator[tuple[str | None, Node]]:
-        """The arguments of a call with their names."""
-        return zip(self.names, self.parts[1:], strict=True)
-
     @property
     def word(self) -> str:
         """The last word of the name of a function; empty if it has none."""
@@ -115,7 +111,7 @@ class Node:
         node = self.base
         if node.kind == "name":
             return {node.value}
-        kinds = ("call", "holder", "dict", "if", "bound")
+        kinds = ("call", "holder", "dict", "if")
         if node.kind in kinds or node.value in ("and", "or", "<-"):
             return set[str]().union(*(part.roots for part in node.parts))
         return set()
@@ -174,7 +170,7 @@ def _stored_in(target: Node, value: Node | None) -> Iterator[Binding]:
 #: The operators that are told apart; all others give something new of what they get.
 _OPERATORS = {ast.Add: "+", ast.And: "and", ast.Or: "or"}
 #: For each class of `ast` the kind of its node, the value (``.op`` and the like are taken from it),
-#: and what are its parts; a part with a question mark may be missing, others are left out then.
+#: and what are its parts.
 _FORMS = {
     name: (kind, value, parts)
     for name, kind, value, *parts in map(str.split, """
@@ -206,7 +202,7 @@ _FORMS = {
         If if - test body orelse
         For for - target iter body orelse
         AsyncFor for - target iter body orelse
-        ExceptHandler handler .name type? body
+        ExceptHandler handler .name type body
     """.strip().splitlines())
 }  # fmt: skip
 _BODIES = ("body", "orelse", "finalbody")
@@ -296,12 +292,12 @@ class _PythonReader:
             self.formatted = self.span(one, ())
         parts: list[Node] = []
         for key in fields:
-            content = getattr(one, key.rstrip("?"))
+            content = getattr(one, key)
             if isinstance(content, str):
                 parts.append(self.placed(one, "word", content))
             elif isinstance(content, list):
                 parts += [self.block(content)] if key in _BODIES else self.all(content)
-            elif content is not None or key[-1] == "?":
+            elif content is not None:
                 parts += self.all([content])
         node = self.placed(one, kind, "" if value == "-" and kind != "unary" else value, parts)
         self.formatted = outer
@@ -359,8 +355,7 @@ class _PythonReader:
         return self.placed(one, "other", "", [note, target])
 
     def _read_functiondef(self, one: ast.FunctionDef | ast.AsyncFunctionDef) -> Node:
-        kind = "async" if isinstance(one, ast.AsyncFunctionDef) else ""
-        function = self._function(one, kind, [self.block(one.body)])
+        function = self._function(one, "", [self.block(one.body)])
         return self.placed(one, "define", one.name, [*self.all(one.decorator_list), function])
 
     _read_asyncfunctiondef = _read_functiondef
