@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.disclosure import LayerExposure, LeastSquares, Relations, elimination, estimates
+from discreet.disclosure import LayerExposure, LeastSquares, Relations, estimates
 from discreet.disclosure.relations import elimination_of, independent_relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import CellState, unknowns_of
@@ -161,8 +161,8 @@ def test_elimination_that_fills_up_is_cut_short(monkeypatch: pytest.MonkeyPatch)
     order = np.arange(relations.cells)
     full = elimination_of(relations, order)
     assert full.whole
-    monkeypatch.setattr(elimination, "_NUMBERS", 1)
-    monkeypatch.setattr(elimination, "_MORE", 20 - relations.cells)
+    monkeypatch.setattr("discreet.disclosure.relations._NUMBERS", 1)
+    monkeypatch.setattr("discreet.disclosure.relations._MORE", 20 - relations.cells)
     part = elimination_of(relations, order)
     assert not part.whole
     assert 0 < len(part.rank) < len(full.rank)
