@@ -135,52 +135,43 @@ def _row_by_row(first: PerturbationTable, second: PerturbationTable) -> Comparis
     scale = math.lcm(*(table.content.scale for table in tables))
     counts = np.arange(max(table.n_max for table in tables) + 1, dtype=np.int64)
     laid_out: list[list[_NoiseUnits]] = []  # (upper bound, noise) of the row of each count
+    shares: list[list[dict[int, Fraction]]] = []  # and the share of each noise
     for table in tables:
         factor = scale // table.content.scale
         stated = [
             [(bound * factor, noise) for bound, noise in zip(upper, values, strict=True)]
             for _, upper, values in table.content.rows()
         ]
-        laid_out.append([stated[row] for row in NoiseChances.of(table).rows_of(counts).tolist()])
-    rows, largest = [], 0
-    for count, (ours, theirs) in enumerate(zip(*laid_out, strict=True)):
-        before, after = _widths(ours), _widths(theirs)
+        used = NoiseChances.of(table).rows_of(counts).tolist()
+        laid_out.append([stated[row] for row in used])
+        exact = dict(table.content.shares())
+        shares.append([exact[row] for row in used])
+    rows, largest, same_noise = [], Fraction(0), True
+    for count, (ours, theirs, before, after) in enumerate(zip(*laid_out, *shares, strict=True)):
         changes = [abs(after.get(at, 0) - before.get(at, 0)) for at in {*before, *after}]
         largest = max(largest, *changes)
-        (mean, variance), (new_mean, new_variance) = (
-            moments({noise: Fraction(width, scale) for noise, width in widths.items()})
-            for widths in (before, after)
-        )
+        (mean, variance), (new_mean, new_variance) = moments(before), moments(after)
+        same_keys = _same_keys(ours, theirs)
+        same_noise = same_noise and same_keys == scale
         rows.append(
             {
                 "i": count,
-                "largest": max(changes) / scale,
-                "distance": sum(changes) / (2 * scale),
+                "largest": float(max(changes)),
+                "distance": float(sum(changes) / 2),
                 "mean": float(new_mean - mean),
                 "variance": float(new_variance - variance),
-                "same_keys": _same_keys(ours, theirs),
+                "same_keys": same_keys / scale,
             }
         )
     grids = [None if table.key_grid is None else table.key_grid.size for table in (first, second)]
-    same = all(row["same_keys"] == scale for row in rows)
-    shares = [float(Fraction(int(row["same_keys"]), scale)) for row in rows]
     return Comparison(
-        rows=pl.DataFrame(rows).with_columns(same_keys=pl.Series(shares)),
+        rows=pl.DataFrame(rows),
         same_distribution=largest == 0,
-        same_noise=same,
-        largest=largest / scale,
+        same_noise=same_noise,
+        largest=float(largest),
         n_max=(first.n_max, second.n_max),
         grids=(grids[0], grids[1]),
     )
-
-
-def _widths(row: _NoiseUnits) -> dict[int, int]:
-    widths: dict[int, int] = {}
-    below = 0
-    for bound, noise in row:
-        widths[noise] = widths.get(noise, 0) + bound - below
-        below = bound
-    return widths
 
 
 def _same_keys(ours: _NoiseUnits, theirs: _NoiseUnits) -> int:

@@ -707,13 +707,7 @@ class AttackOutcome:
 
     def described(self) -> dict[str, str | float | None]:
         """As plain values, for JSON."""
-        return {
-            "attack": self.attack,
-            "reader": self.reader,
-            "rate": self.rate,
-            "limit": self.limit,
-            "verdict": self.verdict,
-        }
+        return {**asdict(self), "verdict": self.verdict}
 
 
 def verdict_sentence(

@@ -547,13 +547,8 @@ class QualityStatement:
 
     def described(self) -> dict[str, Any]:
         """The statement as JSON takes it."""
-        return {
-            "code": self.code,
-            "bound": self.bound,
-            "value": self.value,
-            "unit": self.unit,
-            "text": {language: self.text(language) for language in ("en", "de")},
-        }
+        texts = {language: self.text(language) for language in ("en", "de")}
+        return {**asdict(self), "text": texts}
 
 
 def statements(overall: Overall) -> list[QualityStatement]:

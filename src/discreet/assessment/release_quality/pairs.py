@@ -343,18 +343,10 @@ def _without_noise(ingredient: Ingredient) -> Ingredient:
     """An ingredient that is published as it is: exists here only, to be compared."""
     status = np.full(len(ingredient), CellStatus.published, dtype=np.int8)
     status[ingredient.suppressed] = CellStatus.suppressed
-    exact = replace(
-        ingredient.protected,
-        index=ingredient.index,
-        value=np.where(ingredient.suppressed, 0, ingredient.original),
-        status=status,
-    )
-    return replace(
-        ingredient,
-        protected=exact,
-        value=np.where(ingredient.suppressed, 0, ingredient.original),
-        deviation=np.zeros(len(ingredient)),
-    )
+    value, index = np.where(ingredient.suppressed, 0, ingredient.original), ingredient.index
+    exact = replace(ingredient.protected, index=index, value=value, status=status)
+    deviation = np.zeros(len(ingredient))
+    return replace(ingredient, protected=exact, value=value, deviation=deviation)
 
 
 def _figure_pairs(
