@@ -18,10 +18,8 @@ from discreet_service.database import ServiceDatabase
 from discreet_service.permissions import Grant, Principal
 from discreet_service.policies import (
     POLICY_FILE,
-    AskedFilter,
-    AskedLevel,
     AskedTable,
-    AskedVariable,
+    LayerAxis,
     LayerFigures,
     Policies,
     PoliciesInForce,
@@ -170,35 +168,22 @@ class Town:
     ) -> AskedTable:
         """A table in the form of policies."""
         filters = where or {}
-        conditions = tuple(
-            AskedFilter(
-                variable=name,
-                level=name,
-                codes=tuple(sorted(str(code) for code in np.atleast_1d(filters[name]))),
-                size=self.codes(name),
-                geography=name in self.geography,
-                apart=frozenset(),
-            )
-            for name in sorted(filters)
-        )
-        variables = tuple(
-            AskedVariable(
-                name=name,
-                levels=(AskedLevel(name=name, size=self.codes(name), apart=frozenset()),),
-                total=True,
-                geography=name in self.geography,
-            )
-            for name in sorted(by)
-        )
-        cells = int(np.prod([one.shown for one in variables])) if variables else 1
+        every = {
+            name: LayerAxis(name, name, self.codes(name), None, name in self.geography)
+            for name in (*by, *filters)
+        }
+        codes = {name: tuple(sorted(map(str, np.atleast_1d(own)))) for name, own in filters.items()}
+        conditions = tuple(every[name]._replace(codes=codes[name]) for name in sorted(filters))
+        variables = tuple((None, every[name]) for name in sorted(by))
         return AskedTable(
             dataset="town",
             version="1",
             unit="person",
             by=variables,
             where=conditions,
-            cells=cells,
+            cells=int(np.prod([1 + every[name].size for name in by])),
             digest=f"{sorted(by)} {[(one.variable, one.codes) for one in conditions]}",
+            apart={(name, name): frozenset() for name in every},
             spelling=spelling,
         )
 

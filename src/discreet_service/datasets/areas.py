@@ -29,13 +29,16 @@ def compared_areas(version: DataVersion, unit: str, least: int) -> AreaReport:
     compared = {one.name: _levels(version, unit, one) for one in _compared(version, unit)}
     report = area_differences([level for some in compared.values() for level in some], least=least)
     of_unit, differences = version.units[unit], set(report.differences)
-    numbered = {name: dict(enumerate(levels, 1)) for name, levels in compared.items()}
+    levels = {
+        (name, level.name): own
+        for name, each in compared.items()
+        for level, own in zip(of_unit.variables[name].levels, each, strict=True)
+    }
     groupings = [
-        (numbered[name][number], numbered[other][level.number])
-        for (name, number), others in of_unit.apart.items()
-        for other, title in others
-        for level in of_unit.variables[other].levels
-        if level.name == title and name < other
+        (levels[one], levels[other])
+        for one, others in of_unit.apart.items()
+        for other in others
+        if one[0] < other[0]
     ]
     places = [one.name for one in of_unit.variables.values() if one.geography]
     for place in (level for name in places for level in compared[name]):

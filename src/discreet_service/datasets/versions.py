@@ -230,11 +230,11 @@ class CatalogueUnit:
     coarser: FoldedTrees
 
     @cached_property
-    def apart(self) -> Mapping[tuple[str, int], frozenset[tuple[str, str]]]:
+    def apart(self) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]:
         """Per variable and level, the levels of other variables that group its column otherwise."""
         levels = [(one, level) for one in self.variables.values() for level in one.levels]
         return {
-            (one.name, level.number): frozenset(
+            (one.name, level.name): frozenset(
                 (other.name, another.name)
                 for other, another in levels
                 if one is not other and grouped_apart(one, level.number, other, another.number)

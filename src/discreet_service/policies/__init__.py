@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from .areas import AreaLevel as AreaLevel
     from .areas import AreaReport as AreaReport
     from .areas import area_differences as area_differences
-    from .asked import AskedFilter as AskedFilter
-    from .asked import AskedLevel as AskedLevel
     from .asked import AskedTable as AskedTable
-    from .asked import AskedVariable as AskedVariable
     from .asked import Box as Box
     from .asked import LayerAxis as LayerAxis
     from .asked import Shape as Shape

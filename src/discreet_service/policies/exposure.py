@@ -102,13 +102,10 @@ class _AlikeBoxes:
 class ReleasedLayers:
     """All boxes that were released of one data version, each once.
 
-    >>> from discreet_service.policies.asked import AskedLevel, AskedVariable
     >>> def table(*names: str) -> AskedTable:
-    ...     levels = [AskedLevel(name=name, size=2, apart=frozenset()) for name in names]
-    ...     by = [AskedVariable(name=level.name, levels=(level,), total=True, geography=False)
-    ...           for level in levels]
-    ...     return AskedTable(dataset="d", version="1", unit="u", by=tuple(by), where=(),
-    ...                       cells=3 ** len(by), digest="")
+    ...     by = tuple((None, LayerAxis(name, name, 2, None, False)) for name in names)
+    ...     return AskedTable(dataset="d", version="1", unit="u", by=by, where=(), cells=9,
+    ...                       digest="", apart={})
     >>> released = ReleasedLayers()
     >>> released.most_exposed(table("a", "b")).exposure
     2.25
@@ -155,17 +152,12 @@ class ReleasedLayers:
         Two groupings of one column (ages by fives, ages by law) tell in each area who is between
         their limits. Areas of harmless levels are large enough for both.
 
-        >>> from discreet_service.policies.asked import AskedLevel, AskedVariable
         >>> def table(name: str, other: str) -> AskedTable:
-        ...     age = AskedLevel(name="1", size=9, apart=frozenset({(other, "1")}))
-        ...     town = AskedLevel(name="town", size=40, apart=frozenset())
-        ...     levels = {"town": town, name: age}
-        ...     by = tuple(
-        ...         AskedVariable(name=key, levels=(level,), total=True, geography=key == "town")
-        ...         for key, level in levels.items()
-        ...     )
+        ...     town = LayerAxis("town", "town", 40, None, True)
+        ...     by = ((None, LayerAxis(name, "1", 9, None, False)), (None, town))
+        ...     apart = {(name, "1"): frozenset({(other, "1")}), ("town", "town"): frozenset()}
         ...     return AskedTable(dataset="d", version="1", unit="u", by=by, where=(), cells=410,
-        ...                       digest="")
+        ...                       digest="", apart=apart)
         >>> released = ReleasedLayers()
         >>> released.add(table("fives", "legal").shape)
         >>> released.other_grouping(table("legal", "fives"), ())
@@ -173,13 +165,11 @@ class ReleasedLayers:
         >>> released.other_grouping(table("legal", "fives"), ("town",))
         ''
         """
-        apart = {(one.name, level.name): level.apart for one in asked.by for level in one.levels}
-        apart |= {(one.variable, one.level): one.apart for one in asked.where}
-        if not any(apart.values()):
+        if not any(asked.apart[axis.variable, axis.level] for axis in asked.axes):
             return ""
         for box in asked.boxes:
             others = frozenset[tuple[str, str]]().union(
-                *(apart[axis.variable, axis.level] for axis in box)
+                *(asked.apart[axis.variable, axis.level] for axis in box)
             )
             for pattern, alike in self._by_pattern.items():
                 both = others.intersection(pattern)

@@ -53,7 +53,7 @@ class UniverseDefinition:
     @classmethod
     def of(cls, asked: AskedTable) -> UniverseDefinition:
         """That of a table."""
-        found = sorted((one.variable, one.level, one.codes, one.size) for one in asked.where)
+        found = sorted((one.variable, one.level, one.codes or (), one.size) for one in asked.where)
         return cls(unit=asked.unit, conditions=tuple(found))
 
     @classmethod

@@ -74,13 +74,16 @@ def patterns_of(asked: AskedTable) -> Iterator[AskedPattern]:
     """Patterns that a query continues, before anything is counted."""
     universe = UniverseDefinition.of(asked)
     for one in asked.where:
-        if 1 < len(one.codes) < one.size:
+        if 1 < one.shown < one.size:
             rest = tuple(
                 condition for condition in universe.conditions if condition[0] != one.variable
             )
             about = UniverseDefinition(unit=asked.unit, conditions=rest)
-            yield AskedPattern("partitions", about.digest, f"{one.variable}={'|'.join(one.codes)}")
-    shown = [f"{one.name}/{'+'.join(level.name for level in one.levels)}" for one in asked.by]
+            yield AskedPattern(
+                "partitions", about.digest, f"{one.variable}={'|'.join(one.codes or ())}"
+            )
+    levels = ([axis.level for axis in one if axis is not None] for one in asked.by)
+    shown = [f"{name}/{'+'.join(own)}" for name, own in zip(asked.spanning, levels, strict=True)]
     if shown:
         yield AskedPattern("crossings", universe.digest, " x ".join(shown))
     if asked.spelling:

@@ -5,6 +5,7 @@ What is allowed counts as released in the same transaction, before anybody gets 
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,7 +29,7 @@ from discreet_service.database import (
     put_row,
 )
 from discreet_service.permissions import Principal
-from discreet_service.policies.asked import AskedFilter, AskedTable, Box
+from discreet_service.policies.asked import AskedTable, Box, LayerAxis
 from discreet_service.policies.counters import Counters
 from discreet_service.policies.document import (
     CustomGroupPolicy,
@@ -125,7 +126,7 @@ def sparsity_rule(case: RuleCase) -> RuleVerdict:
 
 def cells_of(asked: AskedTable) -> int:
     """Cells with totals: the larger of what is said and what the variables span."""
-    return max(asked.cells, asked.spanned)
+    return max(asked.cells, math.prod(asked.spanning.values()))
 
 
 def size_rule(case: RuleCase) -> RuleVerdict:
@@ -134,10 +135,10 @@ def size_rule(case: RuleCase) -> RuleVerdict:
     if cells > size.cells_job:
         reason = f"{cells:,} cells of {size.cells_job:,}"
         return refused("P1", reason, actual=cells, limit=size.cells_job)
-    for one in case.asked.by:
-        if one.shown > size.categories:
-            reason = f"{one.name} has {one.shown:,} codes of {size.categories:,}"
-            return refused("P1", reason, actual=one.shown, limit=size.categories)
+    for name, shown in case.asked.spanning.items():
+        if shown > size.categories:
+            reason = f"{name} has {shown:,} codes of {size.categories:,}"
+            return refused("P1", reason, actual=shown, limit=size.categories)
     return passed("P1", f"{cells:,} cells")
 
 
@@ -147,10 +148,8 @@ def variables_rule(case: RuleCase) -> RuleVerdict:
     A level of geography that the policy does not name is not answered: nobody thought of it.
     """
     asked, limits = case.asked, case.policy.variables
-    geography = {level.name for one in asked.by if one.geography for level in one.levels}
-    geography |= {one.level for one in asked.where if one.geography}
-    names = {one.name for one in asked.by if not one.geography}
-    names |= {one.variable for one in asked.where if not one.geography}
+    geography = {axis.level for axis in asked.axes if axis.geography}
+    names = {axis.variable for axis in asked.axes if not axis.geography}
     unknown = sorted(geography - limits.depth.keys())
     if unknown:
         return refused("P2", f"no depth for the level {', '.join(unknown)}")
@@ -190,13 +189,12 @@ def exposure_rule(case: RuleCase) -> RuleVerdict:
     return passed("P3", reason)
 
 
-def reviewed(condition: AskedFilter, groups: CustomGroupPolicy) -> bool:
+def reviewed(condition: LayerAxis, groups: CustomGroupPolicy) -> bool:
     """Whether a filter is one code, or a reviewed group; whatever it is called."""
-    if len(condition.codes) == 1:
-        return True
-    return any(
+    codes = set(condition.codes or ())
+    return len(codes) == 1 or any(
         (group.variable, group.level) == (condition.variable, condition.level)
-        and set(group.codes) == set(condition.codes)
+        and set(group.codes) == codes
         for group in groups.groups
     )
 
@@ -559,7 +557,7 @@ class Policies:
         if UniverseDefinition.of(asked) not in ledger:
             sketch = evidence.universe_sketch(NEAR * policy.differences.least)
         if policy.sparsity.then == "refuse" or asked.programme:
-            judged = [not one.geography for one in asked.by]
+            judged = [name not in asked.geographies for name in asked.spanning]
             sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
         return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity,
                              measured=self._measuring(asked, evidence))  # fmt: skip

@@ -25,11 +25,9 @@ from discreet_service.datasets import ANSWER, CatalogueUnit, DatasetCatalogue, D
 from discreet_service.operation import ServiceMetrics
 from discreet_service.permissions import Principal
 from discreet_service.policies import (
-    AskedFilter,
-    AskedLevel,
     AskedTable,
-    AskedVariable,
     Language,
+    LayerAxis,
     Policies,
     PolicyRefusalError,
     Verdict,
@@ -67,8 +65,8 @@ class QueryPlan:
 
     @property
     def geography(self) -> frozenset[str]:
-        """The variables of the table that tell where."""
-        return frozenset(one.name for one in self.asked.by if one.geography)
+        """The variables that tell where."""
+        return self.asked.geographies
 
     def require(self) -> None:
         """Raise an error if so many cells are not answered at all."""
@@ -100,19 +98,24 @@ def plan_of(
 ) -> QueryPlan:
     """Size and class of a query."""
     unit = version.units[query.unit]
-    by = tuple(_asked_variable(one, unit) for one in query.by)
-    where = []
+    by, where = tuple(_shown(one, unit) for one in query.by), []
     for one in query.where:
-        variable, level = (
-            unit.variables[one.variable],
-            unit.variables[one.variable].level(one.level),
-        )
-        where.append(AskedFilter(
-            variable=one.variable, level=level.name, codes=tuple(sorted(one.codes)),
-            size=level.codes, geography=variable.geography,
-            apart=unit.apart[one.variable, one.level],
-        ))  # fmt: skip
-    cells = math.prod(one.shown for one in by) * len(query.measures)
+        variable = unit.variables[one.variable]
+        level, codes = variable.level(one.level), tuple(sorted(one.codes))
+        axis = LayerAxis(one.variable, level.name, level.codes, codes, variable.geography)
+        where.append(axis)
+    asked = AskedTable(
+        dataset=query.dataset,
+        version=query.version,
+        unit=query.unit,
+        by=by,
+        where=tuple(where),
+        cells=0,
+        digest=query.digest(key),
+        apart=unit.apart,
+        spelling=spelling,
+    )
+    cells = math.prod(asked.spanning.values()) * len(query.measures)
     kind: PlanClass = "instant" if cells <= limits.cells_instant else "job"
     limit = limits.cells_instant if kind == "instant" else limits.cells_job
     if cells > limits.cells_job:
@@ -131,22 +134,14 @@ def plan_of(
         exposure=float(exposure_of(list(sizes.values()))),
         kind=kind,
         limit=limit,
-        asked=AskedTable(
-            dataset=query.dataset,
-            version=query.version,
-            unit=query.unit,
-            by=by,
-            where=tuple(where),
-            cells=cells,
-            digest=query.digest(key),
-            spelling=spelling,
-        ),
+        asked=replace(asked, cells=cells),
     )
 
 
-def _asked_variable(one: SpanningCodes, unit: CatalogueUnit) -> AskedVariable:
+def _shown(one: SpanningCodes, unit: CatalogueUnit) -> tuple[LayerAxis | None, ...]:
+    """What a table shows of a variable."""
     variable = unit.variables[one.variable]
-    tree, seen, levels = variable.tree, set[str](), []
+    tree, seen, axes = variable.tree, set[str](), list[LayerAxis | None]()
     wanted = None if one.codes is None else set(one.codes)
     for number in one.levels:
         level, shown = variable.level(number), variable.codes_of(number)
@@ -157,11 +152,8 @@ def _asked_variable(one: SpanningCodes, unit: CatalogueUnit) -> AskedVariable:
         seen.update(own)
         whole = wanted is None and len(own) == level.codes
         codes = None if whole else tuple(sorted(own))
-        apart = unit.apart[one.variable, number]
-        levels.append(AskedLevel(name=level.name, size=level.codes, codes=codes, apart=apart))
-    return AskedVariable(
-        name=one.variable, levels=tuple(levels), total=one.total, geography=variable.geography
-    )
+        axes.append(LayerAxis(one.variable, level.name, level.codes, codes, variable.geography))
+    return (None, *axes) if one.total else tuple(axes)
 
 
 #: Answers that are made at the same time are told apart by so many locks.

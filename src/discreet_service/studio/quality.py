@@ -119,7 +119,7 @@ def _exposure_rows(
             for axis in _axes(variable)]  # fmt: skip
     table = AskedTable(
         dataset=version.dataset, version=version.version, unit=unit.name,
-        by=(), where=(), cells=1, digest="",
+        by=(), where=(), cells=1, digest="", apart={},
     )  # fmt: skip
     targets: list[Box] = [(axis, *place) for _, axis in axes for place in kinds.values()]
     with service.database.reading() as connection:

@@ -12,13 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.assessment.attacks import exposure_of
-from discreet_service.policies import (
-    AskedFilter,
-    AskedLevel,
-    AskedTable,
-    AskedVariable,
-    exposure,
-)
+from discreet_service.policies import AskedTable, exposure
 from discreet_service.policies.asked import Box, LayerAxis, boxes_of
 from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_text
 from tests.helpers.rows import for_all_rows
@@ -29,33 +23,22 @@ CODES = {name: tuple(f"{name}{at}" for at in range(size)) for name, size in SIZE
 
 def table(*by: str, total: bool = True, **where: str) -> AskedTable:
     """A table over some variables, with filters of one code."""
+    around = (None,) if total else ()
     return AskedTable(
         dataset="d",
         version="1",
         unit="u",
-        by=tuple(
-            AskedVariable(
-                name=name,
-                levels=(AskedLevel(name=name, size=SIZES[name], apart=frozenset()),),
-                total=total,
-                geography=name == "place",
-            )
-            for name in sorted(by)
-        ),
-        where=tuple(
-            AskedFilter(
-                variable=name,
-                level=name,
-                codes=(code,),
-                size=SIZES[name],
-                geography=name == "place",
-                apart=frozenset(),
-            )
-            for name, code in sorted(where.items())
-        ),
+        by=tuple((*around, *axes(name)) for name in sorted(by)),
+        where=tuple(axes(name)[0]._replace(codes=(code,)) for name, code in sorted(where.items())),
         cells=0,
         digest="",
+        apart={},
     )
+
+
+def axes(*names: str) -> Box:
+    """What spans the counts of some variables."""
+    return tuple(LayerAxis(name, name, SIZES[name], None, name == "place") for name in names)
 
 
 @for_all_rows("by", [(), ("a",), ("a", "b"), ("a", "b", "c"), ("c", "place")])
@@ -92,11 +75,6 @@ def test_what_is_used_is_what_the_rule_finds_in_tables_that_were_released(
     # Looking adds nothing.
     assert released.exposures(spanned) == used
     assert released.new_cells(table(*asked)) == 0
-
-
-def axes(*names: str) -> Box:
-    """What spans the counts of some variables."""
-    return tuple(LayerAxis(name, name, SIZES[name], None, name == "place") for name in names)
 
 
 def test_filters_count_for_their_universe_and_for_all() -> None:

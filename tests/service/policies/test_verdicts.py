@@ -15,6 +15,7 @@ from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import POLICIES, RELEASED_TABLES, RELEASED_UNIVERSES
 from discreet_service.permissions import Grant, Principal
 from discreet_service.policies import (
+    LayerAxis,
     Outcome,
     PolicyError,
     PolicyRefusalError,
@@ -78,10 +79,12 @@ def test_each_rule_of_the_structure(here: PolicedTown) -> None:
     error = verdict.error("de")
     assert error is not None
     assert (error.kind.status, error.limit) == (413, 5_000_000)
-    level = replace(asked.by[0].levels[0], name="hamlet")
-    hamlets = replace(asked.by[0], name="hamlet", levels=(level,), geography=True)
-    unknown = here.policies.check(replace(asked, cells=3, by=(hamlets,)), ASKING)
-    assert refusing(unknown) == ["P2", "P3"]
+    hamlets = LayerAxis("hamlet", "hamlet", 2, None, geography=True)
+    strange = replace(
+        asked, cells=3, by=((None, hamlets),), apart={("hamlet", "hamlet"): frozenset()}
+    )
+    assert refusing(here.policies.check(strange, ASKING)) == ["P2", "P3"]
+    assert refusing(here.policies.check(replace(strange, apart={}), ASKING)) == ["P2", "P3", "P5"]
 
 
 def test_exposure_is_that_of_all_users_together(

@@ -51,9 +51,9 @@ def test_every_set_of_break_points_is_a_variable(service: Service) -> None:
     ]
     assert unit.variables["age5@15-65"].codes_of(1) == ("0-14", "15-64", "65+")
     # Neither of two is finer: what one shows of the other.
-    assert ("age5@25", "1") in unit.apart["age5@15", 1]
-    assert ("age5@15-25", "1") not in unit.apart["age5@15", 1]
-    assert ("age5", "1") not in unit.apart["age5@15", 1]
+    assert ("age5@25", "1") in unit.apart["age5@15", "1"]
+    assert ("age5@15-25", "1") not in unit.apart["age5@15", "1"]
+    assert ("age5", "1") not in unit.apart["age5@15", "1"]
 
 
 def test_a_range_is_the_set_of_its_records(service: Service) -> None:
