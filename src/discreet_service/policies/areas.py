@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import Problem, raise_all
@@ -29,16 +28,6 @@ class AreaLevel:
     name: str  # The level
     labels: tuple[str, ...]  # Its codes
     codes: IntArray  # For each record the position of its code, -1 for none
-
-    @classmethod
-    def of(cls, system: str, name: str, column: pl.Series) -> AreaLevel:
-        """A level as it stands in a column; records without a code lie nowhere."""
-        texts = column.cast(pl.String)
-        labels = texts.drop_nulls().unique().sort()
-        number = pl.DataFrame({"code": labels, "at": np.arange(len(labels), dtype=np.int64)})
-        frame = texts.to_frame("code").join(number, on="code", how="left", maintain_order="left")
-        codes = frame["at"].fill_null(_NOWHERE).to_numpy()
-        return cls(system=system, name=name, labels=tuple(labels), codes=codes)
 
     def within(self, place: AreaLevel) -> AreaLevel:
         """The codes of this level in each area of another, as far as there are records."""
@@ -112,31 +101,6 @@ class AreaReport:
                     gone[at] = True
         return tuple(found)
 
-    def text(self, most: int = 200) -> str:
-        """The report in words. CONFIDENTIAL."""
-        if not self.differences:
-            return f"No two areas of different systems differ by 1 to {self.least - 1} records."
-        number = len(self.differences)
-        pairs = f"{number:,} pairs of areas differ" if number > 1 else "1 pair of areas differs"
-        lines = [
-            f"{pairs} by 1 to {self.least - 1} records.",
-            "",
-            "Pairs removed with each level:",
-            *(f"  {title}: {number:,}" for title, number in self.levels.items()),
-            "",
-            f"Or merge {len(self.merges):,} areas with a neighbour, and check again:",
-            *(f"  {title} {code}" for title, code in self.merges[:most]),
-            "",
-            "Pairs:",
-            *(
-                f"  {one.first} {one.first_code} and {one.second} {one.second_code}: {one.records}"
-                for one in self.differences[:most]
-            ),
-        ]
-        if len(self.differences) > most:
-            lines.append(f"  and {len(self.differences) - most:,} more")
-        return "\n".join(lines)
-
     def document(self) -> dict[str, Any]:
         """The report as JSON takes it. CONFIDENTIAL."""
         return {
@@ -158,8 +122,10 @@ class AreaReport:
 def area_differences(levels: Sequence[AreaLevel], *, least: int) -> AreaReport:
     """All pairs of areas of two systems that differ by 1 to `least` - 1 records.
 
-    >>> square = AreaLevel.of("grid", "1km", pl.Series(["a"] * 20 + ["b"] * 19))
-    >>> place = AreaLevel.of("places", "town", pl.Series(["X"] * 21 + ["Y"] * 18))
+    >>> def level(system: str, name: str, labels: str, first: int) -> AreaLevel:
+    ...     codes = np.repeat([0, 1], [first, 39 - first])
+    ...     return AreaLevel(system=system, name=name, labels=tuple(labels), codes=codes)
+    >>> square, place = level("grid", "1km", "ab", 20), level("places", "town", "XY", 21)
     >>> report = area_differences([square, place], least=5)
     >>> [(one.first_code, one.second_code, one.records) for one in report.differences]
     [('a', 'X', 1), ('b', 'Y', 1)]

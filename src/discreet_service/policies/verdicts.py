@@ -475,12 +475,6 @@ class Policies:
         self.in_force.ensure(dataset, version)
         return self.in_force.held(dataset, version).document
 
-    def exposure(self, asked: AskedTable, connection: sa.Connection) -> float:
-        """The exposure of the most exposed counts of a table, with all that was released."""
-        released = self._read(asked, connection)
-        with released.lock:
-            return released.layers.most_exposed(asked).exposure
-
     def exposures(
         self, table: AskedTable, targets: Sequence[Box], connection: sa.Connection
     ) -> list[float]:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from .presentation import universe_of as universe_of
     from .programme_tables import conditions_of as conditions_of
     from .programme_tables import filter_text as filter_text
-    from .programme_words import ProgrammeDifference as ProgrammeDifference
-    from .programme_words import programme_differences as programme_differences
     from .programme_words import programme_sentences as programme_sentences
     from .programme_words import table_sentence as table_sentence
 

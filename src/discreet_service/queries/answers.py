@@ -102,8 +102,7 @@ def plan_of(
     for one in query.where:
         variable = unit.variables[one.variable]
         level, codes = variable.level(one.level), tuple(sorted(one.codes))
-        axis = LayerAxis(one.variable, level.name, level.codes, codes, variable.geography)
-        where.append(axis)
+        where.append(LayerAxis(one.variable, level.name, level.codes, codes, variable.geography))
     asked = AskedTable(
         dataset=query.dataset,
         version=query.version,
@@ -121,17 +120,12 @@ def plan_of(
     if cells > limits.cells_job:
         kind = "refused"
     # The exposure by the variables that are no geography, each with all codes of its levels.
-    sizes: dict[str, list[int]] = {}
-    levels_of = {one.variable: one.levels for one in query.by}
-    levels_of |= {one.variable: (one.level,) for one in query.where}
-    for name, levels in levels_of.items():
-        variable = unit.variables[name]
-        if not variable.geography:
-            sizes[name] = [variable.level(number).codes for number in levels]
+    axes = ([axis for axis in one if axis is not None] for one in asked.shape)
+    sizes = [[axis.size for axis in one] for one in axes if not one[0].geography]
     return QueryPlan(
         query=query,
         cells=cells,
-        exposure=float(exposure_of(list(sizes.values()))),
+        exposure=float(exposure_of(sizes)),
         kind=kind,
         limit=limit,
         asked=replace(asked, cells=cells),

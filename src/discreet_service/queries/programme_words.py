@@ -1,12 +1,9 @@
-"""Programmes in sentences: what each table shows, and which tables another text adds, removes or
-changes.
-"""
+"""Programmes in sentences: what each table shows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet_service.datasets import CatalogueUnit, DataVersion
@@ -22,16 +19,6 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
     "en": {"by": "by", "and": "and", "where": "filter", "figures": "values", "none": "in total"},
     "de": {"by": "nach", "and": "und", "where": "Filter", "figures": "Werte", "none": "insgesamt"},
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProgrammeDifference:
-    """A table that differs between two programmes."""
-
-    table: str  # Its name
-    kind: Literal["new", "gone", "changed"]
-    before: str  # What it showed; empty if it is new
-    after: str  # What it shows; empty if it is gone
 
 
 def programme_sentences(
@@ -92,30 +79,6 @@ def _filter(text: str, unit: CatalogueUnit | None, version: DataVersion, languag
         more = f" + {len(labels) - _LABELS}" if labels[_LABELS:] else ""
         said.append(f"{tree.title(language)}: {', '.join(labels[:_LABELS])}{more}")
     return "; ".join(said) or written
-
-
-def programme_differences(
-    before: Mapping[str, Any], after: Mapping[str, Any], version: DataVersion, language: Language
-) -> list[ProgrammeDifference]:
-    """The tables that another programme adds, removes or changes, in the order of both."""
-    old, new = (_mapping(one.get("tables")) for one in (before, after))
-    shared = before.get("defaults") == after.get("defaults")
-    was, becomes = (programme_sentences(one, version, language) for one in (before, after))
-    found = []
-    for name in dict.fromkeys([*old, *new]):
-        if shared and old.get(name) == new.get(name):
-            continue
-        kind: Literal["new", "gone", "changed"] = "changed"
-        if name not in old or name not in new:
-            kind = "new" if name in new else "gone"
-        elif was[name] == becomes[name] and old[name] == new[name]:
-            continue
-        found.append(
-            ProgrammeDifference(
-                table=name, kind=kind, before=was.get(name, ""), after=becomes.get(name, "")
-            )
-        )
-    return found
 
 
 def _title(figure: Any, language: Language) -> str:

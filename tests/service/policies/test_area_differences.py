@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,10 @@ from discreet_service.policies.areas import AreaLevel, area_differences
 
 
 def level(system: str, name: str, codes: list[int | None]) -> AreaLevel:
-    return AreaLevel.of(system, name, pl.Series(codes, dtype=pl.Int64))
+    labels = sorted({code for code in codes if code is not None})
+    found = [-1 if code is None else labels.index(code) for code in codes]
+    return AreaLevel(system=system, name=name, labels=tuple(map(str, labels)),
+                     codes=np.array(found, dtype=np.int64))  # fmt: skip
 
 
 Pair = tuple[tuple[str, str], tuple[str, str]]
@@ -102,13 +104,6 @@ def test_classes_within_areas_are_those_of_both(levels: list[AreaLevel]) -> None
     pairs = [(each[0], each[1], each[2], each[3]) for each in report.document()["differences"]]
     assert pairs == [(one.first, one.first_code, one.second, one.second_code)
                      for one in report.differences]  # fmt: skip
-    lines = report.text(most=1).splitlines()
-    if pairs:
-        differ = (
-            "1 pair of areas differs" if len(pairs) == 1 else f"{len(pairs)} pairs of areas differ"
-        )
-        assert lines[0] == f"{differ} by 1 to 4 records."
-        assert (lines[-1] == f"  and {len(pairs) - 1} more") == (len(pairs) > 1)
 
 
 def test_levels_of_one_classification_are_nested_and_no_matter() -> None:
@@ -122,10 +117,8 @@ def test_a_report_names_remedies_and_shows_nothing_by_itself() -> None:
     grid = level("grid", "1km", [0] * 50 + [1] * 50)
     report = area_differences([town, grid], least=10)
     assert report.levels == {"town t": 2, "grid 1km": 2}
-    assert "2 pairs of areas" in report.text()
     assert report.document()["differences"][0][-1] == 2
     assert "2" not in repr(report) + repr(report.differences[0]).split("0")[0]
-    assert "No two areas" in area_differences([town], least=10).text()
 
 
 def test_input_that_does_not_fit_is_refused() -> None:

@@ -13,7 +13,6 @@ from discreet_service.policies import PolicyDocument, limit_use
 from discreet_service.queries import (
     PolicyEffect,
     policy_effect,
-    programme_differences,
     programme_sentences,
 )
 from discreet_service.releases import parsed
@@ -116,12 +115,3 @@ def test_programmes_are_sentences(service: Service) -> None:
     odd = parsed(PROGRAMME.replace(b"household_type == 'single'", b"size > 2"))
     assert programme_sentences(odd, version, "en")["homes"].endswith("by Region; filter: size > 2")
     assert programme_sentences(old, version, "de")["people"].startswith("Personen nach ")
-    assert programme_differences(old, old, version, "en") == []
-    new = parsed(PROGRAMME.replace(b'"sex"]', b'"age5"]').replace(b"tables.homes", b"tables.flats"))
-    found = programme_differences(old, new, version, "en")
-    assert [(one.table, one.kind) for one in found] == [
-        ("people", "changed"),
-        ("homes", "gone"),
-        ("flats", "new"),
-    ]
-    assert (found[0].before, found[1].after, found[2].before) == (english["people"], "", "")

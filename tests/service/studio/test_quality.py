@@ -37,7 +37,7 @@ def test_exposure_is_what_the_policies_work_out(readers: Any) -> None:
     policy = readers.service.policies.policy("census", "2022-1").exposure
     with readers.service.database.reading() as connection:
         used = readers.service.policies.exposures(asked, [(sex,), (sex, place)], connection)
-        most = readers.service.policies.exposure(asked, connection)
+    most = readers.service.policies._of(asked).layers.most_exposed(asked).exposure
     assert 0 < used[1] <= used[0] * place.size
     assert max(used) <= most
     cells = _exposure(readers.page(f"{PAGE}?unit=person", "cora"))
