@@ -6,8 +6,9 @@ differences, which are figures of fewer units than the minimum that tables give,
 
 A withheld cell is open where all tables together tell its number, or tell of a small one that it
 is small or nearly how large. All tables are one problem of cell suppression, with its proofs and
-its patterns. Sums of variables may add up: where all are withheld in the same cells, each is as
-uncertain as it is alone; anything else between that and an open cell is not examined, and said.
+its patterns; where there is no pattern, tables are left out until nothing is open. Sums of
+variables may add up: where all are withheld in the same cells, each is as uncertain as it is alone;
+anything else between that and an open cell is not examined, and said.
 Only what can be worked out from figures that are shown is a difference, and each advice was tried.
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,8 +157,9 @@ def opened_cells(system: LinkedSystem, hidden: BoolArray | None = None) -> dict[
 class MoreWithheld:
     """Additionally withheld cells (confidential)."""
 
-    cells: IntArray
-    nearly: bool  # whether small numbers are then still nearly told
+    cells: IntArray  # all of them
+    tables: tuple[int, ...] = ()  # whole tables, if these are their cells
+    nearly: bool = False  # whether small numbers are then still nearly told
 
     def hidden(self, system: LinkedSystem) -> BoolArray:
         """All that is not shown then."""
@@ -166,7 +169,10 @@ class MoreWithheld:
 
 
 def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithheld | None:
-    """Cells to withhold so that none is open; None if none are known before the time ends."""
+    """Cells to withhold so that none is open; None if the time ends before they are known.
+
+    Where no pattern of cells helps, tables are left out, each the one that helps most.
+    """
     from discreet.protection.suppression import find_pattern
 
     for exact in (False, True):
@@ -179,7 +185,19 @@ def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithh
         except SuppressionError:
             continue
         return MoreWithheld(cells=np.flatnonzero(hidden & ~system.hidden), nearly=exact)
-    return None
+    more, opened = MoreWithheld(cells=np.zeros(0, dtype=np.int64)), 1
+    while opened and len(more.tables) < len(system.tables):
+        tries = []
+        for table in reversed(range(len(system.tables))):
+            if table in more.tables:
+                continue
+            if until is not None and time.monotonic() > until:
+                return None
+            cells = np.union1d(more.cells, system.cells_of(table))
+            fewer = MoreWithheld(cells=cells, tables=(*more.tables, table))
+            tries.append((len(opened_cells(system, fewer.hidden(system))), fewer))
+        opened, more = min(tries, key=itemgetter(0))
+    return more
 
 
 def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> SuppressionProblem:
@@ -425,6 +443,8 @@ def _advice(system: LinkedSystem, until: float | None) -> str:
     more = more_withheld(system, until)
     if more is None:
         return "leave out one of the tables, or use coarser groups"
+    if more.tables:
+        return f"leave out: {'; '.join(system.tables[at].name for at in sorted(more.tables))}"
     names = [system.name(int(at)) for at in more.cells[:_NAMED]]
     if more.cells.size > _NAMED:
         names.append(f"{more.cells.size - _NAMED} more cells")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -71,6 +72,10 @@ class DoError(OutputCheckError):
         """Raise the error where something holds."""
         if holds:
             raise cls(failure, rc)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        again = partial(type(self), line=self.line, file=self.file, redacted=self.redacted)
+        return again, (self.failure, self.rc)
 
 
 class UnsupportedError(DoError):
