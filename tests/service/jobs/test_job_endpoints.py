@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from discreet_service.jobs import JobQueue
 from discreet_service.jobs.context import JobOutput
 from discreet_service.jobs.kinds import KINDS
 from discreet_service.jobs.records import Job
@@ -53,10 +52,12 @@ def callers(service: Service) -> RoleCallers:
     return RoleCallers(service, ("jobs", "status"), ROLES)
 
 
-def hand_in(callers: RoleCallers) -> dict[str, Any]:
-    jobs: JobQueue = callers.browser._app.state.service.jobs
-    job = jobs.submit(kind="add", owner="anna", request={"a": 1, "b": 2})
-    told: dict[str, Any] = callers.ask("anna", "GET", f"{JOBS}/{job.id}").json()
+def hand_in(callers: RoleCallers, name: str = "anna", **head: str) -> dict[str, Any]:
+    body = {"kind": "add", "request": {"a": 1, "b": 2}}
+    answer = callers.ask(name, "POST", JOBS, json=body, headers=head)
+    assert answer.status_code == 202, answer.text
+    told: dict[str, Any] = answer.json()
+    assert answer.headers["location"] == f"{JOBS}/{told['id']}"
     return told
 
 
@@ -160,6 +161,8 @@ def test_staff_sees_that_there_are_jobs_and_no_results(
 
 
 def test_the_kind_decides_who_may(callers: RoleCallers, service: Service) -> None:
+    body = {"kind": "add", "request": {"a": 1, "b": 2}}
+    assert code_of(callers.ask("system", "POST", JOBS, json=body)) == (403, "not-allowed")
     assert not callers.people["system"].may(Permission.query_run)
     # Who lost the right does not get what it gave.
     place = hand_in(callers)["links"]["self"]
@@ -183,7 +186,8 @@ def test_rights_are_those_for_the_data_set(callers: RoleCallers, service: Servic
     [
         ({"kind": "os:system", "request": {}}, "kind"),
         ({"kind": "query", "request": {}}, "kind"),
-        ({"kind": "add", "request": {"a": "SECRET"}}, "kind"),
+        ({"kind": "add", "request": {"a": "SECRET"}}, "request.a"),
+        ({"kind": "add", "request": {"a": 1, "b": 2, "c": "SECRET"}}, "request.c"),
         ({"kind": "add", "request": []}, "request"),
         ({"kind": "add"}, "request"),
         ({"kind": "add", "request": {}, "owner": "bob"}, "owner"),
@@ -197,6 +201,15 @@ def test_what_is_no_job(callers: RoleCallers, body: Any, where: str) -> None:
     assert "SECRET" not in answer.text
 
 
+def test_the_same_key_is_the_same_job(callers: RoleCallers) -> None:
+    head = {"Idempotency-Key": "k1"}
+    first = hand_in(callers, **head)
+    assert hand_in(callers, **head)["id"] == first["id"]
+    body = {"kind": "add", "request": {"a": 9, "b": 9}}
+    answer = callers.ask("anna", "POST", JOBS, json=body, headers=head)
+    assert code_of(answer) == (409, "conflict")
+
+
 def test_stopping(callers: RoleCallers, service: Service) -> None:
     place = hand_in(callers)["links"]["self"]
     job = begin(service)
@@ -205,6 +218,15 @@ def test_stopping(callers: RoleCallers, service: Service) -> None:
     service.jobs.confirm_cancel(job)
     assert callers.ask("anna", "DELETE", place).status_code == 200
     assert code_of(callers.ask("anna", "GET", f"{place}/result")) == (409, "job-failed")
+
+
+def test_results_expire(callers: RoleCallers, service: Service, set_clock: Any) -> None:
+    place = hand_in(callers)["links"]["self"]
+    finish(service)
+    set_clock.pass_by(28 * 86_400)
+    assert code_of(callers.ask("anna", "GET", f"{place}/result")) == (410, "job-expired")
+    service.jobs.expire()
+    assert callers.ask("anna", "GET", place).json()["state"] == "expired"
 
 
 def _events(text: str) -> list[dict[str, str]]:
@@ -283,3 +305,11 @@ def test_metrics_tell_how_many(callers: RoleCallers) -> None:
     page = callers.ask("admin", "GET", "/metrics").text
     assert 'discreet_jobs{state="queued"} 1.0' in page
     assert "anna" not in page
+
+
+def test_a_result_without_its_file_is_told(callers: RoleCallers, service: Service) -> None:
+    place = hand_in(callers)["links"]["self"]
+    job = finish(service)
+    service.jobs.result(job.id, "anna")[1].unlink()
+    answer = callers.ask("anna", "GET", f"{place}/result")
+    assert code_of(answer) == (503, "data-not-ready")
