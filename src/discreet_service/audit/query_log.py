@@ -73,7 +73,7 @@ class QueryLog:
         principal: str,
         mode: LogMode,
         verdict: LogVerdict,
-        query: Mapping[str, Any] | str,
+        query: Mapping[str, Any],
         digest: str,
         caller_key: str = "",
         dataset: str = "",
@@ -92,13 +92,12 @@ class QueryLog:
             name: shown_text(text, name, _LONGEST_NAME) for name, text in names.items()
         }
         # A query as one text, in ASCII on one line.
-        parsed = json.loads(query) if isinstance(query, str) else dict(query)
-        canonical = json.dumps(parsed, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        canonical = json.dumps(query, sort_keys=True, separators=(",", ":"), allow_nan=False)
         if len(canonical) > _LONGEST_QUERY:
             # What is too long to be written down is told by its digest alone.
             canonical = json.dumps({"too_long": len(canonical)})
         row |= {"query": canonical, "rules": json.dumps([*rules])}
-        row |= {"mode": LogMode(mode).value, "verdict": LogVerdict(verdict).value}
+        row |= {"mode": mode.value, "verdict": verdict.value}
         row |= {"cells": cells, "milliseconds": milliseconds, "bytes": bytes}
         return row | {"cache_hit": cache_hit, "pseudonymised": False}
 

@@ -224,10 +224,7 @@ class OidcLogin:
         }
         # RFC 6749, 2.3.1: both are encoded before they are joined.
         auth = (quote_plus(self._settings.client_id), quote_plus(secret))
-        try:
-            return self._ask("POST", self._endpoint("token_endpoint"), data=form, auth=auth)
-        except _ProviderRefusal:
-            raise _refused("the provider rejected the code") from None
+        return self._ask("POST", self._endpoint("token_endpoint"), data=form, auth=auth)
 
     def _ask(self, method: str, address: str, **more: Any) -> dict[str, Any]:
         if time.monotonic() < self._silent_until:
@@ -239,8 +236,8 @@ class OidcLogin:
                 httpx.Client(timeout=_TIMEOUT, trust_env=False, verify=self._tls) as client,
                 client.stream(method, address, headers=headers, **more) as response,
             ):
-                if 400 <= response.status_code < 500:
-                    raise _ProviderRefusal(method)
+                if method == "POST" and 400 <= response.status_code < 500:
+                    raise _refused("the provider rejected the code")
                 if response.status_code != 200 or "content-encoding" in response.headers:
                     raise _unreachable("unexpected answer of the provider")
                 for part in response.iter_raw():
@@ -275,10 +272,6 @@ def _origin(address: str) -> tuple[str, str, int] | None:
     except ValueError:
         here = host == "localhost"
     return ("http", host, port or 80) if parts.scheme == "http" and here else None
-
-
-class _ProviderRefusal(Exception):  # noqa: N818
-    """The provider says that the request is wrong."""
 
 
 def _refused(what: str) -> ServiceError:

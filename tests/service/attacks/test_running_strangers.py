@@ -127,24 +127,6 @@ def _calls(dependant: Any) -> set[Any]:
     return found
 
 
-def test_a_login_cannot_be_forced_on_somebody(demo: RunningDemo) -> None:
-    """Who is logged in as the attacker types secrets into the attacker's account."""
-    word = demo.printed["passwords"]["rita"]
-    body = urlencode({"name": "rita", "password": word, "csrf": "x"}).encode()
-    told = demo.ask("POST", "/login", headers=[*HERE, FORM], body=body)
-    assert told.status == 403
-    assert not told.header("set-cookie")
-
-
-def test_json_of_our_own_origin_is_all_a_cookie_can_send(demo: RunningDemo) -> None:
-    """Routes for programs take cookies too: what keeps others away is the origin, not a token."""
-    cookie, _ = demo.log_in("rita")
-    headers = [("cookie", cookie), ("content-type", "application/json")]
-    data, path = json.dumps(QUERY).encode(), ASKING
-    assert demo.ask("POST", path, headers=[*headers, *HERE], body=data).status == 200
-    assert demo.ask("POST", path, headers=headers, body=data).status == 403
-
-
 # -- numbers of others -----------------------------------------------------------------------------
 
 

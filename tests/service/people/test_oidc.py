@@ -287,6 +287,7 @@ def test_no_other_host_is_asked(
         (200, {}, b'{"a":"' + b"x" * 1_000_001 + b'"}'),
         (200, {"Content-Encoding": "gzip"}, b"\x1f\x8b"),
         (500, {}, b"{}"),
+        (404, {}, b"{}"),
         (204, {}, b""),
         (200, {}, b"\xff\xfe"),
     ],
