@@ -516,12 +516,6 @@ def well_known_binary(areas: Boundaries) -> list[bytes]:
     >>> len(shapes[0]), shapes[0][:9].hex()
     (93, '010300000001000000')
     """
-    numbers = np.diff(areas.rings)
-    if len(numbers) == len(areas) and len(set(numbers.tolist())) == 1:
-        # Areas of one ring each, all with so many points: squares.
-        ends = areas.points.reshape(len(areas), -1).astype("<f8")
-        head = struct.pack("<BIII", 1, _POLYGON, 1, int(numbers[0]))
-        return [head + end.tobytes() for end in ends]
     points = areas.points.astype("<f8").tobytes()
     rings = [
         struct.pack("<I", end - first) + points[16 * first : 16 * end]

@@ -125,7 +125,7 @@ def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None
         "extension": {**extension, "provenance": about["provenance"]},
     }
     whole = {key: value for key, value in whole.items() if value or key == "role"}
-    head = _indented(whole, "\n ")
+    head = json.dumps(whole, ensure_ascii=False, indent=1)
     names = np.array([status.name for status in CellStatus], dtype=object)
     sizes = [len(dimension) for dimension in table.dimensions]
 
@@ -149,27 +149,6 @@ def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None
         file.write(f'{"]" if dense else "}"},\n "status": {{')
         _write_items(file, map(marked, cell_chunks(table, options.complete)))
         file.write("}\n}\n")
-
-
-def _indented(value: Any, start: str) -> str:
-    r"""What `json.dumps` gives with indent=1, many times as fast: lists of plain items at once.
-
-    >>> value = {"a": [1, {"b": []}], "c": {"d": "ä", "e": None}}
-    >>> _indented(value, "\n ") == json.dumps(value, ensure_ascii=False, indent=1)
-    True
-    """
-    if not value or not isinstance(value, dict | list | tuple):
-        return json.dumps(value, ensure_ascii=False)
-    items = value.values() if isinstance(value, dict) else value
-    if not any(isinstance(item, dict | list | tuple) for item in items):
-        text = json.dumps(value, ensure_ascii=False, separators=(f",{start}", ": "))
-        return f"{text[0]}{start}{text[1:-1]}{start[:-1]}{text[-1]}"
-    lines = [_indented(item, f"{start} ") for item in items]
-    if isinstance(value, dict):
-        names = (json.dumps(name, ensure_ascii=False) for name in value)
-        lines = [f"{name}: {line}" for name, line in zip(names, lines, strict=True)]
-        return f"{{{start}{f',{start}'.join(lines)}{start[:-1]}}}"
-    return f"[{start}{f',{start}'.join(lines)}{start[:-1]}]"
 
 
 def _described(
