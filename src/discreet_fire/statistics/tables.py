@@ -375,10 +375,16 @@ def table(
     withheld = any(None in cell.values() for cell in cells)
     checks = checks_of(broken, RULES if variables else ["minimum"]) + [MARGINS] * counted.margins
     option = f", statistics({' '.join(wanted)} {' '.join(variables)})" if variables else ""
+    words = list(cells[0])
+    labels = itertools.product(*([*axis.labels, "Total"] for axis in axes))
+    columns = [column_name(axis.name, words) for axis in axes]
+    rows = [
+        dict(zip(columns, one, strict=True)) | cell for one, cell in zip(labels, cells, strict=True)
+    ]
     return SafeResult(
         command=f"table {' '.join(names)}{option}",
         shown=closed(_table_lines(axes, cells), withheld, limits.language),
-        frame=_table_frame(axes, cells),
+        frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(words, pl.Float64)),
         checks=[*(check for axis in axes for check in axis.checks), *checks],
         evidence=OutputEvidence(found=broken),
     )
@@ -480,7 +486,7 @@ def _hidden_spreads(
 
 
 def _table_lines(axes: Sequence[RecordGroups], cells: Sequence[Numbers]) -> list[str]:
-    words, rows = list(cells[0]) if cells else [], axes[0]
+    words, rows = list(cells[0]), axes[0]
     labels = [*rows.labels, "Total"]
 
     def text(word: str, at: int) -> str:
@@ -505,14 +511,3 @@ def _table_lines(axes: Sequence[RecordGroups], cells: Sequence[Numbers]) -> list
         lines += [*heading, f"{'':>12} | {axes[1].name}: {', '.join(words)}"]
         lines += Grid(stub=rows.name, heads=columns, blocks=blocks, ends=1).lines()
     return lines
-
-
-def _table_frame(axes: Sequence[RecordGroups], cells: Sequence[Numbers]) -> pl.DataFrame:
-    places = itertools.product(*([*axis.labels, "Total"] for axis in axes))
-    words = list(cells[0]) if cells else []
-    names = [column_name(axis.name, words) for axis in axes]
-    rows = [
-        {**dict(zip(names, place, strict=True)), **cell}
-        for place, cell in zip(places, cells, strict=True)
-    ]
-    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(words, pl.Float64))

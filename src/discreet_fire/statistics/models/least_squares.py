@@ -175,13 +175,25 @@ class Coefficients:
         All residuals have one variance; if that is None, scores are what the columns of each row
         are multiplied by, without weights, and are added within clusters.
         """
-        central = _bread(solution)
+        # The inverse of cross products around the means, and of the constant.
+        central, weights = solution.inverse, sample.weights
+        if solution.constant is not None:
+            central = np.pad(central, (0, 1))
+            central[-1, -1] = 1.0 / solution.weight
         clusters = None if sample.clusters is None else int(sample.clusters.max()) + 1
         if variance is not None:
             central = central * variance
         else:
-            meat = _meat(solution, design, sample, scores, kind)
-            central = central @ meat @ central
+            if weights is not None:
+                alone = clusters is None and kind == "fweight"
+                scores = scores * (np.sqrt(weights) if alone else weights)
+            table = solution.centred(design)
+            if solution.constant is not None:
+                table = np.column_stack([table, np.ones(len(table))])
+            table *= scores[:, None]
+            if sample.clusters is not None:
+                table = np.column_stack([np.bincount(sample.clusters, one) for one in table.T])
+            central = central @ (table.T @ table) @ central
             central *= n / df if clusters is None else clusters / (clusters - 1) * (n - 1.0) / df
         wald, many = None, len(solution.slopes)
         if many and (clusters is None or many < clusters):
@@ -216,15 +228,6 @@ class Coefficients:
         return [CoefficientRow(*(rounded(x, digits) for x in row)) for row in table.tolist()]
 
 
-def _bread(solution: LeastSquaresSolution) -> FloatArray:
-    """Inverse of the cross products of the columns around their means, and of the constant."""
-    if solution.constant is None:
-        return solution.inverse
-    matrix = np.pad(solution.inverse, (0, 1))
-    matrix[-1, -1] = 1.0 / solution.weight
-    return matrix
-
-
 def joint_wald(slopes: FloatArray, central: FloatArray) -> float | None:
     """b'V⁻¹b of all slopes together; None if V has no inverse."""
     size = len(slopes)
@@ -235,24 +238,3 @@ def joint_wald(slopes: FloatArray, central: FloatArray) -> float | None:
     if np.linalg.eigvalsh(alike)[0] < _SINGULAR:
         return None
     return float(slopes / errors @ np.linalg.solve(alike, slopes / errors))
-
-
-def _meat(
-    solution: LeastSquaresSolution,
-    design: ModelDesign,
-    sample: Sample,
-    scores: FloatArray,
-    kind: Weight,
-) -> FloatArray:
-    """Cross products of scores, added within clusters."""
-    clusters, weights = sample.clusters, sample.weights
-    if weights is not None:
-        alone = clusters is None and kind == "fweight"
-        scores = scores * (np.sqrt(weights) if alone else weights)
-    table = solution.centred(design)
-    if solution.constant is not None:
-        table = np.column_stack([table, np.ones(len(table))])
-    table *= scores[:, None]
-    if clusters is not None:
-        table = np.column_stack([np.bincount(clusters, column) for column in table.T])
-    return table.T @ table
