@@ -34,7 +34,7 @@ from discreet_fire.statistics.layout import (
     rounded,
 )
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import MicrodataRecords, group, names_of, take
+from discreet_fire.statistics.records import group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES, describe
 from discreet_fire.statistics.tables import CountTable
@@ -85,14 +85,19 @@ def codebook(
         # Of values of some kinds nothing is said but what is missing.
         other = schema.is_nested() or schema in (pl.Object, pl.Binary)
         kind = "date" if schema.is_temporal() else "string" if text else "numeric"
-        missing, found = _missing(records, name, limits)
+        absent = records.without_nan(name).is_null()
+        sides = [records.data.filter(side) for side in (absent, ~absent)]
+        sizes = [side.height if entity is None else side[entity].n_unique() for side in sides]
+        missing = f"{count_text(float(absent.sum()))}/{count_text(float(len(records)))}"
+        if any(0 < size < limits.minimum for size in sizes):
+            missing = "."
+            violations.append(Found("missing", name))
         row: dict[str, Any] = {
             "variable": name,
             "type": "other" if other else kind,
             "missing": missing,
         }
         rows.append(row)
-        violations += found
         say("Type", row["type"])
         if not text:
             say("Range", "[.,.]")
@@ -134,21 +139,6 @@ def codebook(
         checks=checks_of(violations, [*RULES, "percentile", "missing"]),
         evidence=OutputEvidence(found=violations),
     )
-
-
-def _missing(records: MicrodataRecords, name: str, limits: SafeLimits) -> tuple[str, list[Found]]:
-    """Missing values of all records, unless either are few."""
-    column = records.data[name]
-    absent = column.is_null()
-    if column.dtype.is_float():
-        absent |= column.is_nan().fill_null(False)
-    sides = []
-    for side in (absent, ~absent):
-        rows = records.data.filter(side)
-        sides.append(rows.height if records.entity is None else rows[records.entity].n_unique())
-    if any(0 < size < limits.minimum for size in sides):
-        return ".", [Found("missing", name)]
-    return f"{count_text(float(absent.sum()))}/{count_text(float(len(records)))}", []
 
 
 def count(

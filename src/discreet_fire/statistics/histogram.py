@@ -78,11 +78,26 @@ def histogram(
             shown=closed(lines, bool(rules), limits.language),
             checks=checks_of(violations, ["minimum", "same"]),
         )
-    wanted = _edges(holding, edges, start, width, limits)
+    if edges is None:
+        wanted = _edges(holding, start, width, limits)
+    else:
+        wanted = [float(edge) for edge in edges]
+        rising = all(low < high for low, high in itertools.pairwise(wanted))
+        if not wanted or not rising or not all(map(math.isfinite, wanted)):
+            raise OutputCheckError("edges are finite and ascending", code="edges")
     merged, sizes = _safe_classes(wanted, holding, limits)
+    labels = _class_labels(merged)
+    # Labels of classes are never cut, so the stub is as wide as the longest.
+    wide = max(12, *(len(label) for label in labels))
+    lines = [f"{abbreviated(name, 12):>{wide}} |{'Freq.':>11}{'Percent':>11}"]
+    lines.append("-" * (wide + 1) + "+" + "-" * 22)
+    for label, size in zip(labels, sizes, strict=True):
+        numbers = f"{count_text(float(size)):>11}{fixed(100 * size / facts.n):>11}"
+        bar = "*" * round(_BAR * size / max(sizes))
+        lines.append(f"{label:>{wide}} |{numbers}  {bar}".rstrip())
     return SafeResult(
         command=f"histogram {name}",
-        shown="\n".join(_lines(name, merged, sizes)),
+        shown="\n".join(lines),
         frame=pl.DataFrame(
             {"from": [None, *merged], "below": [*merged, None], "n": sizes},
             schema={"from": pl.Float64, "below": pl.Float64, "n": pl.Int64},
@@ -94,18 +109,8 @@ def histogram(
 
 
 def _edges(
-    holding: GroupedValues,
-    edges: Sequence[float] | None,
-    start: float | None,
-    width: float | None,
-    limits: SafeLimits,
+    holding: GroupedValues, start: float | None, width: float | None, limits: SafeLimits
 ) -> list[float]:
-    if edges is not None:
-        sorted_edges = [float(edge) for edge in edges]
-        rising = all(low < high for low, high in itertools.pairwise(sorted_edges))
-        if not sorted_edges or not rising or not all(math.isfinite(edge) for edge in sorted_edges):
-            raise OutputCheckError("edges are finite and ascending", code="edges")
-        return sorted_edges
     # Where the rules allow to use them.
     whole = StatisticsGroup(facts=holding.total(limits), part=lambda: holding)
     quartiles, _ = statistics_of(["p25", "p75"], whole, limits)
@@ -140,16 +145,28 @@ def _safe_classes(
     who = None if holding.entities is None else EntityNumbers.of(holding.entities)
 
     def counted(left: Sequence[float], *, cases: bool) -> IntArray:
-        """Values or cases by the edges that are left; an entity in several classes that merge is
-        one case.
-        """
+        """Values or cases by the edges that are left."""
         new = np.searchsorted(np.array(left), np.array([-math.inf, *edges]), "right")[places]
         if who is None or not cases:
             return np.bincount(new, minlength=len(left) + 1)
         return who.cases(who.gathered(new), len(left) + 1)
 
     fewest = max(limits.bin_cases, limits.minimum)
-    left = _merged(edges, counted(edges, cases=True).tolist(), fewest)
+    left: list[float] = []
+    reached, own = 0, counted(edges, cases=True).tolist()
+    for edge, size in zip(edges, own, strict=False):
+        reached += size
+        # An empty class is shown between others, but not at the ends: they would tell
+        # where the smallest and the largest value lie.
+        if reached >= fewest or (reached == 0 and left):
+            left.append(edge)
+            reached = 0
+    reached += own[-1]
+    while left and reached < fewest:
+        at = edges.index(left.pop())
+        before = edges.index(left[-1]) + 1 if left else 0
+        reached += sum(own[before : at + 1])
+    # An entity in several classes is one case where these are merged.
     while left:
         cases = counted(left, cases=True)
         small = np.flatnonzero((cases > 0) & (cases < fewest))
@@ -159,42 +176,10 @@ def _safe_classes(
     return left, counted(left, cases=False).tolist()
 
 
-def _merged(edges: list[float], cases: Sequence[int], fewest: int) -> list[float]:
-    """The edges that are left when small classes join their neighbours."""
-    kept: list[float] = []
-    reached = 0
-    for edge, size in zip(edges, cases, strict=False):
-        reached += size
-        # An empty class is shown between others, but not at the ends: they would tell
-        # where the smallest and the largest value lie.
-        if reached >= fewest or (reached == 0 and kept):
-            kept.append(edge)
-            reached = 0
-    reached += cases[-1]
-    while kept and reached < fewest:
-        at = edges.index(kept.pop())
-        before = edges.index(kept[-1]) + 1 if kept else 0
-        reached += sum(cases[before : at + 1])
-    return kept
-
-
 def _class_labels(edges: Sequence[float]) -> list[str]:
     texts = [general(edge, 7) for edge in edges]
     inner = [f"{low} - <{high}" for low, high in itertools.pairwise(texts)]
     return [f"< {texts[0]}", *inner, f">= {texts[-1]}"] if texts else [_ALL]
-
-
-def _lines(name: str, edges: Sequence[float], sizes: Sequence[int]) -> list[str]:
-    labels = _class_labels(edges)
-    total, most = sum(sizes), max(sizes)
-    # Labels of classes are never cut, so the stub is as wide as the longest.
-    wide = max(12, *(len(label) for label in labels))
-    lines = [f"{abbreviated(name, 12):>{wide}} |{'Freq.':>11}{'Percent':>11}"]
-    lines.append("-" * (wide + 1) + "+" + "-" * 22)
-    for label, size in zip(labels, sizes, strict=True):
-        numbers = f"{count_text(float(size)):>11}{fixed(100 * size / total):>11}"
-        lines.append(f"{label:>{wide}} |{numbers}  {'*' * round(_BAR * size / most)}".rstrip())
-    return lines
 
 
 #: What is shown of each class.

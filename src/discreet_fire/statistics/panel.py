@@ -71,7 +71,15 @@ def xtsum(
     for name in listed:
         numbers, rules, constant = _varied(records.numbers(name), entities, limits)
         violations += [Found(rule, name) for rule in rules]
-        lines += _lines(name, numbers)
+        mean, sd, between, within, n, entities_of, mean_n = (
+            (count_text if one in ("N", "n") else general)(numbers[one]) for one in _NUMBERS
+        )
+        ends = f"{'.':>11}{'.':>11}"
+        lines += [
+            f"{abbreviated(name, 8):<8} overall |{mean:>10}{sd:>12}{ends} |     N ={n:>10}",
+            f"         between |{'':>10}{between:>12}{ends} |     n ={entities_of:>10}",
+            f"         within  |{'':>10}{within:>12}{ends} | T-bar ={mean_n:>10}",
+        ]
         rows.append({"variable": name, **numbers})
         if constant:
             why = "the variable never changes within an entity"
@@ -136,18 +144,6 @@ def _varied(
     violations += ["within"] * (not within) + ["leverage"] * lonely
     violations += ["equations"] * (len(wanted) < len(names))
     return numbers, violations, changing == 0
-
-
-def _lines(name: str, numbers: dict[str, float | None]) -> list[str]:
-    mean, sd = general(numbers["mean"]), general(numbers["sd"])
-    between, within = general(numbers["sd_between"]), general(numbers["sd_within"])
-    sizes = count_text(numbers["N"]), count_text(numbers["n"]), general(numbers["T"])
-    ends = f"{'.':>11}{'.':>11}"
-    return [
-        f"{abbreviated(name, 8):<8} overall |{mean:>10}{sd:>12}{ends} |     N ={sizes[0]:>10}",
-        f"         between |{'':>10}{between:>12}{ends} |     n ={sizes[1]:>10}",
-        f"         within  |{'':>10}{within:>12}{ends} | T-bar ={sizes[2]:>10}",
-    ]
 
 
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
