@@ -32,6 +32,7 @@ from discreet_fire.research_session.session_check import SessionCheck, SessionTa
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.research_session.submission_folder import (
     MOST_OUTPUTS,
+    HandedCheck,
     HandedOutput,
     HandedSession,
     files_of,
@@ -356,13 +357,24 @@ class ResearchSession:
             entity=self._data.entity,
             minimum=self._limits.minimum,
             outputs=[
-                HandedOutput.of(
-                    self._outputs[number],
-                    self._calls[number],
-                    self._tables.hidden.get(number, frozenset()),
-                    self._tables.results[number].variables,
+                HandedOutput(
+                    number=number,
+                    name=output.name,
+                    call=self._calls[number],
+                    hidden=sorted(self._tables.hidden.get(number, ())),
+                    variables=list(self._tables.results[number].variables),
+                    verdict=output.verdict.value,
+                    summary=output.summary,
+                    checks=[
+                        HandedCheck(**one.to_dict())
+                        for one in output.checks
+                        if one.verdict is not CheckVerdict.passed
+                    ],
+                    comment=output.comment,
+                    exception=output.exception,
+                    files=list(files_of(output)),
                 )
-                for number in self._outputs
+                for number, output in self._outputs.items()
             ],
         )
         return write_folder(Path(folder), handed, self.outputs, self.check())

@@ -226,12 +226,35 @@ def picture(table: SessionTable, style: Style, title: str, measure: str | None =
     if chosen not in names:
         hint = f"numbers of the table: {', '.join(names)}"
         raise OutputCheckError("values not found", code="figure", where=chosen, hint=hint)
-    labels, series = _series_of(table, chosen, style)
+    if not table.axes:
+        raise OutputCheckError("a single number has no picture", code="figure")
+    # The first variable runs along the bottom, of steps the last one, which is time; no totals.
+    places = itertools.product(*(labels for _, labels in table.axes))
+    numbers = dict(zip(places, table.measures[chosen], strict=True))
+    axes = [axis for axis, _ in table.axes]
+    inner = [[one for one in labels if one != TOTAL] for _, labels in table.axes]
+    bottom = len(axes) - 1 if style == "step" else 0
+    labels = inner[bottom]
+    others = [at for at in range(len(axes)) if at != bottom]
+    series = []
+    for place in itertools.product(*(inner[at] for at in others)):
+        name = ", ".join(f"{axes[at]} = {one}" for at, one in zip(others, place, strict=True))
+        cells = [(*place[:bottom], label, *place[bottom:]) for label in labels]
+        series.append((name, [numbers[cell] for cell in cells]))
+    if len(labels) * len(series) > _MOST_MARKS * _MOST_SERIES or len(series) > _MOST_SERIES:
+        message, hint = "the table is too large for a picture", "use coarser groups"
+        raise OutputCheckError(message, code="figure", hint=hint)
+    # All that is drawn, in words.
+    words = []
+    for name, values in series:
+        pairs = zip(labels, values, strict=True)
+        own = ", ".join(f"{label}: {number(chosen, one, 'hidden')}" for label, one in pairs)
+        words.append(f"{name}: {own}" if name else own)
     marks = _slices(labels, series) if style == "pie" else _marks(labels, series, chosen, style)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'font-family="sans-serif" font-size="12">\n<title>{escape(title)}</title>\n'
-        f"<desc>{escape(_described(labels, series, chosen))}</desc>\n"
+        f"<desc>{escape(f'{chosen}. ' + '; '.join(words))}</desc>\n"
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>\n'
         f'<text x="{_LEFT}" y="20" font-size="14">{escape(title)}</text>\n'
         + "\n".join(marks)
@@ -240,32 +263,6 @@ def picture(table: SessionTable, style: Style, title: str, measure: str | None =
 
 
 _Series = Sequence[tuple[str, Sequence[float | None]]]
-
-
-def _series_of(table: SessionTable, measure: str, style: Style) -> tuple[list[str], _Series]:
-    """Labels along the bottom, and the numbers of each series; totals are not drawn.
-
-    The first variable runs along the bottom; of steps, the last one, which is time.
-    """
-    if not table.axes:
-        raise OutputCheckError("a single number has no picture", code="figure")
-    places = itertools.product(*(labels for _, labels in table.axes))
-    numbers = dict(zip(places, table.measures[measure], strict=True))
-    names = [axis for axis, _ in table.axes]
-    inner = [[one for one in labels if one != TOTAL] for _, labels in table.axes]
-    bottom = len(names) - 1 if style == "step" else 0
-    others = [at for at in range(len(names)) if at != bottom]
-    series = []
-    for place in itertools.product(*(inner[at] for at in others)):
-        name = ", ".join(f"{names[at]} = {one}" for at, one in zip(others, place, strict=True))
-        cells = [(*place[:bottom], label, *place[bottom:]) for label in inner[bottom]]
-        series.append((name, [numbers[cell] for cell in cells]))
-    last = inner[bottom]
-    if len(last) * len(series) > _MOST_MARKS * _MOST_SERIES or len(series) > _MOST_SERIES:
-        raise OutputCheckError(
-            "the table is too large for a picture", code="figure", hint="use coarser groups"
-        )
-    return last, series
 
 
 _STEPS = (1, 2, 2.5, 5, 10)
@@ -349,18 +346,6 @@ def _slices(labels: Sequence[str], series: _Series) -> Iterator[str]:
         y = _TOP + 20 + 20 * at
         yield f'<rect x="380" y="{y - 9}" width="10" height="10" fill="{_COLOURS[at]}"/>'
         yield f'<text x="396" y="{y}">{escape(label[:28])}: {number("n", x, "")}</text>'
-
-
-def _described(labels: Sequence[str], series: _Series, measure: str) -> str:
-    """All that is drawn, in words."""
-    parts = []
-    for name, numbers in series:
-        frame = ", ".join(
-            f"{label}: {number(measure, value, 'hidden')}"
-            for label, value in zip(labels, numbers, strict=True)
-        )
-        parts.append(f"{name}: {frame}" if name else frame)
-    return f"{measure}. {'; '.join(parts)}"
 
 
 #: What verdicts are called, and how they look.

@@ -22,7 +22,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -32,7 +32,6 @@ from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk, told_
 from discreet_fire.research_session.calls import SessionCall
 from discreet_fire.research_session.outputs import SessionOutput
 from discreet_fire.research_session.session_check import SessionCheck
-from discreet_fire.statistics import CheckVerdict
 
 RESULTS, _CHECKSUMS = "results.json", "checksums"
 #: The form of `results.json` that is written, by the version of acro that reads it.
@@ -311,33 +310,6 @@ class HandedOutput(_Strict):
     comment: _Text  # what the researcher says
     exception: _Text  # why an exception is asked for; empty if not
     files: list[_FileName]  # its files in the folder of outputs
-
-    @classmethod
-    def of(
-        cls,
-        output: SessionOutput,
-        call: SessionCall,
-        hidden: frozenset[int],
-        variables: Sequence[str],
-    ) -> Self:
-        """From an output of a session."""
-        return cls(
-            number=output.number,
-            name=output.name,
-            call=call,
-            hidden=sorted(hidden),
-            variables=list(variables),
-            verdict=output.verdict.value,
-            summary=output.summary,
-            checks=[
-                HandedCheck(**one.to_dict())
-                for one in output.checks
-                if one.verdict is not CheckVerdict.passed
-            ],
-            comment=output.comment,
-            exception=output.exception,
-            files=list(files_of(output)),
-        )
 
 
 class HandedSession(_Strict):
