@@ -130,9 +130,12 @@ class DoFileParser:
         on = self.semicolons if semicolons is None else semicolons
         parser = DoFileParser(self.text, start, end, inner=True, loose=loose, semicolons=on)
         parser.run()
+        statements = parser.statements
+        if why is Why.ARGUMENT:  # it begins with a known word, whatever comes then
+            return tuple(Reading(why=why, statement=one) for one in statements[:1])
         return tuple(
             Reading(why=why, statement=one)
-            for one in parser.statements
+            for one in statements
             if one.command is not None and one.command.canonical is not None
         )
 
@@ -438,7 +441,7 @@ class DoFileParser:
             for _, first, last in (one for one in strings if one.start >= command.end):
                 quoted = _QUOTED_WORD.match(self.text, first, last - 1)
                 if quoted and canonical(quoted[1]) is not None:
-                    yield from self.second(quoted.start(1), last - 1, Why.ARGUMENT)[:1]
+                    yield from self.second(quoted.start(1), last - 1, Why.ARGUMENT)
         if name is not None and piece.deep_colons and prefix_kind(name) == "colon":
             yield from self.second(piece.deep_colons[0] + 1, piece.end, Why.PREFIX)
         if piece.inner is not None:

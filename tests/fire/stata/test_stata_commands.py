@@ -216,6 +216,12 @@ def test_second_readings_hold_the_command_with_its_place(text: str) -> None:
     assert "list" not in [one.canonical for one in do.commands]
 
 
+def test_a_text_that_begins_with_a_known_word_is_read_whatever_follows() -> None:
+    (one,) = parse_do('bootstrap "qui unknown x" r(mean)').statements
+    read = [(reading.why, reading.statement.text) for reading in one.readings]
+    assert read == [(Why.ARGUMENT, "qui unknown x")]
+
+
 @pytest.mark.parametrize(
     "text", ["local x : word 1 of list", 'label var x "list"', "gettoken a : b", "note: list x",
              'di "list"', "qui * list x",
