@@ -452,7 +452,7 @@ def _advice(system: LinkedSystem, until: float | None) -> str:
     return f"also withhold: {'; '.join(names)}{nearly}"
 
 
-# --- differences ----------------------------------------------------------------------------------
+# --- differences --------------------------------------------------------------------------------
 
 #: The rule of findings on differences.
 DIFFERENCE = "difference"

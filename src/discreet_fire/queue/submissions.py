@@ -23,6 +23,7 @@ from discreet_fire.logs import CleaningRules
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import (
     TABLES,
+    StageFinding,
     content_digest,
     findings_against,
     submitted_files,
@@ -32,7 +33,6 @@ from discreet_fire.queue.decisions import standing_of
 from discreet_fire.queue.folder import RESERVED, Queue, State, events, queue_error
 from discreet_fire.queue.stages import (
     Stage,
-    StageFinding,
     Submission,
     SubmissionWork,
     process,

@@ -204,7 +204,8 @@ def _named(name: str, scope: Scope) -> Value:
     if name == "_pi":
         return float(np.pi)
     UnsupportedError.when(name in ("_n", "_N"), f"{name}, as records have no numbers")
-    return required(scope.column(name), f"{name} not found", 111)
+    column: Value = required(scope.column(name), f"{name} not found", 111)
+    return column
 
 
 def _counted(sign: ast.operator, left: Value, right: Value) -> Value:
