@@ -128,11 +128,9 @@ class _Sheet:
         return f"<table>\n<caption>{words['glance']}</caption>\n<tbody>\n{rows}</tbody>\n</table>\n"
 
     def _outputs(self) -> str:
-        parts = self.found.row.standing.parts
-        if not parts:
-            return f"<p>{self.words['no_output']}</p>\n"
         lines = self._ran()
-        return "".join(self._output(one, lines) for one in parts)
+        outputs = [self._output(one, lines) for one in self.found.row.standing.parts]
+        return "".join(outputs) or f"<p>{self.words['no_output']}</p>\n"
 
     def _output(self, part: OutputPart, lines: Sequence[str]) -> str:
         decision, words = self.found.row.standing.decisions.get(part.number), self.words
@@ -142,7 +140,11 @@ class _Sheet:
             word = words[verdict.get(decision.verdict, "exception")]
             word += f", {decision.person}" + (f": {decision.comment}" if decision.comment else "")
         own = [one for one in self.found.findings if self._is_about(one, part)]
-        notes = "".join(f"<li>{self._told(one)}</li>\n" for one in own)
+        notes = "".join(
+            f'<li><span class="{one.severity.value}">{self._severity(one.severity)}</span>: '
+            f"{escape(sentence_in(one.what, self.language))}</li>\n"
+            for one in own
+        )
         return (
             f'<article class="pair" aria-label="{words["output"]} {part.number}">\n<div>\n'
             f'<h3 id="output-{part.number}">{words["output"]} {part.number}: '
@@ -204,38 +206,31 @@ class _Sheet:
         for one in self.found.findings:
             if one.rule != "difference":
                 grouped.setdefault((one.severity.value, one.stage, one.rule), []).append(one)
-        if not grouped:
-            return f"<p>{self.words['none_found']}</p>\n"
-        return "".join(
-            self._cause(severity, stage, rule, notes)
-            for (severity, stage, rule), notes in grouped.items()
-        )
-
-    def _cause(self, severity: str, stage: str, rule: str, notes: list[StageFinding]) -> str:
-        findings = [finding_in(one, self.language) for one in notes]
-        hints = "; ".join(dict.fromkeys(one.hint for one in findings if one.hint))
-        rows = [[one.file, str(one.line or ""), one.what] for one in findings]
-        heads = [self.words[one] for one in ("file", "line", "what")]
-        return (
-            f'<h3><span class="{severity}">{self._severity(severity)}</span>: {escape(rule)} '
-            f"({stage}, {len(notes)})</h3>\n"
-            + (f"<p>{escape(hints)}</p>\n" if hints else "")
-            + _table("", heads, rows)
-        )
+        causes = []
+        for (severity, stage, rule), notes in grouped.items():
+            findings = [finding_in(one, self.language) for one in notes]
+            hints = "; ".join(dict.fromkeys(one.hint for one in findings if one.hint))
+            rows = [[one.file, str(one.line or ""), one.what] for one in findings]
+            heads = [self.words[one] for one in ("file", "line", "what")]
+            causes.append(
+                f'<h3><span class="{severity}">{self._severity(severity)}</span>: {escape(rule)} '
+                f"({stage}, {len(notes)})</h3>\n"
+                + (f"<p>{escape(hints)}</p>\n" if hints else "")
+                + _table("", heads, rows)
+            )
+        return "".join(causes) or f"<p>{self.words['none_found']}</p>\n"
 
     def _differences(self) -> str:
         now = list(self.found.conflicts)
         noted = [one.what for one in self.found.findings if one.rule == "difference"]
-        words = self.words
         before = [one for one in dict.fromkeys(noted) if one not in now]
-        if not now and not before:
-            return f"<p>{words['no_differences']}</p>\n"
-        lists = []
-        for name, sentences in ((words["now"], now), (words["before"], before)):
-            if sentences:
-                translated = [sentence_in(one, self.language) for one in sentences]
-                lists.append(f"<h3>{name}</h3>\n<ul>\n{_items(translated)}</ul>\n")
-        return "".join(lists)
+        lists = [
+            f"<h3>{self.words[name]}</h3>\n<ul>\n"
+            f"{_items(sentence_in(one, self.language) for one in sentences)}</ul>\n"
+            for name, sentences in (("now", now), ("before", before))
+            if sentences
+        ]
+        return "".join(lists) or f"<p>{self.words['no_differences']}</p>\n"
 
     def _program(self) -> str:
         shown = []
@@ -284,12 +279,6 @@ class _Sheet:
                 f'<p class="error">{words["not_intact"]}</p>\n<ul>\n{_items(self.problems)}</ul>\n'
             )
         return intact + _table(words["file_list"], heads, rows, last=' class="sum"')
-
-    def _told(self, one: StageFinding) -> str:
-        message = escape(sentence_in(one.what, self.language))
-        return (
-            f'<span class="{one.severity.value}">{self._severity(one.severity)}</span>: {message}'
-        )
 
     def _severity(self, severity: str) -> str:
         return texts_of("discreet_fire", "severities", self.language)[severity]

@@ -326,14 +326,8 @@ def note_few_sources(session: Session) -> None:
     data, least = session.data, session.limits.minimum
     for name, one in list(data.variables.items()):
         known = np.flatnonzero(~one.missing)
-        if (
-            one.sources
-            and not one.single
-            and len(known)
-            and any(
-                distinct(counted_sources(data, source)[known]) < least for source in one.sources
-            )
-        ):
+        sources = (distinct(counted_sources(data, source)[known]) for source in one.sources)
+        if not one.single and len(known) and min(sources, default=least) < least:
             data.variables[name] = replace(one, single=True)
 
 
@@ -509,17 +503,16 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
 
 def conflicts_with_earlier(session: Session, mask: BoolArray, names: Sequence[str]) -> bool:
     """Whether an output differs from an earlier one by a few; if not, it is remembered."""
-    history, at = session.history, session.data.records[mask]
-    size = len(history.owners)
-    everyone = np.zeros(size, dtype=np.uint32)
-    everyone[at] = 1
-    marks = []
-    for name in dict.fromkeys(names):
-        variable = session.data.variables.get(name)
-        if variable is not None:
-            column = np.zeros(size, dtype=np.uint32)
-            column[at] = _marks(variable.values[mask], text=variable.is_text)
-            marks.append(column)
+    history, data = session.history, session.data
+
+    def placed(marks: Any) -> Any:
+        column = np.zeros(len(history.owners), dtype=np.uint32)
+        column[data.records[mask]] = marks
+        return column
+
+    everyone = placed(1)
+    known = [data.variables[name] for name in dict.fromkeys(names) if name in data.variables]
+    marks = [placed(_marks(one.values[mask], text=one.is_text)) for one in known]
     if any(_close(session, one, earlier) for one in marks for earlier in history.values):
         return True
     new = all(_apart(everyone, earlier).size for earlier in history.sets)
@@ -529,7 +522,7 @@ def conflicts_with_earlier(session: Session, mask: BoolArray, names: Sequence[st
             return True
     for kept, fresh in ((history.values, marks), (history.sets, [everyone])):
         kept += [one for one in fresh if all(_apart(one, earlier).size for earlier in kept)]
-        del kept[: -max(_ROOM // max(4 * size, 1), 20)]
+        del kept[: -max(_ROOM // max(everyone.nbytes, 1), 20)]
     return False
 
 
