@@ -197,6 +197,7 @@ def test_confidential_numbers_are_in_no_repr() -> None:
         ({"second": "place"}, "column not found"),
         ({"count": "square"}, "counts must be whole numbers"),
         ({"records": [1, 2]}, "not a data frame of records"),
+        ({"records": framed({("X", "a"): -1}), "count": "n"}, "negative"),
     ],
 )
 def test_wrong_input(change, what) -> None:
@@ -207,12 +208,6 @@ def test_wrong_input(change, what) -> None:
     if not change.keys() - {"least"}:
         with pytest.raises(SliverError, match="the geography to merge must be one of the two"):
             merge_slivers(frame, "town", "square", least=5, merge="county")
-
-
-def test_negative_counts() -> None:
-    frame = pl.DataFrame({"town": ["X"], "square": ["a"], "n": [-1]})
-    with pytest.raises(SliverError, match="negative"):
-        find_slivers(frame, "town", "square", least=5, count="n")
 
 
 def three_geographies() -> pl.DataFrame:

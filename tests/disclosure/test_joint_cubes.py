@@ -15,7 +15,7 @@ from discreet.disclosure.cores import cyclic_cores, layers_of
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import build_problem, find_pattern
 from discreet.protection.suppression.proof import joint_cubes
-from discreet.tables import CellStatus, ProtectedTable, Table
+from discreet.tables import ProtectedTable, Table
 from tests.helpers.reader_of_records import single_valued
 
 SIZES = {"a": 5, "b": 5, "c": 5}
@@ -182,9 +182,3 @@ def test_a_filter_is_a_variable_of_its_own() -> None:
         & pl.col("b").is_in(some["b"].unique().to_list())
     )
     assert joint.number == len(everybody) + len(both)
-
-
-def test_hidden_cells_keep_their_status() -> None:
-    tables = linked(records(1))
-    safe = dc.suppress([(table, sensitive_cells(table)) for table in tables], method="fast")
-    assert any((table.status == CellStatus.suppressed).any() for table in safe)

@@ -350,17 +350,16 @@ def test_other_records() -> None:
     assert not system.rows
 
 
-@pytest.mark.parametrize("seed", [7])
-def test_random(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "seeds"),
+    [
+        (3_000, [7]),
+        pytest.param(20_000, range(2), marks=pytest.mark.exhaustive),
+        pytest.param(3_000, range(15, 23), marks=pytest.mark.exhaustive),
+    ],
+)
+def test_random(size: int, seeds: list[int]) -> None:
     """As many independent relations are found as there are."""
-    found, true = ranks(seed, 3_000)
-    assert found == true
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(("size", "seeds"), [(20_000, range(2)), (3_000, range(15, 23))])
-def test_all_random(size: int, seeds: range) -> None:
-    """The same in more programmes."""
     wrong = [seed for seed in seeds for found, true in [ranks(seed, size)] if found != true]
     assert wrong == []
 

@@ -23,7 +23,6 @@ from discreet.assessment.attacks import (
     near_twins,
     reconstruct,
     resolved,
-    shared_noise,
 )
 from discreet.errors import PerturbationError, PublicationError, TableError
 from discreet.protection.noise import PerturbationTable
@@ -347,14 +346,6 @@ def test_keys_that_are_no_keys_are_seen_in_the_figures(noise: PerturbationTable)
         {"persons": [made(people(9_000, 41, area=45, sex=2), noise, ["area", "sex"])[0]]}
     )
     assert proper.rates()["regular"] == 0
-
-
-def test_universes_with_keys_of_their_own_share_no_noise(noise: PerturbationTable) -> None:
-    one, other = (people(9_000, seed, area=45, sex=2) for seed in (51, 52))
-    tables = {
-        str(at): [made(each, noise, ["area", "sex"])[0]] for at, each in enumerate((one, other))
-    }
-    assert shared_noise(PublishedFigures.of(tables)) == []
 
 
 # -- levels -------------------------------------------------------------------------------------

@@ -205,12 +205,6 @@ def test_a_code_that_ends_early_stands_on_its_level_and_on_all_finer_ones() -> N
     }
 
 
-def test_every_level_above_another_is_coarser() -> None:
-    levels = levels_of(place())
-    assert [level.coarser for level in levels.values()] == [3, 2, 1, None]
-    assert [level.steps for level in levels.values()] == [0, 1, 2, 3]
-
-
 def test_classifications_that_do_not_nest_have_levels_of_their_own() -> None:
     dimension = grid()
     numbers = dict(zip(dimension.codes, level_numbers(dimension).tolist(), strict=True))

@@ -15,7 +15,7 @@ from discreet import PartRules, PerturbationTable, Table, check_parts, perturb, 
 from discreet.classifications import Classification
 from discreet.errors import SuppressionError
 from discreet.protection.parts import measure_parts
-from discreet.protection.parts.levels import PartLattice, levels_of
+from discreet.protection.parts.levels import PartLattice
 from discreet.tables import Dimension, ProtectedTable
 from discreet.tables.dimension import within
 from tests.helpers.rows import for_all_rows
@@ -251,23 +251,15 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 @given(table=tables(), limits=thresholds)
-def test_what_is_coarser_than_a_released_part_is_released(
+def test_what_is_coarser_than_a_released_part_is_released_and_nothing_else_unchecked(
     table: Table, limits: dict[str, float]
 ) -> None:
+    """A part is checked exactly if all directly finer parts are suppressed."""
     decisions = check_parts(table, PartRules(**limits))
-    lattice = PartLattice(table.dimensions)
+    lattice, action = PartLattice(table.dimensions), actions(decisions)
     assert decisions.released | decisions.suppressed == set(lattice.outward)
     for part in decisions.released:
         assert set(lattice.coarser(part)) <= decisions.released
-
-
-@given(table=tables(), limits=thresholds)
-def test_a_part_is_checked_exactly_if_all_directly_finer_parts_are_suppressed(
-    table: Table, limits: dict[str, float]
-) -> None:
-    decisions = check_parts(table, PartRules(**limits))
-    lattice = PartLattice(table.dimensions)
-    action = actions(decisions)
     for part, what in action.items():
         finer = [action[each] for each in lattice.outward if part in lattice.coarser(each)]
         assert (what != "follows") == all(each == "suppressed" for each in finer)
@@ -299,14 +291,6 @@ def test_no_suppressed_cell_can_be_computed_from_released_ones(
     spanned = basis.Vh[basis.S > 1e-9]
     left = rows[hidden] - rows[hidden] @ spanned.T @ spanned
     assert np.linalg.norm(left, axis=1).min() > 1e-6
-
-
-def test_levels_that_nest_cover_every_record() -> None:
-    for tree in (*TREES, REGION):
-        dimension = Dimension(classifications=(tree,))
-        below = leaves_below(dimension)[:, dimension.is_leaf]
-        for level in levels_of(dimension).values():
-            assert below[level.members].sum(axis=0).tolist() == [1] * len(tree.leaves)
 
 
 SEX = Classification.flat("sex", ["m", "w"])
