@@ -24,7 +24,6 @@ from discreet_fire.findings import Severity
 from discreet_fire.persons import plain_text
 from discreet_fire.queue import (
     Event,
-    OutputPart,
     Queue,
     QueueView,
     State,
@@ -86,6 +85,8 @@ def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = F
     entry, files = _released(queue, number)
     standing = entry.row.standing
     home = queue.store(queue.told(number, "token")) / "outputs"
+    grave = (Severity.REVIEW, Severity.ERROR)
+    looked = any(one.severity in grave for one in entry.findings)
     written: dict[str, bytes] = {}
     results: dict[str, Any] = {}
     for part in standing.shown:
@@ -93,7 +94,19 @@ def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = F
         if part.end is not None:  # one of several in a log
             name, data = f"output_{part.number}.txt", part.text(home).encode()
         written[name] = data
-        results[f"output_{part.number}"] = _sacro_entry(entry, part, name, internal=internal)
+        decision = standing.decisions.get(part.number)
+        verdict: dict[str, str] = {"verdict": standing.verdict(part).value}
+        if internal and decision is not None:
+            verdict |= {"comment": decision.comment, "person": decision.person}
+        results[f"output_{part.number}"] = sacro_entry(
+            f"output_{part.number}",
+            [name],
+            status="review" if looked else "pass",
+            command=part.title,
+            summary="approved and released",
+            timestamp=entry.history[-1].at,
+            decision=verdict,
+        )
     written[RESULTS] = sacro_document(results, indent=2).encode()
     return placed(with_checksums(written), folder, "crate")
 
@@ -110,27 +123,6 @@ def _released(queue: Queue, number: int) -> tuple[QueueView, dict[str, bytes]]:
     if problem:
         raise queue_error(f"the released folder: {problem}", "queue-damaged", where)
     return entry, {name: (target / name).read_bytes() for name in standing.intent["outputs"]}
-
-
-def _sacro_entry(
-    entry: QueueView, part: OutputPart, name: str, *, internal: bool
-) -> dict[str, Any]:
-    standing = entry.row.standing
-    decision = standing.decisions.get(part.number)
-    grave = (Severity.REVIEW, Severity.ERROR)
-    looked = any(one.severity in grave for one in entry.findings)
-    verdict: dict[str, str] = {"verdict": standing.verdict(part).value}
-    if internal and decision is not None:
-        verdict |= {"comment": decision.comment, "person": decision.person}
-    return sacro_entry(
-        f"output_{part.number}",
-        [name],
-        status="review" if looked else "pass",
-        command=part.title,
-        summary="approved and released",
-        timestamp=entry.history[-1].at,
-        decision=verdict,
-    )
 
 
 def _metadata(

@@ -315,9 +315,7 @@ class GroupedValues:
 
     def total(self, limits: SafeLimits) -> Facts:
         """The facts of all groups together."""
-        who = None if self.entities is None else lambda: self._who
-        whole = replace(self, codes=np.zeros_like(self.codes), groups=1, numbering=who)
-        return whole.facts(limits)[0]
+        return self.union(range(self.groups), limits)
 
     def union(self, groups: Iterable[int], limits: SafeLimits) -> Facts:
         """The facts of a union of groups."""
@@ -326,7 +324,8 @@ class GroupedValues:
     def part(self, groups: Iterable[int]) -> GroupedValues:
         """The values of a union of groups, as one group."""
         groups = list(groups)
-        whole = replace(self, codes=np.zeros_like(self.codes), groups=1)
+        who = None if self.entities is None else lambda: self._who
+        whole = replace(self, codes=np.zeros_like(self.codes), groups=1, numbering=who)
         if len(groups) == self.groups:
             return whole
         order, start = self._order

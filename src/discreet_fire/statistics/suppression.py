@@ -436,13 +436,9 @@ class SumTable:
     @cached_property
     def facts(self) -> list[Facts]:
         """The facts of each cell, with margins."""
-        inner, holding = self.holding.facts(self.limits), self.holding
+        inner, limits = self.holding.facts(self.limits), self.limits
         return [
-            inner[cells[0]]
-            if len(cells) == 1
-            else holding.total(self.limits)
-            if len(cells) == holding.groups
-            else holding.union(cells, self.limits)
+            inner[cells[0]] if len(cells) == 1 else self.holding.union(cells, limits)
             for cells in self.members
         ]
 
