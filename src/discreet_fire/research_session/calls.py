@@ -440,23 +440,15 @@ def _survival(
     if result.frame is None:
         return answer
     table = replace(SessionTable.of(result.frame, axes, MEASURES), across=False)
-    linked = (_steps(setting, result, axes, event, where),)
-    return replace(answer, table=table, linked=linked, style="step")
-
-
-def _steps(
-    setting: CallSetting, result: SafeResult, axes: list[str], event: str, where: str | None
-) -> LinkedNumbers:
-    """Events and those who left, in each class of time."""
-    assert result.frame is not None
+    # Events and those who left, in each class of time.
     behind = setting.behind([*axes, event], where, None)
     classes = result.evidence["classes"]
-    inside, time = classes >= 0, axes[-1]
-    names = list(dict.fromkeys(result.frame[time].to_list()))
+    inside = classes >= 0
+    steps = list(dict.fromkeys(result.frame[time].to_list()))
     own = f"class of {time}"
     labels = behind.labels.filter(pl.Series(inside)).select(
         *axes[:-1],
-        pl.Series(own, [names[at] for at in classes[inside].tolist()]),
+        pl.Series(own, [steps[at] for at in classes[inside].tolist()]),
         pl.when(pl.col(event) > 0).then(pl.lit("events")).otherwise(pl.lit("left")).alias(event),
     )
     shown = pl.concat(
@@ -468,10 +460,12 @@ def _steps(
     rows = {cell: at for at, cell in enumerate(result.frame.select(axes).rows())}
     whom = behind.numbers[inside], behind.owners[inside]
     counts = shown_counts(setting.title, shown, labels, *whom)
-    if counts is None:
-        return LinkedNumbers(numbers=None)
-    cells = itertools.product(*((*axis.labels, None) for axis in counts.axes))
-    return LinkedNumbers(numbers=counts, places=tuple(rows.get(cell[:-1], -1) for cell in cells))
+    places: tuple[int, ...] | None = None
+    if counts is not None:
+        cells = itertools.product(*((*axis.labels, None) for axis in counts.axes))
+        places = tuple(rows.get(cell[:-1], -1) for cell in cells)
+    linked = (LinkedNumbers(numbers=counts, places=places),)
+    return replace(answer, table=table, linked=linked, style="step")
 
 
 # Pictures -----------------------------------------------------------------------------------------
