@@ -135,10 +135,6 @@ class SafeLimits:
             # The parser's own message could quote a line, and with it a parameter.
             message, hint = "this is not a TOML file", "lines like: minimum = 3"
             raise OutputCheckError(message, code="limits", where=str(place), hint=hint) from None
-        return cls._of_document(document, place)
-
-    @classmethod
-    def _of_document(cls, document: dict[str, Any], place: Path) -> SafeLimits:
         table = document.get("limits", document)
         known = [part.name for part in dataclasses.fields(cls)]
         extra = [name for name in document if table is not document and name != "limits"]
