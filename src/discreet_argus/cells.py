@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, PositionArray, SmallIntArray
 from discreet.errors import Problem, SuppressionError
@@ -142,7 +141,65 @@ def read_tab(
     status = None if status is None else status[order]
     if totals == "add":
         index, numbers, status = _with_all_totals(dimensions, index, numbers, status, metadata)
-    return _cell_file(metadata, response, dimensions, index, numbers, status, text)
+    value = numbers[response.name]
+    frequency = metadata.role("frequency")
+    empty = np.zeros(len(value), np.bool_) if status is None else status == -1
+    if (empty & (value != 0)).any():
+        message = (
+            f"{int((empty & (value != 0)).sum()):,} cells are marked as empty but have a value"
+        )
+        raise SuppressionError(message, code="argus-file", where=text.path.name)
+    count = numbers[frequency[0].name] if frequency else np.where(empty, 0, 1)
+    roles = {role: metadata.role(role) for role in ("shadow", "cost", "top", "lower", "upper")}
+    shadow = roles["shadow"][0].name if roles["shadow"] else response.name
+    cost = roles["cost"][0].name if roles["cost"] else ""
+    sums = {name: numbers[name] for name in dict.fromkeys((response.name, shadow, cost)) if name}
+    whole = count.astype(np.int64)
+    contributions = {}
+    if roles["top"]:  # the largest contributions that the file has, for rules to look at
+        top = np.stack([numbers[variable.name] for variable in roles["top"]], axis=1)
+        beyond = np.arange(top.shape[1])[None, :] >= whole[:, None]
+        total, unknown = numbers[shadow], np.full(len(whole), np.nan)
+        contributions[shadow] = Contributions(
+            column=shadow,
+            top=np.where(beyond, np.nan, top),
+            count=whole,
+            nonzero=whole,
+            total=total,
+            plain=total,
+            absolute=np.abs(total),
+            low=unknown,
+            high=unknown,
+        )
+    table = Table(
+        dimensions=tuple(dimensions),
+        index=tuple(index),
+        count=whole,
+        sums=sums,
+        contributions=contributions,
+        name=text.path.name.split(".")[0],
+        parts=parts_of(dimensions, index, len(whole)) if len(whole) else None,
+    )
+    found = None
+    if status is not None:
+        verdict = np.maximum(status, 0).astype(np.int8)
+        sensitive = verdict == CellVerdict.sensitive
+        levels: dict[str, Any] = {
+            role: np.where(sensitive, numbers[roles[role][0].name], 0.0)
+            for role in ("lower", "upper")
+            if roles[role]
+        }
+        reason = np.where(sensitive, Reason.manual, Reason.none).astype(np.int8)
+        blank = primary(table, [NothingSensitive()], value=response.name)
+        found = replace(blank, verdict=verdict, reason=reason, **levels)
+    return CellFile(
+        table=table,
+        value=response.name,
+        decimals=response.decimals,
+        primary=found,
+        shadow=shadow,
+        cost=cost,
+    )
 
 
 def _described(
@@ -243,76 +300,6 @@ class _CellLines:
         names = ", ".join(dimension.name for dimension in dimensions)
         self._wrong(again, f"a cell with the same codes of {names} precedes it")
         refuse_lines(self._text, self.problems)
-
-
-def _cell_file(
-    metadata: ArgusMetadata,
-    response: ArgusVariable,
-    dimensions: Sequence[Dimension],
-    index: Sequence[PositionArray],
-    numbers: dict[str, FloatArray],
-    status: npt.NDArray[np.int8] | None,
-    text: ArgusText,
-) -> CellFile:
-    value = numbers[response.name]
-    frequency = metadata.role("frequency")
-    empty = np.zeros(len(value), np.bool_) if status is None else status == -1
-    if (empty & (value != 0)).any():
-        message = (
-            f"{int((empty & (value != 0)).sum()):,} cells are marked as empty but have a value"
-        )
-        raise SuppressionError(message, code="argus-file", where=text.path.name)
-    count = numbers[frequency[0].name] if frequency else np.where(empty, 0, 1)
-    roles = {role: metadata.role(role) for role in ("shadow", "cost", "top", "lower", "upper")}
-    shadow = roles["shadow"][0].name if roles["shadow"] else response.name
-    cost = roles["cost"][0].name if roles["cost"] else ""
-    sums = {name: numbers[name] for name in dict.fromkeys((response.name, shadow, cost)) if name}
-    whole = count.astype(np.int64)
-    contributions = {}
-    if roles["top"]:  # the largest contributions that the file has, for rules to look at
-        top = np.stack([numbers[variable.name] for variable in roles["top"]], axis=1)
-        beyond = np.arange(top.shape[1])[None, :] >= whole[:, None]
-        total, unknown = numbers[shadow], np.full(len(whole), np.nan)
-        contributions[shadow] = Contributions(
-            column=shadow,
-            top=np.where(beyond, np.nan, top),
-            count=whole,
-            nonzero=whole,
-            total=total,
-            plain=total,
-            absolute=np.abs(total),
-            low=unknown,
-            high=unknown,
-        )
-    table = Table(
-        dimensions=tuple(dimensions),
-        index=tuple(index),
-        count=whole,
-        sums=sums,
-        contributions=contributions,
-        name=text.path.name.split(".")[0],
-        parts=parts_of(dimensions, index, len(whole)) if len(whole) else None,
-    )
-    found = None
-    if status is not None:
-        verdict = np.maximum(status, 0).astype(np.int8)
-        sensitive = verdict == CellVerdict.sensitive
-        levels: dict[str, Any] = {
-            role: np.where(sensitive, numbers[roles[role][0].name], 0.0)
-            for role in ("lower", "upper")
-            if roles[role]
-        }
-        reason = np.where(sensitive, Reason.manual, Reason.none).astype(np.int8)
-        blank = primary(table, [NothingSensitive()], value=response.name)
-        found = replace(blank, verdict=verdict, reason=reason, **levels)
-    return CellFile(
-        table=table,
-        value=response.name,
-        decimals=response.decimals,
-        primary=found,
-        shadow=shadow,
-        cost=cost,
-    )
 
 
 def write_tab(

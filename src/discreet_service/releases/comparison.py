@@ -30,7 +30,18 @@ def compared(
     """Per table, what a reader would see changed, and why."""
     old = {} if before is None else before.tables
     found: list[dict[str, Any]] = []
-    known = [] if before is None else _origins(draft, before, made_of or {}, was_made_of or {})
+    known: list[dict[str, Any]] = []
+    for name, reason, named in _ORIGINS:
+        new, was = (made_of or {}).get(name), (was_made_of or {}).get(name)
+        if new and was and new != was:
+            known.append({"reason": reason} | ({"before": was, "after": new} if named else {}))
+    listed = {item["reason"] for item in known}
+    for name, reason in (("data_versions", "data"), ("data_version", "data"),
+                         ("parameters", "parameters")):  # fmt: skip
+        new, was = draft.manifest.get(name), before and before.manifest.get(name)
+        if reason not in listed and new and was and new != was:
+            known.append({"reason": reason, "before": _text(was), "after": _text(new)})
+            listed.add(reason)
     for name in draft.tables:
         if name not in old or before is None:
             found.append({"table": name, "change": "new"})
@@ -142,27 +153,6 @@ def reasons(
     if told["hidden"] or told["shown"]:
         found.append({"reason": "suppressed", "hidden": told["hidden"], "shown": told["shown"]})
     return found or [{"reason": "unknown"}]
-
-
-def _origins(
-    draft: ServedRelease,
-    before: ServedRelease,
-    made_of: Mapping[str, Any],
-    was_made_of: Mapping[str, Any],
-) -> list[dict[str, Any]]:
-    found = []
-    for name, reason, named in _ORIGINS:
-        new, old = made_of.get(name), was_made_of.get(name)
-        if new and old and new != old:
-            found.append({"reason": reason} | ({"before": old, "after": new} if named else {}))
-    listed = {item["reason"] for item in found}
-    for name, reason in (("data_versions", "data"), ("data_version", "data"),
-                         ("parameters", "parameters")):  # fmt: skip
-        new, old = draft.manifest.get(name), before.manifest.get(name)
-        if reason not in listed and new and old and new != old:
-            found.append({"reason": reason, "before": _text(old), "after": _text(new)})
-            listed.add(reason)
-    return found
 
 
 def _text(value: Any) -> str:

@@ -188,42 +188,28 @@ def selection_of(query: PxQuery, table: ProtectedTable, table_id: str, *, most: 
     placed = [*query.heading, *query.stub]
     if len({*placed}) < len(placed):
         problems.append(Problem("a variable can be in rows or columns, once", "heading"))
-    wanted: dict[str, Sequence[int] | None] = {}
-    if not query.values and not query.codelists and not problems:
-        wanted = dict(default_positions(table, most))
-    else:
-        for dimension in table.dimensions:
-            wanted[dimension.name] = _positions(query, dimension, table, table_id, problems)
-    refuse(problems, "selection", "invalid-selection", _MOST_TOLD)
-    return select(table, wanted, most=most)
-
-
-def _positions(
-    query: PxQuery,
-    dimension: Dimension,
-    table: ProtectedTable,
-    table_id: str,
-    problems: list[Problem],
-) -> list[int] | None:
-    name = dimension.name
-    codes: Mapping[str, int] = dimension.index
-    named = query.codelists.get(name)
-    if named is not None:
-        lists = level_lists(table_id, dimension)
-        if named not in lists:
-            problems.append(_unknown("list of codes", named, f"codelist[{name}]", [*lists]))
-            return None
-        codes = {dimension.codes[at]: at for at in lists[named].positions}
-    expressions = query.values.get(name)
-    if not expressions and named is None:
-        if name == FIGURE and table.several_figures:
+    stated = bool(query.values or query.codelists or problems)
+    wanted: dict[str, Sequence[int] | None] = dict.fromkeys(names)  # None stands at the total
+    wanted |= {} if stated else default_positions(table, most)
+    for dimension in table.dimensions if stated else ():
+        name, codes = dimension.name, dimension.index
+        chosen, expressions = query.codelists.get(name), query.values.get(name)
+        if chosen is not None:
+            lists = level_lists(table_id, dimension)
+            if chosen not in lists:
+                problems.append(_unknown("list of codes", chosen, f"codelist[{name}]", [*lists]))
+                continue
+            codes = {dimension.codes[at]: at for at in lists[chosen].positions}
+        if expressions or chosen is not None:
+            wanted[name] = chosen_positions(expressions or ["*"], codes, name, problems)
+            if not wanted[name] and not problems:
+                message = f"no code of {name} is selected"
+                problems.append(Problem(message, f"valueCodes[{name}]"))
+        elif name == FIGURE and table.several_figures:
             message = "select the values: they have no total"
             problems.append(Problem(message, f"valueCodes[{name}]", "write *"))
-        return None
-    found = chosen_positions(expressions or ["*"], codes, name, problems)
-    if not found and not problems:
-        problems.append(Problem(f"no code of {name} is selected", f"valueCodes[{name}]"))
-    return found
+    refuse(problems, "selection", "invalid-selection", _MOST_TOLD)
+    return select(table, wanted, most=most)
 
 
 def default_positions(table: ProtectedTable, first: int) -> dict[str, list[int]]:
