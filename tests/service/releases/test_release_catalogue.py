@@ -82,6 +82,7 @@ def test_what_is_not_as_it_was_sealed_is_not_served(shelf, verify_key, damage):
     found = ReleaseCatalogue(shelf, signers=[verify_key])
     assert found.releases() == {}
     assert list(found.refused().values()) != []
+    assert all(str(shelf) not in why for why in found.refused().values())
 
 
 def test_a_release_nobody_trusted_has_signed_is_not_served(shelf, office, tmp_path):
