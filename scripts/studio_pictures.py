@@ -287,7 +287,7 @@ def _navigated(camera: Camera) -> Iterator[StudioPicture]:
 
 def live_in(service: Any) -> None:
     """Let things happen that pages can tell of: tables, a refusal, and that it is overridden."""
-    from discreet_service.audit.query_log import LogMode, LogVerdict
+    from discreet_service.audit.trail import LogMode, LogVerdict
     from discreet_service.people.approvals import ProposalState
     from discreet_service.permissions import Grant, Principal
     from discreet_service.problems import ServiceError

@@ -153,7 +153,3 @@ class Principal:
             permission in grant.permissions and (not dataset or grant.dataset in (ALL, dataset))
             for grant in self.grants
         )
-
-    def datasets(self, permission: Permission) -> frozenset[str]:
-        """The data sets with which they may do something; `ALL` stands for all."""
-        return frozenset(grant.dataset for grant in self.grants if permission in grant.permissions)

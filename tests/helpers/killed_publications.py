@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.release.state.seal import SEAL, read_seal
-from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditKind
 from discreet_service.people.approvals import Proposal
 from discreet_service.permissions import Grant, Principal
 from discreet_service.releases import publications

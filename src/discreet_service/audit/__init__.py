@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .kinds import AuditKind as AuditKind
-    from .kinds import FactValue as FactValue
-    from .kinds import shown_text as shown_text
-    from .query_log import LogMode as LogMode
-    from .query_log import LogVerdict as LogVerdict
-    from .query_log import QueryLog as QueryLog
-    from .query_log import shown_query as shown_query
+    from .trail import AuditKind as AuditKind
     from .trail import AuditTrail as AuditTrail
+    from .trail import FactValue as FactValue
+    from .trail import LogMode as LogMode
+    from .trail import LogVerdict as LogVerdict
+    from .trail import QueryLog as QueryLog
     from .trail import SignedHead as SignedHead
     from .trail import TrailVerdict as TrailVerdict
     from .trail import shown_entry as shown_entry
+    from .trail import shown_query as shown_query
     from .trail import utc as utc
 
 lazy_face(__name__)

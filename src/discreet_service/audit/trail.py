@@ -1,5 +1,7 @@
 """The trail: who did what, each entry sealed with the one before; signed heads show a missing end.
-CONFIDENTIAL: it names people. It never holds cells, keys or noise.
+The query log beside it: who asked for what, and what became of it. CONFIDENTIAL: both name people,
+until rows of the log are pseudonymised. Neither holds cells, keys or noise. Texts that could be
+taken for something else on a screen or in a file are refused.
 """
 
 from __future__ import annotations
@@ -7,9 +9,13 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,16 +27,147 @@ from pydantic import TypeAdapter
 from discreet.files import write_text
 from discreet.release import key_id, public_bytes
 from discreet_fire.persons import plain_name
-from discreet_service.audit.kinds import AuditKind, facts_text, shown_text
 from discreet_service.database import (
     AUDIT_ENTRIES,
     AUDIT_HEADS,
+    QUERY_LOG,
     RowPage,
     ServiceDatabase,
+    Statement,
+    WriteBatch,
+    equal_to,
     insert_row,
     newest_rows,
 )
 from discreet_service.problems import ServiceError
+
+#: What a fact can be.
+FactValue = str | int | bool | None | Sequence[str]
+
+_LONGEST_TEXT, _LONGEST_FACTS = 10_000, 50_000
+#: Letters that show nothing, although they count as printable.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+class AuditKind(StrEnum):
+    """Everything that the trail tells of.
+
+    Each kind names the facts that an entry of it must have; none has them by default.
+
+    >>> AuditKind.role_granted.needs
+    ('role', 'dataset')
+    """
+
+    needs: tuple[str, ...]
+
+    def __new__(cls, value: str, needs: tuple[str, ...]) -> Self:
+        """A kind of a name, with the facts it needs."""
+        made = str.__new__(cls, value)
+        made._value_, made.needs = value, needs
+        return made
+
+    service_started = ("service_started", ("version",))
+    service_stopped = ("service_stopped", ())
+    backup_made = ("backup_made", ("seq", "digest"))
+    backup_restored = ("backup_restored", ("seq", "digest"))
+
+    login = ("login", ("method",))
+    login_refused = ("login_refused", ("method",))
+    logout = ("logout", ())
+    user_created = ("user_created", ())
+    user_disabled = ("user_disabled", ())
+    user_enabled = ("user_enabled", ())
+    password_reset = ("password_reset", ())
+    password_changed = ("password_changed", ())
+    role_granted = ("role_granted", ("role", "dataset"))
+    role_withdrawn = ("role_withdrawn", ("role", "dataset"))
+    key_created = ("key_created", ("key", "expires"))
+    key_revoked = ("key_revoked", ("key",))
+    limits_changed = ("limits_changed", ("limit", "value"))
+
+    proposed = ("proposed", ("kind", "proposal", "digest"))
+    approved = ("approved", ("kind", "proposal", "digest"))
+    rejected = ("rejected", ("kind", "proposal"))
+    proposal_withdrawn = ("proposal_withdrawn", ("kind", "proposal"))
+    proposal_expired = ("proposal_expired", ("kind", "proposal"))
+
+    parameters_imported = ("parameters_imported", ("version", "digest", "signer"))
+    parameters_activated = ("parameters_activated", ("version", "digest", "proposal"))
+    parameters_retired = ("parameters_retired", ("version", "digest", "proposal"))
+    policy_changed = ("policy_changed", ("version", "digest", "signer", "proposal"))
+    dataset_published = ("dataset_published", ("version", "fingerprint"))
+    dataset_retired = ("dataset_retired", ("version",))
+    refusal_overridden = ("refusal_overridden", ("rule", "digest", "proposal"))
+    refusal_explained = ("refusal_explained", ("digest",))
+
+    programme_uploaded = ("programme_uploaded", ("digest",))
+    release_published = ("release_published", ("digest",))
+    publication_undone = ("publication_undone", ("digest",))
+    outputs_submitted = ("outputs_submitted", ("digest",))
+    output_decided = ("output_decided", ("decision",))
+    outputs_released = ("outputs_released", ("digest",))
+    outputs_fetched = ("outputs_fetched", ("file", "digest"))
+    report_exported = ("report_exported", ("report", "digest"))
+    design_exported = ("design_exported", ("version",))
+    draft_signed = ("draft_signed", ("version", "signer"))
+    draft_looked_at = ("draft_looked_at", ("version",))
+    true_values_shown = ("true_values_shown", ("unit", "by", "cells"))
+    job_released = ("job_released", ("kind", "digest", "bytes"))
+
+    trail_verified = ("trail_verified", ("entries", "whole"))
+    trail_exported = ("trail_exported", ("entries",))
+    head_signed = ("head_signed", ("seq", "digest", "key_id"))
+    log_read = ("log_read", ())
+    log_pseudonymised = ("log_pseudonymised", ("before", "rows"))
+    log_deleted = ("log_deleted", ("before", "rows"))
+
+
+def facts_text(kind: AuditKind, facts: Mapping[str, Any] | None) -> str:
+    """The facts of an entry as one text, the same for the same facts.
+
+    >>> facts_text(AuditKind.login, {"method": "oidc"})
+    '{"method":"oidc"}'
+    >>> facts_text(AuditKind.login, {})
+    Traceback (most recent call last):
+        ...
+    ValueError: an entry of the kind login needs: method
+    """
+    values = dict(facts or {})
+    missing = [name for name in kind.needs if values.get(name) is None]
+    if missing:
+        # A mistake of the program, not of whoever asks.
+        raise ValueError(f"an entry of the kind {kind.value} needs: {', '.join(missing)}")
+    for name, value in values.items():
+        if isinstance(value, str):
+            values[name] = shown_text(value, name)
+        elif isinstance(value, list | tuple):
+            values[name] = [shown_text(item, name) for item in value]
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    if len(text) > _LONGEST_FACTS:
+        raise ServiceError("too many facts", "invalid-input", "facts")
+    return text
+
+
+def shown_text(text: str, where: str, longest: int = _LONGEST_TEXT) -> str:
+    r"""A text of which every character shows, on one line; an error if it is none.
+
+    >>> shown_text("Zensus 2022", "about")
+    'Zensus 2022'
+    >>> shown_text("anna\n2 role_granted", "about")
+    Traceback (most recent call last):
+        ...
+    discreet_service.problems.ServiceError: [invalid-input] about: this holds characters that ...
+    """
+    plain = unicodedata.normalize("NFC", text)
+    if len(plain) > longest:
+        raise ServiceError(f"longer than {longest:,} characters", "invalid-input", where)
+    if not plain.isprintable() or _UNSEEN.search(plain):
+        message, hint = "contains invisible or misleading characters", "write it on one line"
+        raise ServiceError(message, "invalid-input", where, hint)
+    return plain
+
 
 #: What is signed begins with this: the signature is good for nothing else.
 _PURPOSE = "discreet audit head 1"
@@ -271,3 +408,119 @@ def utc(milliseconds: int) -> str:
     """
     found = datetime.fromtimestamp(milliseconds // 1000, UTC)
     return f"{found:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+_LONGEST_QUERY, _LONGEST_NAME = 200_000, 200
+_ROW = Statement(sa.insert(QUERY_LOG), [one.name for one in QUERY_LOG.c if one.name != "id"])
+
+
+class LogMode(StrEnum):
+    """Kind of the request in a row."""
+
+    cells = "cells"
+    query = "query"
+    check = "check"
+    job = "job"
+    release = "release"
+
+
+class LogVerdict(StrEnum):
+    """Outcome of a request."""
+
+    answered = "answered"
+    deferred = "deferred"
+    refused = "refused"
+
+
+def shown_query(row: sa.Row[Any]) -> dict[str, Any]:
+    """A row of the log as it is shown."""
+    parsed = {"query": json.loads(row.query), "rules": json.loads(row.rules)}
+    return {**row._asdict(), **parsed, "at": utc(row.at)}
+
+
+class QueryLog:
+    """The log of queries."""
+
+    def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
+        self._database, self._key, self._clock = database, key, clock
+
+    def append(self, **facts: Any) -> None:
+        """Write a request down, before its answer goes out: the facts of `row`."""
+        self._database.batched(partial(self.write, self.row(**facts)))
+
+    def write(self, row: Mapping[str, Any], batch: WriteBatch) -> None:
+        """Write a row together with what else a batch writes."""
+        _ROW.change(batch.connection, **{**row, "at": self._clock()})
+
+    @staticmethod
+    def row(
+        *,
+        principal: str,
+        mode: LogMode,
+        verdict: LogVerdict,
+        query: Mapping[str, Any],
+        digest: str,
+        caller_key: str = "",
+        dataset: str = "",
+        version: str = "",
+        parameters: str = "",
+        rules: Sequence[str] = (),
+        cells: int = 0,
+        milliseconds: int = 0,
+        cache_hit: bool = False,
+        bytes: int = 0,  # noqa: A002
+    ) -> dict[str, Any]:
+        """A request as it is written down."""
+        names = {"principal": principal, "caller_key": caller_key, "dataset": dataset}
+        names |= {"version": version, "digest": digest, "parameters": parameters}
+        row: dict[str, Any] = {
+            name: shown_text(text, name, _LONGEST_NAME) for name, text in names.items()
+        }
+        # A query as one text, in ASCII on one line.
+        canonical = json.dumps(query, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        if len(canonical) > _LONGEST_QUERY:
+            # What is too long to be written down is told by its digest alone.
+            canonical = json.dumps({"too_long": len(canonical)})
+        row |= {"query": canonical, "rules": json.dumps([*rules])}
+        row |= {"mode": mode.value, "verdict": verdict.value}
+        row |= {"cells": cells, "milliseconds": milliseconds, "bytes": bytes}
+        return row | {"cache_hit": cache_hit, "pseudonymised": False}
+
+    def search(self, **wanted: Any) -> RowPage:
+        """Rows by principal, data set, digest and verdict, the newest first, as `newest_rows`."""
+        with self._database.reading() as connection:
+            return newest_rows(connection, QUERY_LOG, QUERY_LOG.c.id, **wanted)
+
+    def pseudonym(self, name: str) -> str:
+        """Pseudonym that replaces a name after some time: stable, and secret without the key."""
+        return "~" + hmac.digest(self._key, name.encode(), "sha256").hex()[:24]
+
+    def pseudonymise(self, before: int, trail: AuditTrail, person: str) -> int:
+        """Take names out of old rows; who asked several times is still one; how many rows."""
+        columns, count = QUERY_LOG.c, 0
+        old = sa.and_(columns.at < before, columns.pseudonymised.is_(False))
+        names = sa.select(columns.principal, columns.caller_key).where(old).distinct()
+        with self._database.writing() as connection:
+            for principal, caller_key in connection.execute(names).all():
+                one = equal_to(QUERY_LOG, principal=principal, caller_key=caller_key)
+                values = {
+                    "principal": self.pseudonym(principal),
+                    "caller_key": self.pseudonym(caller_key) if caller_key else "",
+                    "pseudonymised": True,
+                }
+                change = sa.update(QUERY_LOG).where(old, *one).values(**values)
+                count += connection.execute(change).rowcount
+            if count:
+                facts = {"before": utc(before), "rows": count}
+                trail.append(connection, AuditKind.log_pseudonymised, person, facts=facts)
+        return count
+
+    def delete(self, before: int, trail: AuditTrail, person: str) -> int:
+        """Delete old rows, of which names were taken out before; how many."""
+        old = sa.and_(QUERY_LOG.c.at < before, QUERY_LOG.c.pseudonymised)
+        with self._database.writing() as connection:
+            count = connection.execute(sa.delete(QUERY_LOG).where(old)).rowcount
+            if count:
+                facts = {"before": utc(before), "rows": count}
+                trail.append(connection, AuditKind.log_deleted, person, facts=facts)
+        return count

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .desk import LOGS as LOGS
     from .desk import OwnSubmission as OwnSubmission
     from .desk import ReviewDesk as ReviewDesk
     from .desk import SubmissionReport as SubmissionReport
+    from .desk import packed as packed
     from .desk import run_submission as run_submission
-    from .uploads import LOGS as LOGS
-    from .uploads import packed as packed
 
 lazy_face(__name__)

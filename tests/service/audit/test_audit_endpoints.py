@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from discreet.release.packages.keys import read_signing_key, write_key_pair
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.query_log import LogMode, LogVerdict
+from discreet_service.audit.trail import AuditKind, LogMode, LogVerdict
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings
 from discreet_service.web import audit as audit_module

@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.query_log import LogMode, LogVerdict, QueryLog, shown_query
-from discreet_service.audit.trail import AuditTrail
+from discreet_service.audit.trail import (
+    AuditKind,
+    AuditTrail,
+    LogMode,
+    LogVerdict,
+    QueryLog,
+    shown_query,
+)
 from discreet_service.database import ServiceDatabase, WriteBatch
 from discreet_service.database.schema import QUERY_LOG
 from discreet_service.problems import ServiceError

@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.errors import DiscreetError
 from discreet.release.packages.keys import public_bytes
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import START, AuditTrail, SignedHead, _seal
+from discreet_service.audit.trail import START, AuditKind, AuditTrail, SignedHead, _seal
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import AUDIT_ENTRIES, AUDIT_HEADS, grants_sql
 from discreet_service.problems import ServiceError

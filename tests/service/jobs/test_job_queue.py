@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
+from discreet_service.audit.trail import AuditKind, AuditTrail
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import JOB_EVENTS
 from discreet_service.jobs import JobQueue

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditKind
 from discreet_service.jobs.records import JobState
 from discreet_service.service import Service
 from tests.helpers.databases import programs

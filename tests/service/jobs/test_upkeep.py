@@ -11,8 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from discreet.release.packages.keys import write_key_pair
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.query_log import LogMode, LogVerdict
+from discreet_service.audit.trail import AuditKind, LogMode, LogVerdict
 from discreet_service.database.schema import ASKED_PATTERNS
 from discreet_service.jobs import retention
 from discreet_service.jobs.queue import JobQueue

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from discreet_service.audit.query_log import LogVerdict
+from discreet_service.audit.trail import LogVerdict
 from discreet_service.database.schema import SERVICE_CHANGES
 from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.microdata import Secret
 from discreet.release import carry_out
-from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditKind
 from discreet_service.datasets.versions import open_version
 from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant

@@ -17,7 +17,7 @@ import pytest
 import discreet as dc
 from discreet.microdata import Secret
 from discreet.release.state.seal import SEAL, read_seal
-from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditKind
 from discreet_service.problems import ServiceError
 from discreet_service.releases import publications
 from discreet_service.releases.drafts import RELEASE

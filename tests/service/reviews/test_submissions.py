@@ -17,7 +17,7 @@ import discreet_fire as fire
 from discreet_fire.queue import OutputDecision, PartVerdict
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.reviews.uploads import unpacked
+from discreet_service.reviews.desk import unpacked
 from discreet_service.settings import ServiceSettings, SettingsError
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_people import at_once, code_of

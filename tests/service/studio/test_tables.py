@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.publication.layout import lay_out
 from discreet.publication.writers.html import caption, notes_html, table_html
-from discreet_service.audit.query_log import LogVerdict
+from discreet_service.audit.trail import LogVerdict
 from discreet_service.studio.choices import StudioView, TableChoices
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.queries import read_address

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditKind
 from discreet_service.permissions import Grant
 from discreet_service.settings import OidcSettings
 from tests.helpers.asgi_browser import AsgiBrowser, form_of
