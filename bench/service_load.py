@@ -10,6 +10,12 @@ were released. Prints p50, p95 and p99 per kind, answers a second, what was no a
 whether equal questions had equal answers, the processor time that an answer took in all processes
 of the service, and their memory over time with its slope in the second half.
 
+    python bench/service_load.py --folder NEW --seconds 120 --kill [--postgresql]
+
+After a third of the time all processes of the service are killed and started again; after two
+thirds PostgreSQL is. Clients ask again until they are answered. Prints how often, and whether
+anything was lost: the trail, a row of the log per answer, equal answers.
+
     python bench/service_load.py --folder DIR --each 200 --beside OTHER/src
 
 Asks in one process, one question after the other, and prints statements, transactions, processor
@@ -36,6 +42,8 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,7 +79,7 @@ label = { en = "Persons", de = "Personen" }
 """
 
 
-def prepare(folder: Path, persons: int, clients: int) -> None:
+def prepare(folder: Path, persons: int, clients: int, database: str = "") -> None:
     """A service with a census, a store, a policy and a key for each client."""
     import polars as pl
 
@@ -99,8 +107,11 @@ def prepare(folder: Path, persons: int, clients: int) -> None:
     settings = made.settings.read_text("utf-8")
     trusted = f'trusted_signers = ["office.pub", "{public.name}"]'
     settings = settings.replace('trusted_signers = ["office.pub"]', trusted)
+    settings = f"database = {json.dumps(database)}\n{settings}" if database else settings
     made.settings.write_text(f"{settings}\n[limits]\n{limits}\n[jobs]\nworkers = 1\n", "utf-8")
     with opened(made.settings) as service:
+        if database:  # another one than that in which the first administrator is
+            service.users.first_administrator("adam")
         service.datasets.publish("census", "load", "paul")
     keys = [new_key(made.settings, f"load-{at}", ["requester"], 30)[0] for at in range(clients)]
     counts = pl.scan_parquet(place / "persons.parquet").group_by("municipality").len().collect()
@@ -187,21 +198,27 @@ def client(port: int, number: int, about: dict[str, Any], given: argparse.Namesp
     mix = QuestionMix(given.seed * 1000 + number, about["places"], given.job_cells, given.only)
     asking = LoadClient(port, about["keys"][number])
     rows, digests, until = [], {}, time.time() + given.seconds
+    again = Counter[str]()
     while time.time() < until:
         kind, question = mix.next()
         start = time.perf_counter()
-        try:
-            status, content = asking.asked(question)
-        except (OSError, http.client.HTTPException) as error:
-            status, content = 598, type(error).__name__.encode()
-            asking = LoadClient(port, about["keys"][number])
+        while True:
+            try:
+                status, content = asking.asked(question)
+            except (OSError, http.client.HTTPException) as error:
+                status, content = 598, type(error).__name__.encode()
+                asking = LoadClient(port, about["keys"][number])
+            if not given.kill or status in (http.client.OK, http.client.FORBIDDEN):
+                break
+            again[f"{status} {content[:80].decode(errors='replace')}"] += 1
+            time.sleep(0.2)
         took = time.perf_counter() - start
         said = "" if status == http.client.OK else content[:300].decode(errors="replace")
         rows.append((kind, round(took, 5), status, said))
         if status == http.client.OK:
             digests.setdefault(question, set()).add(hashlib.sha256(content).hexdigest()[:16])
     told = {question: sorted(found) for question, found in digests.items()}
-    json.dump({"rows": rows, "digests": told}, sys.stdout)
+    json.dump({"rows": rows, "digests": told, "again": again}, sys.stdout)
 
 
 class ProcessSample(NamedTuple):
@@ -288,11 +305,11 @@ def told_of_processes(samples: list[tuple[float, Any, Any]], answers: int) -> di
     return found
 
 
-def serve(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+def serve(folder: Path, port: int = 0) -> tuple[subprocess.Popen[bytes], int]:
     """The service, once it answers, and its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        port = port or free.getsockname()[1]
     command = [sys.executable, "-m", "discreet", "serve", str(folder / "SERVICE.toml")]
     with (folder / "service.log").open("ab") as log:
         server = subprocess.Popen([*command, "--port", str(port)], stdout=log, stderr=log)
@@ -328,10 +345,48 @@ def told(rows: list[list[Any]], seconds: float) -> dict[str, Any]:
     return found
 
 
-def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+def disturb(
+    folder: Path, port: int, running: list[Any], third: float, restart: Callable[[], object] | None
+) -> None:
+    """Kill the service with all its processes, and later its database; start them again."""
+    time.sleep(third)
+    for process in [*processes_below(running[-1].pid), running[-1].pid]:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    running[-1].wait()
+    running.append(serve(folder, port)[0])
+    if restart is not None:
+        time.sleep(third)
+        restart()
+
+
+def lost(folder: Path, answers: int) -> dict[str, Any]:
+    """What is missing in the database of answers that clients have."""
+    import sqlalchemy as sa
+
+    from discreet_service.database.schema import QUERY_LOG
+    from discreet_service.installation import opened
+
+    with opened(folder / "SERVICE.toml") as service:
+        with service.database.reading() as connection:
+            rows = connection.execute(
+                sa.select(sa.func.count()).select_from(QUERY_LOG)
+            ).scalar_one()
+        whole = service.trail.verify().whole
+    return {
+        "trail is whole": whole,
+        "answers": answers,
+        "answers without a row": max(0, answers - rows),
+    }
+
+
+def run(
+    folder: Path, given: argparse.Namespace, restart: Callable[[], object] | None = None
+) -> dict[str, Any]:
     """Serve, ask, and tell what was found."""
     about = json.loads((folder / "load.json").read_text("utf-8"))
     server, port = serve(folder)
+    running = [server]
     samples: list[tuple[float, Any, Any]] = []
     over = threading.Event()
     watcher = threading.Thread(target=watch, args=(server.pid, over, samples), daemon=True)
@@ -345,7 +400,11 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         watcher.start()
         command = [sys.executable, __file__, "--client", str(port), "--folder", str(folder)]
         command += ["--seconds", str(given.seconds), "--job-cells", str(given.job_cells)]
-        command += ["--seed", str(given.seed), "--only", given.only]
+        command += ["--seed", str(given.seed), "--only", given.only, *(["--kill"] * given.kill)]
+        if given.kill:
+            third = given.seconds / 3
+            arguments = (folder, port, running, third, restart)
+            threading.Thread(target=disturb, args=arguments, daemon=True).start()
         clients = [
             subprocess.Popen([*command, "--number", str(at)], stdout=subprocess.PIPE)
             for at in range(given.clients)
@@ -366,11 +425,11 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         over.set()
         if watcher.is_alive():
             watcher.join()
-        server.send_signal(signal.SIGINT)
+        running[-1].send_signal(signal.SIGINT)
         try:
-            server.wait(30)
+            running[-1].wait(30)
         except subprocess.TimeoutExpired:
-            server.kill()
+            running[-1].kill()
     read = [json.loads(part) for part in parts]
     answers: dict[str, set[str]] = defaultdict(set)
     for one in read:
@@ -380,6 +439,9 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     found["questions"] = len(answers)
     found["unequal answers"] = sum(len(each) > 1 for each in answers.values())
     answers_given = sum(row[2] == http.client.OK for one in read for row in one["rows"])
+    if given.kill:
+        again = sum((Counter(one["again"]) for one in read), Counter[str]())
+        return found | {"asked again": dict(again)} | lost(folder, answers_given)
     found |= told_of_processes(samples, answers_given)
     return found
 
@@ -509,6 +571,10 @@ def main() -> None:
     parser.add_argument("--only", default="", help="questions of one kind, such as repeated")
     parser.add_argument("--each", type=int, default=0)
     parser.add_argument("--beside", type=Path)
+    parser.add_argument("--kill", action="store_true", help="kill the service under load")
+    parser.add_argument(
+        "--postgresql", action="store_true", help="on a new PostgreSQL; killed, too"
+    )
     given = parser.parse_args()
     if given.each and given.number:
         json.dump(asyncio.run(each_kind(given.folder, given.each)), sys.stdout)
@@ -517,13 +583,18 @@ def main() -> None:
         about = json.loads((given.folder / "load.json").read_text("utf-8"))
         client(given.client, given.number, about, given)
         return
-    if not (given.folder / "load.json").exists():
-        prepare(given.folder, given.persons, given.clients)
-    if given.each:
-        side_by_side(given)
-        return
-    for name, value in run(given.folder, given).items():
-        print(f"{name}: {json.dumps(value)}", flush=True)
+    sys.path.insert(0, str(ROOT))
+    from tests.helpers.databases import restartable_postgresql
+
+    database = restartable_postgresql() if given.postgresql else nullcontext(("", None))
+    with database as (url, restart):
+        if not (given.folder / "load.json").exists():
+            prepare(given.folder, given.persons, given.clients, url)
+        if given.each:
+            side_by_side(given)
+            return
+        for name, value in run(given.folder, given, restart).items():
+            print(f"{name}: {json.dumps(value)}", flush=True)
 
 
 if __name__ == "__main__":

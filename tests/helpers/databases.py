@@ -6,8 +6,9 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,7 +49,14 @@ def programs() -> Path | None:
 
 @contextmanager
 def postgresql_server() -> Iterator[str]:
-    """The URL of a PostgreSQL server of its own, without network.
+    """The URL of a PostgreSQL server of its own, without network."""
+    with restartable_postgresql() as (url, _):
+        yield url
+
+
+@contextmanager
+def restartable_postgresql() -> Iterator[tuple[str, Callable[[], object]]]:
+    """The URL of such a server, and what kills it and starts it again.
 
     Not among pytest's folders: each run closes them to all others, and the server is another.
     """
@@ -67,7 +75,8 @@ def postgresql_server() -> Iterator[str]:
         said = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
         control = [found / "pg_ctl", "-D", data, "-w"]
         subprocess.run([*control, "-o", said, "-l", folder / "log", "start"], **options)
+        restart = partial(subprocess.run, [*control, "-m", "immediate", "restart"], **options)
         try:
-            yield f"postgresql+psycopg://me@/postgres?host={folder}"
+            yield f"postgresql+psycopg://me@/postgres?host={folder}", restart
         finally:
             subprocess.run([*control, "-m", "immediate", "stop"], **options)
