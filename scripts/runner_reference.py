@@ -16,7 +16,7 @@ def commands() -> Iterator[str]:
         for option, (least, brackets) in command.options.items():
             written = option if least == len(option) else option[:least].upper() + option[least:]
             options.append(f"`{written}{'()' if brackets else ''}`")
-        summary = command.summary.replace("|", "\\|")
+        summary = (command.run.__doc__ or "").partition("\n")[0].replace("|", "\\|")
         by = "yes" if command.by else ""
         yield f"| `{name}` | {summary} | {', '.join(options)} | {by} |"
 

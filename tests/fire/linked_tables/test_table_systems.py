@@ -243,6 +243,58 @@ def test_sums_tell_differences_of_few_units_too(seed: int) -> None:
     assert all(one.what.startswith("pay of ") or " more groups " in one.what for one in findings)
 
 
+def cells_of(system: LinkedSystem) -> dict[str, tuple[int, bool, bool, frozenset[int]]]:
+    """Each cell by its name: its count, whether it is hidden and withheld, and its records."""
+    assert system.first.tolist() == [0, *np.cumsum([one.hidden.size for one in system.tables])]
+    cells = {}
+    for cell in range(system.cells):
+        records = system.records[np.isin(system.atom_of, system.members[cell])]
+        hidden, asked = bool(system.hidden[cell]), bool(system.asked[cell])
+        cells[system.name(cell)] = (
+            int(system.counts[cell]), hidden, asked, frozenset(records.tolist()),
+        )  # fmt: skip
+    assert len(cells) == system.cells
+    assert system.entries == sum(len(own) for own in system.members)
+    return cells
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cells_of_a_system_have_the_records_of_their_tables(seed: int) -> None:
+    people = People(seed)
+    tables = people.tables(5)
+    systems = list(systems_of(tables, LIMITS, every=True))
+    assert systems
+    for system in systems:
+        assert repr(system) == f"<LinkedSystem of {len(system.tables)} tables>"
+        cells = cells_of(system)
+        for table in system.tables:
+            for place in range(table.hidden.size):
+                name = table.place(place)
+                records = set(people.number[people.inside(table, place)].tolist())
+                hidden = bool(table.hidden.ravel()[place])
+                assert cells[f"{table.name}: {name}"] == (
+                    len(records), hidden, hidden and bool(records), frozenset(records),
+                )  # fmt: skip
+                total = name == "all" or name.count("=") < len(table.axes)
+                cell = list(cells).index(f"{table.name}: {name}")
+                assert bool(system.margins()[cell]) == (total and bool(table.axes)), name
+        assert np.array_equal(np.bincount(system.atom_of), system.atoms[: system.atom_of.max() + 1])
+    backwards = [turned(one, people) for one in [*tables[::-1], *tables[:2]]]
+    again = list(systems_of(backwards, LIMITS, every=True))
+    assert len(again) == len(systems)
+    assert {frozenset(cells_of(one).items()) for one in again} == {
+        frozenset(cells_of(one).items()) for one in systems
+    }
+
+
+def turned(table: ShownCounts, people: People) -> ShownCounts:
+    """The same table with its records in another order."""
+    order = people.draw.permutation(len(table.records))
+    axes = tuple(replace(axis, codes=axis.codes[order]) for axis in table.axes)
+    assert table.owners is not None
+    return replace(table, axes=axes, records=table.records[order], owners=table.owners[order])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_small_counts_must_seem_possible_up_to_a_safe_one(seed: int) -> None:
     people = People(seed)

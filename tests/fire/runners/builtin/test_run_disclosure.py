@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -16,7 +18,7 @@ from discreet_fire.runners.builtin.session import (
     few,
     trimmed,
 )
-from discreet_fire.runners.builtin.syntax import DoError
+from discreet_fire.runners.builtin.syntax import MISSING, DoError
 from tests.helpers.run_data import Run
 
 WHO = {"pid": [7, 7, 8, 9, 10, 10], "x": [1, 2, 3, 4, 5, 6]}
@@ -119,6 +121,19 @@ def test_sets_that_differ_by_a_few_are_shown_some_times_only() -> None:
     assert shown == [False] * 6 + [True] * 6
 
 
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [(np.array([1.0, 2.0, 1.0, MISSING, -0.0, 0.0]), False),
+     (np.array(["a", "b", "a", "", "0", "0"], dtype=object), True)],
+)  # fmt: skip
+def test_marks_are_equal_where_values_are_and_none_where_they_miss(values: Any, text: bool) -> None:
+    first, second, again, missing, low, high = sessions._marks(values, text=text).tolist()
+    assert first == again != second
+    assert missing == 0
+    assert low == high
+    assert all((first, second, low))
+
+
 def test_a_condition_that_trims_too_often_is_marked() -> None:
     """Outliers may be dropped; who tries bounds one after the other finds the largest value."""
     run = Run("", {"pid": list(range(20)), "x": list(range(20))}, entity="pid")
@@ -134,6 +149,15 @@ def test_a_condition_that_trims_too_often_is_marked() -> None:
         assert not session.touched
     trimmed(session, "x > 4", few_rows, holds_for_few=False)
     assert session.touched
+
+
+def test_altered_values_differ_from_all_that_are_known() -> None:
+    run = Run("", {"x": [0.0, 1.0, -3.5, None], "s": ["ab", "", "ä", "c"]})
+    for name, known in (("x", 3), ("s", 4)):
+        variable = run.session.data.variables[name]
+        for values in sessions._altered(variable):
+            for old, new in zip(variable.values[:known], values[:known], strict=True):
+                assert new != old or old == ""
 
 
 # --- copies of one person's value --------------------------------------------------------------
