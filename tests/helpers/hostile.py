@@ -32,10 +32,15 @@ def rewritten(name: str, text: str) -> Rewriting:
 
 def is_seen(name: str, block: str) -> bool:
     """Whether rewriting tells of a program, by more than the name of a module."""
+    return tells(rewritten(name, whole(name, block)))
+
+
+def tells(done: Rewriting) -> bool:
+    """Whether rewriting tells of a program, by more than the name of a module."""
     return any(
         each.severity.rank > Severity.REVIEW.rank
         or (each.severity is Severity.REVIEW and each.rule != "import")
-        for each in rewritten(name, whole(name, block)).findings
+        for each in done.findings
     )
 
 

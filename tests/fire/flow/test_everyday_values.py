@@ -52,14 +52,6 @@ def test_macros_in_dimensions_are_followed(line: str, outcome: str | None) -> No
     assert found == ({outcome} if outcome else set())
 
 
-def test_colours_and_line_ends_are_no_names_of_scalars() -> None:
-    head = "args a\nscalar `a' = x[3]\n"
-    for line in ('di in red "no"', 'di _n in gr "text" _c', 'di as err "t"'):
-        assert said(rewritten(head + line)) == []
-    for line in ("di scalar(q)", "matlist b", "di q"):
-        assert said(rewritten(head + line)) != []
-
-
 @pytest.mark.parametrize(
     "line", ["sort `cat'", "su `z'", "keep `a' $b", "append using `\"`new'\"'"]
 )

@@ -198,26 +198,6 @@ def test_a_name_meant_as_a_scalar_is_made_to_be_one() -> None:
     )
 
 
-def test_the_leak_of_minimum_and_maximum_through_display() -> None:
-    """The worked example: a variable's range by way of two locals and a title."""
-    text = (
-        "quietly summarize wage\n"
-        "local low = r(min)\n"
-        "local high = r(max)\n"
-        "display \"wages from `low' to `high'\"\n"
-        'display "mean " r(mean)\n'
-    )
-    done = rewrite(text)
-    assert 'display "wages' not in done.text
-    assert 'display "mean " r(mean)' in done.text
-    assert "local low = r(min)" in done.text
-
-
-def test_results_are_listed_by_no_command() -> None:
-    for text in ("return list", "ret li", "macro list", "mac dir", "sreturn list"):
-        assert refused(f"su x\n{text}") == [text]
-
-
 SMUGGLED = {
     # a figure under a name that ends in a macro
     "forv q=1/3 {\nsca mx`q' = r(max)\n}\ndi mx1": "di mx1",

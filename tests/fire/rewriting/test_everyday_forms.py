@@ -182,13 +182,6 @@ def test_a_rewritten_table_still_gives_its_cells() -> None:
     assert {finding.line for finding in again.findings if finding.rule == "shown"} == told == {2, 3}
 
 
-def test_python_may_name_a_variable_end() -> None:
-    program = "python:\nend = 5\nlist(x)\nend // done\nlist x\n"
-    done = rewritten(program)
-    assert done.text == program.replace("\nlist x", f"\n{REFUSED}: list x")
-    assert [finding.rule for finding in done.findings] == ["command", "command"]
-
-
 def test_a_string_that_goes_on_is_an_alarm_only_before_a_command() -> None:
     assert said(rewritten('global x "a b ///\n c d"')) == [("info", "continued-string")]
     assert ("review", "continued-string") in said(rewritten('global x "a ///\nlist x"'))
@@ -202,10 +195,6 @@ def test_what_is_no_command_behind_a_prefix_is_told(line: str) -> None:
 @for_all_rows("line", ["qui * list", "qui {\n}", "if x == 1 {\n}", "qui", "cap noi\n"])
 def test_prefixes_by_themselves_raise_no_alarm(line: str) -> None:
     assert said(rewritten(line)) == []
-
-
-def test_statements_on_objects_are_looked_at() -> None:
-    assert said(rewritten(".Graph.title.text = {}")) == [("review", "command")]
 
 
 @pytest.mark.parametrize(
@@ -253,11 +242,3 @@ def test_safe_programs_are_looked_for_where_stata_does(
     told = [finding for finding in outcome.findings if finding.rule == "ado-file"]
     assert [finding.severity.value for finding in told] == ["error"] * found
     assert (outcome.output is None) is bool(found)
-
-
-@pytest.mark.parametrize("place", ["", "f"])
-def test_safe_programs_are_looked_for_beside_a_do_file(tmp_path: Path, place: str) -> None:
-    (tmp_path / place).mkdir(exist_ok=True)
-    (tmp_path / place / "fdzsummarize.ado").write_text("program fdzsummarize\nend\n")
-    (tmp_path / "a.do").write_text("summarize x\n")
-    assert rewrite_files([tmp_path / "a.do"])[0].state == "refused"

@@ -136,11 +136,6 @@ def test_an_option_of_the_centre_is_refused_before_a_colon_too() -> None:
     assert rewrite("jackknife, critical(3): regress y x").edits[0].rule == "option"
 
 
-@pytest.mark.parametrize("text", ['bs "su wage" "r(max)"', 'simulate "prog" m=r(min), reps(9)'])
-def test_the_old_form_with_quotes_gathers_no_extremes(text: str) -> None:
-    assert "shown" in rules(text, Severity.REFUSED)
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [

@@ -6,15 +6,17 @@ A leak counts as seen if it is refused, or goes to review, by more than the name
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from discreet_fire.catalogue.rules import Action
+from discreet_fire.catalogue.policy import ScriptLanguage, ScriptPolicy
+from discreet_fire.catalogue.rules import Action, CommandRule
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.submission import rewrite_python, rewrite_r
 from discreet_fire.scripts.tree import parse_r
-from tests.helpers.hostile import HOSTILE, blocks_of, is_seen, rewritten, whole
+from tests.helpers.hostile import HOSTILE, blocks_of, is_seen, rewritten, tells, whole
 from tests.helpers.places import FIRE_DATA
 from tests.helpers.rows import for_all_rows
 
@@ -37,6 +39,57 @@ def test_no_leak_passes_in_silence_but_what_is_withheld_where_it_runs(path: Path
     blocks = blocks_of(path)
     assert len(blocks) > 50
     assert len([block for block in blocks if not is_seen(path.name, block)]) <= RUN[path.name]
+
+
+class Watched(dict[str, CommandRule]):
+    """Rules that know which of them were asked for."""
+
+    asked: set[str]
+
+    def get(self, name: str, default: CommandRule | None = None) -> CommandRule | None:  # type: ignore[override]
+        """The rule of a name."""
+        self.asked |= {name} & self.keys()
+        return super().get(name, default)
+
+
+#: Modules with a rule on all that they hold; what runs of them shows nothing by itself. A method of
+#: `paste` is no leak by itself.
+WHOLE = ("statsmodels", "scipy", "np.", "pd.DataFrame.", "pl.DataFrame.", "sys.std", "paste.")
+
+
+@pytest.mark.parametrize(
+    ("language", "named", "step"),
+    [
+        ("python", "following", 4),
+        ("r", "following", 4),
+        pytest.param("python", "", 1, marks=pytest.mark.exhaustive),
+        pytest.param("r", "", 1, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_no_leak_passes_for_want_of_an_entry(
+    language: ScriptLanguage, named: str, step: int
+) -> None:
+    """A name without a rule goes to review, so that what was forgotten is looked at."""
+    rewrite = rewrite_python if language == "python" else rewrite_r
+    rules = ScriptPolicy.default(language)
+    asking: dict[str, list[str]] = defaultdict(list)
+    watching = ScriptPolicy(language, rules.rules, rules.words)
+    watching.rules = watched = Watched(rules.rules)
+    for path in HOSTILE:
+        fits = (".py" in path.name) is (language == "python") and named in path.name
+        for block in blocks_of(path) if fits else ():
+            watched.asked = set()
+            if tells(rewrite(text := whole(path.name, block), watching)):
+                for name in watched.asked if not any(one in text for one in WHOLE) else ():
+                    asking[name].append(text)
+    names = sorted(asking.keys() - {"IPython.*", "builtins.*", "os.environ.*"})[::step]
+    assert len(names) > 5
+    for name in names:
+        rest = {other: rule for other, rule in rules.rules.items() if other != name}
+        policy = ScriptPolicy(language, rest, rules.words)
+        # A rule on its whole module may stand behind it.
+        texts = () if policy.rule(name).known else asking[name]
+        assert [text for text in texts if not tells(rewrite(text, policy))] == [], name
 
 
 @pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.name)
