@@ -124,6 +124,8 @@ class ReleasedLayers:
     _weight: FloatArray = field(default_factory=lambda: np.zeros(0))
     _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+    # Code → the groups that have it
+    _with_code: dict[str, list[int]] = field(default_factory=dict)
     _levels: dict[tuple[str, str], int] = field(default_factory=dict)
     # What was worked out of tables, until one more is released.
     _known: dict[Hashable, Any] = field(default_factory=dict)
@@ -274,6 +276,8 @@ class ReleasedLayers:
             return 0
         if codes not in self._numbers:
             self._numbers[codes] = len(self._groups)
+            for code in codes:
+                self._with_code.setdefault(code, []).append(len(self._groups))
             self._groups.append(frozenset(codes))
         return self._numbers[codes]
 
@@ -310,21 +314,16 @@ class ReleasedLayers:
         the digest of its level, how many codes weigh as one, and its codes.
         """
         same = column["level"] == self._levels[axis.variable, axis.level]
+        meets = same
+        if axis.codes is not None:
+            groups = itertools.chain([0], *(self._with_code.get(code, ()) for code in axis.codes))
+            meets = same & np.isin(column["codes"], [*groups])
         finer = (column["level"] > 0) & ~same & (column["size"] >= axis.size)
-        fits = (same & self._meets(column["codes"], axis.codes)) | finer
+        fits = meets | finer
         # Finer codes of one code are as many parts of it.
         parts = np.log(np.where(same, column["size"], min(axis.size, 10**9)))
         digests = np.where(same, column["hash"], 0).astype(np.uint64)
         return fits, digests, parts, np.where(same, column["codes"], 0)
-
-    def _meets(self, codes: IntArray, wanted: tuple[str, ...] | None) -> BoolArray:
-        """Which groups of codes share one with those that are wanted."""
-        if wanted is None:
-            return np.ones(len(codes), dtype=np.bool_)
-        own = frozenset(wanted)
-        used = np.unique(codes)
-        fits = [group is None or bool(group & own) for group in map(self._groups.__getitem__, used)]
-        return np.isin(codes, used[np.array(fits, dtype=np.bool_)])
 
     def _worst(self, rest: UintArray, left: FloatArray, places: list[IntArray]) -> float:
         """Crossings each once, added up for each place; what is known of all counts for each."""
