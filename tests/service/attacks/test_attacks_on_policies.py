@@ -145,8 +145,6 @@ def test_filters_that_differ_by_one_person_are_not_both_answered(police: Police)
 
 def test_areas_of_two_systems_are_found_before_publication() -> None:
     """Equality over areas is stopped at import: the pair is in the custodian's report."""
-    import polars as pl
-
     from discreet_service.policies.areas import AreaLevel, area_differences
 
     generator = np.random.default_rng(4)
@@ -154,9 +152,10 @@ def test_areas_of_two_systems_are_found_before_publication() -> None:
     square = district * 2
     moved = generator.choice(5_000, 12, replace=False)
     square[moved] += 1
+    labels = tuple(map(str, range(60)))
     levels = [
-        AreaLevel.of("districts", "1", pl.Series(district)),
-        AreaLevel.of("grid", "1km", pl.Series(square)),
+        AreaLevel(system=system, name="1", labels=labels, codes=codes)
+        for system, codes in (("districts", district), ("grid", square))
     ]
     found = {
         (one.first_code, one.second_code) for one in area_differences(levels, least=10).differences
