@@ -121,8 +121,7 @@ def export_audit(visit: AuditReader) -> StreamingResponse:
     visit.note(AuditKind.trail_exported, facts={"entries": seq})
     name = 'attachment; filename="audit.jsonl"'
     headers = {"Content-Disposition": name, "Cache-Control": "no-store"}
-    lines = visit.service.trail.export()
-    return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
+    return StreamingResponse(visit.service.trail.export(), 200, headers, "application/x-ndjson")
 
 
 @router.get("/log")

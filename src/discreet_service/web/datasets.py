@@ -80,12 +80,9 @@ def list_variables(
     opened = visit.service.datasets.version(dataset, version)
     found = _asked_unit(opened, unit)
     spoken = language or visit.language
-    return {
-        "dataset": opened.dataset,
-        "version": opened.version,
-        "unit": found.name,
-        "variables": [_variable(variable, spoken) for variable in found.variables.values()],
-    }
+    variables = [_variable(variable, spoken) for variable in found.variables.values()]
+    return {"dataset": opened.dataset, "version": opened.version, "unit": found.name,
+            "variables": variables}  # fmt: skip
 
 
 @router.get("/datasets/{dataset}/variables/{variable}/codelist")

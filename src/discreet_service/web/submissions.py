@@ -103,15 +103,8 @@ def list_submissions(visit: Reviewer, every: bool = False) -> dict[str, Any]:
 def get_submission(visit: Reviewer, submission: int) -> JSONResponse:
     """A whole submission, for reviewers. CONFIDENTIAL."""
     report = visit.service.reviews.report(visit.principal, submission)
-    told = {
-        **report.view.to_dict(),
-        "program": report.program,
-        "rewritten": report.rewritten,
-        "log": report.log,
-        "cleaned": report.cleaned,
-        "links": list(report.links),
-        "damage": list(report.damage),
-    }
+    names = ("program", "rewritten", "log", "cleaned", "links", "damage")
+    told = {**report.view.to_dict(), **{name: getattr(report, name) for name in names}}
     told["outputs"] = [
         {**one, "text": report.outputs.get(one["output"], "")} for one in told.pop("parts")
     ]
