@@ -97,8 +97,13 @@ class AskedTable:
     @cached_property
     def shape(self) -> Shape:
         """What it shows of each variable."""
-        every: list[tuple[LayerAxis | None, ...]] = [*self.by, *((one,) for one in self.where)]
-        return tuple(sorted(every, key=lambda one: next(filter(None, one)).variable))
+        shown: dict[str, tuple[LayerAxis | None, ...]] = {
+            one.variable: (one,) for one in self.where
+        }
+        for name, one in zip(self.spanning, self.by, strict=True):
+            fixed = shown.get(name)
+            shown[name] = one if fixed is None else (*fixed, *filter(None, one))
+        return tuple(shown[name] for name in sorted(shown))
 
     @cached_property
     def boxes(self) -> list[Box]:
