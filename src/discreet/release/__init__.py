@@ -102,24 +102,24 @@ if TYPE_CHECKING:
     from .report.summary import MANIFEST as MANIFEST
     from .report.summary import ReleasedTable as ReleasedTable
     from .report.summary import ReleaseSummary as ReleaseSummary
-    from .revised_releases import ReleaseChanges as ReleaseChanges
-    from .revised_releases import release_changes as release_changes
     from .run.counts import KeyedRecords as KeyedRecords
     from .run.counts import release_context as release_context
     from .run.data_checks import check_release as check_release
     from .run.data_checks import check_revision as check_revision
     from .run.data_checks import checked_inputs as checked_inputs
+    from .run.finished_releases import ReleaseAudit as ReleaseAudit
+    from .run.finished_releases import VerifiedRelease as VerifiedRelease
+    from .run.finished_releases import audit_release as audit_release
+    from .run.finished_releases import verify_release as verify_release
     from .run.inputs import open_inputs as open_inputs
     from .run.inputs import open_programme as open_programme
     from .run.inputs import read_programme as read_programme
+    from .run.period_checks import ReleaseChanges as ReleaseChanges
+    from .run.period_checks import release_changes as release_changes
     from .run.plan import outputs as outputs
     from .run.release import annotated as annotated
     from .run.release import carry_out as carry_out
     from .run.release import protect as protect
-    from .run.release_audit import ReleaseAudit as ReleaseAudit
-    from .run.release_audit import audit_release as audit_release
-    from .run.verification import VerifiedRelease as VerifiedRelease
-    from .run.verification import verify_release as verify_release
     from .single_areas import area_tables as area_tables
     from .state.memory import read_release as read_release
     from .state.seal import FOLDER as FOLDER

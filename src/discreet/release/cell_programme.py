@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from discreet.confidential import without_values
+from discreet.confidential import SecretValues, without_values
 from discreet.errors import Problem, ProgrammeError, raise_all
 from discreet.release.packages.parameters import (
     SECTIONS,
@@ -76,7 +76,7 @@ class CellsEntry(ProgrammeEntry):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CellProgramme:
+class CellProgramme(SecretValues):
     """Programme for a file of cells. SECRET."""
 
     path: Path  # the file it stands in
@@ -169,9 +169,6 @@ class CellProgramme:
             for name, file in self.cells.hierarchies.items()
         }
         return {**self.trees, **read}
-
-    def __repr__(self) -> str:
-        return "<CellProgramme: secret>"
 
 
 def _missing(cells: CellsEntry) -> list[Problem]:

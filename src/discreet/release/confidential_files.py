@@ -21,8 +21,6 @@ from discreet.record_batches import collected
 from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.classifications import Classification
-    from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
     from discreet.protection.noise import PerturbationTable
 

@@ -175,10 +175,7 @@ def _signed(content: bytes, sign: AnyPath | None) -> bytes:
 
 def _check_signature(place: Path, named: Path, trusted: Sequence[bytes]) -> str | None:
     """Who signed a file, checked; an error if it had to be somebody else."""
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    from discreet.release.packages.keys import key_id
+    from discreet.release.packages.keys import is_signed, key_id
 
     file, content = CubeFile.read(place), place.read_bytes()
     end = file.start + sum(about["length"] for about in file.manifest["cubes"])
@@ -189,13 +186,10 @@ def _check_signature(place: Path, named: Path, trusted: Sequence[bytes]) -> str 
         return None
     content, part = content[:end], content[end:]
     public = part[len(SIGNED) : -64]
-    try:
-        if len(part) != SIGNATURE or not part.startswith(SIGNED):
-            raise InvalidSignature
-        Ed25519PublicKey.from_public_bytes(public).verify(part[-64:], _PURPOSE + content)
-    except InvalidSignature:
+    formed = len(part) == SIGNATURE and part.startswith(SIGNED)
+    if not (formed and is_signed(_PURPOSE + content, part[-64:], public)):
         message = "the signature is not valid: the file changed after signing"
-        raise _refused(named, "signature", message, "request the file again") from None
+        raise _refused(named, "signature", message, "request the file again")
     if trusted and public not in trusted:
         message = f"another key signed the partial aggregates: {key_id(public)}"
         raise _refused(named, "signer", message, "use the public key of their sender")
@@ -268,9 +262,6 @@ def build_store(
     show_values: bool = False,
 ) -> Store:
     """Build the store of what the tables of a programme need."""
-    from discreet.release.run.counts import KeyedRecords, cube_queries
-    from discreet.release.run.data_checks import checked_inputs
-
     inputs = checked_inputs(programme, show_values=show_values, data=data)
     name = inputs.programme.known_source(source)
     records, record_key = KeyedRecords(inputs).of(name)

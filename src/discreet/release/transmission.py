@@ -41,8 +41,8 @@ from discreet.publication import (
     structure_message,
 )
 from discreet.release.programme.schema import TableEntry
+from discreet.release.run.finished_releases import other_content, recounted
 from discreet.release.run.inputs import open_inputs
-from discreet.release.run.release_audit import differences, recounted
 from discreet.release.state.memory import EarlierTable, remembered_tables
 
 if TYPE_CHECKING:
@@ -74,11 +74,6 @@ class TransmittedTable:
     files: tuple[str, ...]
     status: Mapping[str, int]
     checked: str = ""  # what was held against the receiver's structure
-
-    @property
-    def confidential(self) -> int:
-        """Number of cells that are not free."""
-        return sum(count for code, count in self.status.items() if code != "F")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +135,7 @@ def transmit(
         raise PublicationError(message, code="transmission-folder", where=str(place), hint=hint)
     inputs = open_inputs(programme)
     kept = remembered_tables(Path(release))
-    changed = [Problem(text, str(release)) for text in differences(inputs, kept, Path(release))]
+    changed = [Problem(text, str(release)) for text in other_content(inputs, kept, Path(release))]
     changed += [
         Problem(f"{name}: the release lacks this table", str(release))
         for name in inputs.programme.tables

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.errors import PackageError, PublicationError
+from discreet.errors import PackageError, PublicationError, RecordKeyError
 from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
 from discreet.release.packages import (
     KeyPair,
@@ -147,7 +147,7 @@ def test_nothing_shows_parameters_or_keys(parameters: Parameters) -> None:
     assert repr(key) == str(key) == "<PackageKey: key file>"
     assert repr(key.working_keys(b"", None)) == "<WorkingKeys>"
     assert not hasattr(key, "__dict__")
-    with pytest.raises(PackageError, match="cannot be pickled"):
+    with pytest.raises(RecordKeyError, match="cannot be pickled"):
         key.__reduce__()
 
 

@@ -24,10 +24,10 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
-from cryptography.exceptions import InvalidSignature, InvalidTag
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -43,11 +43,8 @@ from discreet.protection.noise import (
     pack,
     read_json,
 )
-from discreet.release.packages.keys import PackageKey, WorkingKeys, key_id, public_bytes
+from discreet.release.packages.keys import PackageKey, WorkingKeys, is_signed, key_id, public_bytes
 from discreet.release.packages.parameters import Parameters, parameters_of
-
-if TYPE_CHECKING:
-    pass
 
 MAGIC = b"DCPARAMS"
 FORMAT_VERSION = 1
@@ -143,10 +140,8 @@ class Sealed:
         if trusted is not None and signer != trusted.hex():
             message = f"the package is signed with another key: {self.header.signer_id}"
             self._refuse("package-signer", message, f"expected key: {key_id(trusted)}")
-        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signer))
-        try:
-            public.verify(self.signature, _PURPOSE + self.start + self.content)
-        except InvalidSignature:
+        signed = _PURPOSE + self.start + self.content
+        if not is_signed(signed, self.signature, bytes.fromhex(signer)):
             message = "the signature is not valid: the package is changed or damaged"
             self._refuse("package-signature", message, _ASK)
 

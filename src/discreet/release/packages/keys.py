@@ -13,9 +13,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple
 
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from discreet.confidential import without_values
+from discreet.confidential import Unpicklable, without_values
 from discreet.errors import PackageError
 from discreet.files import check_writable, read_private, write_private, write_text
 
@@ -60,6 +60,15 @@ def public_bytes(key: Ed25519PrivateKey | Ed25519PublicKey) -> bytes:
     """The 32 bytes of a public key."""
     public = key.public_key() if isinstance(key, Ed25519PrivateKey) else key
     return public.public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def is_signed(content: bytes, signature: bytes, public: bytes) -> bool:
+    """Whether a signature of a content is that of the owner of a public key."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, content)
+    except InvalidSignature:
+        return False
+    return True
 
 
 def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
@@ -159,7 +168,7 @@ class WorkingKeys(NamedTuple):
         return "<WorkingKeys>"
 
 
-class PackageKey:
+class PackageKey(Unpicklable):
     """The key of a package; its repr shows nothing.
 
     Args:
@@ -269,15 +278,6 @@ class PackageKey:
             settings = {**stretching, "salt": bytes.fromhex(stretching["salt"])}
             base = Scrypt(length=KEY_BYTES, **settings).derive(base)
         return WorkingKeys(_derived(base, _CIPHER + salt), _derived(base, _DIGEST))
-
-    def __copy__(self) -> PackageKey:
-        return self
-
-    def __deepcopy__(self, memo: object) -> PackageKey:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise _wrong("a package key cannot be pickled", "key", "pass the name of its file")
 
     def __repr__(self) -> str:
         return f"<PackageKey: {self.kind.replace('-', ' ')}>"

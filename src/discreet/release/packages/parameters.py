@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from discreet.confidential import Unpicklable
+from discreet.confidential import SecretValues, Unpicklable
 from discreet.errors import DiscreetError, PackageError, Problem, raise_all
 from discreet.files import texts_of
 from discreet.keygrid import KeyGrid
@@ -58,7 +58,7 @@ PLACES: Mapping[str, set[str]] = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Magnitude(Unpicklable):
+class Magnitude(SecretValues, Unpicklable):
     """The noise for sums and means of one value column. SECRET."""
 
     entry: MagnitudeEntry  # its section, without the places of files
@@ -136,9 +136,6 @@ class Magnitude(Unpicklable):
             "chance": CHANCE if self.entry.chance is None else self.entry.chance,
             "gated": sensitive if self.entry.p_percent is None else None,
         }
-
-    def __repr__(self) -> str:
-        return "<Magnitude: secret>"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

@@ -38,8 +38,7 @@ from discreet.release.run.plan import (
     workbook_files,
     workbook_tables,
 )
-from discreet.release.state.memory import ReleaseKey, ReleaseState
-from discreet.release.state.sealed_quality import quality_of
+from discreet.release.state.memory import ReleaseKey, ReleaseState, quality_of
 
 if TYPE_CHECKING:
     from discreet.tables import ProtectedTable

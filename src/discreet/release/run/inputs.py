@@ -25,6 +25,7 @@ from discreet.microdata import (
 from discreet.protection.problems import Opener, not_yet_known, present
 from discreet.protection.protocol import COUNT, Place
 from discreet.protection.registry import protections
+from discreet.record_batches import collected
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.packages.programme_parameters import (
     open_parameters_of,
@@ -43,11 +44,12 @@ from discreet.release.programme.variables import (
     check_codes,
     check_columns,
     fixed_classifications,
+    found_codes,
     used_variables,
     with_coarser_column,
 )
+from discreet.release.run.counts import KeyedRecords
 from discreet.release.run.identities import with_earlier_columns
-from discreet.release.run.merged_squares import with_merged_squares
 from discreet.release.state.identity import EarlierIdentity, read_identity
 from discreet.release.state.memory import EarlierTable, ReleaseState, contradictions, read_release
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
@@ -55,6 +57,8 @@ from discreet.store import Store, tree_digest
 from discreet.tables import ValueRelation
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
     from discreet.pretabular import ChangedRecords
@@ -156,9 +160,7 @@ def open_programme(
             )
         with opener.placed(*source.path, "calibrate"):
             if source.records.calibrate is not None:
-                from discreet.release.run.calibration import with_calibrated_weights
-
-                records[name] = with_calibrated_weights(
+                records[name] = _with_calibrated_weights(
                     records[name], source, programme, trees, calibrated
                 )
         if isinstance(store := distant_records(records[name]), StoredRecords):
@@ -230,7 +232,7 @@ def open_programme(
         if before.identity is not None and inputs.identity_before(before) is None
     ]
     raise_problems(place, lost)
-    inputs = with_merged_squares(inputs)
+    inputs = _with_merged_squares(inputs)
     inputs = with_earlier_columns(inputs) if any(item.identity for item in earlier) else inputs
     return replace(inputs, warnings=tuple(_warnings(inputs)))
 
@@ -427,6 +429,118 @@ def _read_with_columns(
         size = entry.squares[-1]
         records = with_squares(records, east=entry.east, north=entry.north, size=size, column=name)
     return records
+
+
+def _with_calibrated_weights(
+    records: Any,
+    source: RecordSource,
+    programme: Programme,
+    trees: Mapping[str, Classification],
+    done: dict[str, ChangedRecords],
+) -> Any:
+    """The records with weights that meet the totals; what became of them goes into `done`."""
+    import narwhals as nw
+    import polars as pl
+
+    from discreet.pretabular import calibrate
+
+    entry = source.records.calibrate
+    if entry is None or records is None or not entry.totals:
+        return records
+    place = programme.file(entry.totals)
+    if not place.exists():
+        return records  # reported by the checks
+    if distant_records(records) is not None or records.implementation.is_pyspark():
+        message, hint = "weights can be calibrated only in memory", "name a file of records"
+        raise ProgrammeError(message, code="calibrate", where=source.name, hint=hint)
+    totals = [item.table for item in read_release(place)] if place.is_dir() else place
+    frame = collected(records)
+    codes = dict[str, pl.Series]()  # of variables of the programme, as its tables have them
+    for name, stated in programme.variables.items():
+        column = stated.coarser_column(name) or programme.stated_column(name)
+        if column in frame.columns:
+            codes[name] = _codes(frame[column], trees.get(name)).alias(name)
+    known = frame.with_columns(codes.values())
+    done[source.name] = calibrate(known, entry.model_copy(update={"totals": totals}))
+    weights = [done[source.name].records[name] for name in done[source.name].measures]
+    return nw.from_native(frame.with_columns(weights).lazy())
+
+
+def _codes(values: pl.Series, tree: Classification | None) -> pl.Series:
+    """The codes of a variable; intervals of a number as its tables show them."""
+    import numpy as np
+    import polars as pl
+
+    from discreet.tabulation import bin_codes
+
+    if tree is None or tree.bounds is None or not values.dtype.is_numeric():
+        return values
+    numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    labels = [code for code, leaf in zip(tree.codes, tree.is_leaf, strict=True) if leaf]
+    places = bin_codes(numbers, np.asarray(tree.bounds))
+    return pl.Series([*labels, None], dtype=pl.String).gather(places)
+
+
+def _with_merged_squares(inputs: Inputs) -> Inputs:
+    """The inputs with the aggregated grid cells of all records.
+
+    Counts with the noise of the programme decide what is aggregated: the grid cells tell what
+    these counts tell, and no more.
+    """
+    programme, records = inputs.programme, dict(inputs.records)
+    used: dict[tuple[str, str], None] = {}
+    for table in programme.tables:
+        source = programme.source_of(table).name
+        used |= {(source, name): None for name in used_variables(programme, table)}
+    for source, name in used:
+        column = programme.variables[name].merged_column(name)
+        if column is None:
+            continue
+        if distant_records(records[source]) is not None:
+            message = f"grid cells of {name} can be aggregated only where the records are in files"
+            hint = "add a column of aggregated grid cells to the records"
+            raise ProgrammeError(message, code="squares", where=name, hint=hint)
+        records[source] = _merged(inputs, source, name, records[source], column)
+    return replace(inputs, records=records)
+
+
+def _merged(inputs: Inputs, source: str, name: str, records: Any, merged: str) -> Any:
+    """The records of a source with the aggregated grid cells of one variable."""
+    import narwhals as nw
+
+    from discreet.classifications import Classification
+    from discreet.pretabular import merge_squares
+    from discreet.protection.noise import perturb
+    from discreet.tabulation import tabulate
+
+    entry = inputs.programme.variables[name]
+    column = entry.coarser_column(name) or entry.column or name
+    keyed, record_key = KeyedRecords(inputs).of(source)
+    assert inputs.parameters is not None
+    codes = found_codes(records, [column])[column]
+    short = not any(code.startswith("CRS") for code in codes)
+    tree = Classification.from_squares(
+        name, codes, sizes=entry.squares or (), column=column, short=short
+    )
+    counts = tabulate(
+        nw.to_native(keyed),
+        [tree] if entry.within is None else [entry.within, tree],
+        record_key=record_key,
+        key_grid=inputs.grid,
+        allow_unsuitable_keys=inputs.programme.sources[source].keys.allow_unsuitable,
+        name=name,
+    )
+    rules = inputs.parameters.rules
+    shown = perturb(
+        counts,
+        inputs.parameters.perturbation_table,
+        zeros=rules.zeros,
+        decimals=rules.decimals,
+        suppress_below=rules.suppress_below,
+    )
+    squares = merge_squares(shown, entry.at_least or 0, rest=entry.rest)
+    made = squares.assign(nw.to_native(records), column, area=entry.within, column=merged)
+    return nw.from_native(made)
 
 
 def with_found_relations(

@@ -55,16 +55,12 @@ from discreet.release.run.plan import (
     report_files,
     table_digests,
 )
-from discreet.release.state.memory import ReleaseState, table_statement
+from discreet.release.state.memory import ReleaseState, sealed_quality, table_statement
 from discreet.release.state.seal import SEAL, read_seal
-from discreet.release.state.sealed_quality import sealed_quality
 from discreet.tables import CellNote, Dimension, Note, ProtectedTable, Table, note_of
 
 if TYPE_CHECKING:
     from discreet.protection.parts import PartDecisions, PartTies
-    from discreet.protection.protocol import Protection
-    from discreet.release.inputs import Inputs
-    from discreet.tables import ProtectedTable
 
 #: Called with the steps done, the steps to do, and what has just been done.
 Progress = Callable[[int, int, str], None]

@@ -11,16 +11,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.errors import PublicationError
 from discreet.tables import Dimension, Table
-
-if TYPE_CHECKING:
-    pass
 
 IDENTITY = "identity.parquet"
 #: Between the codes of a cell; it does not stand in data.

@@ -8,6 +8,7 @@ keyed with the data and with a secret of the office.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
@@ -48,7 +49,10 @@ from discreet.release.state.seal import (
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
+    from discreet.assessment import QualityLog
     from discreet.microdata import Secret
+    from discreet.protection.parts import PartDecisions
+    from discreet.protection.protocol import AssessedTable
     from discreet.release.state.identity import EarlierIdentity
 
 
@@ -369,22 +373,17 @@ class ReleaseState:
     def holds(self, name: str, digest: str) -> bool:
         """Whether the protected table of this digest is here, undamaged."""
         memory = self._memories.get(name)
-        cells = self._cells(name)
-        if memory is None or memory["digest"] != digest or not cells.is_file():
+        if memory is None or memory["digest"] != digest:
             return False
-        return bool(file_digest(cells) == memory["cells"])
+        return is_as_made(self._cells(name), memory["cells"])
 
     def complete(self, name: str, digest: str, files: Sequence[str]) -> bool:
         """Whether exactly these files were made for this digest and still are as made."""
         memory = self._memories.get(name)
         if memory is None or memory["digest"] != digest or list(memory["files"]) != list(files):
             return False
-
-        def stands(path: Path, made: str) -> bool:
-            return path.is_file() and file_digest(path) == made
-
         return all(
-            stands(self.stage / file, made) or stands(self.out / file, made)
+            any(is_as_made(place / file, made) for place in (self.stage, self.out))
             for file, made in memory["files"].items()
         )
 
@@ -604,7 +603,7 @@ def remembered_tables(out: Path, number: int = 0) -> dict[str, EarlierTable]:
             raise refused("another version made this release", path)
         if "table" not in memory:
             continue  # what is said about the release as a whole
-        if not cells.is_file() or file_digest(cells) != memory["cells"]:
+        if not is_as_made(cells, memory["cells"]):
             raise refused("the state of this release is damaged", cells)
         table = with_cells(rebuilt(memory["table"]), pl.read_parquet(cells))
         facts = {name: memory[name] for name in ("extras", "files", "digest")}
@@ -674,3 +673,44 @@ def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iter
             )
             hint = f"table {name!r}: {clash(own.name, before.protect)[0]}"
             yield programme.problem(("suppression", "earlier", before.number), message, hint)
+
+
+_QUALITY = b"discreet release quality 1"
+
+
+def sealed_quality(
+    table: ProtectedTable,
+    assessed: AssessedTable,
+    decisions: PartDecisions | None,
+    key: ReleaseKey,
+) -> str:
+    """The statistics on one table, sealed."""
+    from discreet.assessment import QualityLog
+
+    log = QualityLog()
+    log.add(
+        table.name,
+        assessed.counts,
+        table,
+        ingredients=assessed.ingredients,
+        figures=assessed.figures,
+        decisions=decisions,
+    )
+    return base64.b64encode(log.sealed(_sealing_key(key))).decode("ascii")
+
+
+def quality_of(
+    extras: Mapping[str, Mapping[str, Any]], keys: Mapping[str, ReleaseKey]
+) -> QualityLog:
+    """The statistics on all tables of a release."""
+    from discreet.assessment import QualityLog
+
+    whole = QualityLog()
+    for name, entry in extras.items():
+        sealed = base64.b64decode(entry["quality"])
+        whole = whole.merge(QualityLog.opened(sealed, _sealing_key(keys[name])))
+    return whole
+
+
+def _sealing_key(key: ReleaseKey) -> bytes:
+    return hmac.new(key.value, _QUALITY, hashlib.sha256).digest()

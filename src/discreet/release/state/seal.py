@@ -14,17 +14,17 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
+from discreet.confidential import Unpicklable
 from discreet.errors import PublicationError
 from discreet.files import file_digest
-from discreet.release.packages.keys import key_id, public_bytes
+from discreet.release.packages.keys import is_signed, key_id, public_bytes
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
@@ -52,7 +52,7 @@ def is_as_made(path: Path, digest: str) -> bool:
     return not path.is_symlink() and path.is_file() and file_digest(path) == digest
 
 
-class SealKeys:
+class SealKeys(Unpicklable):
     """The keys that seal a release: one at least. SECRET, shows nothing of itself.
 
     >>> from discreet.microdata import Secret
@@ -108,10 +108,6 @@ class SealKeys:
     def signature(self, body: bytes) -> str | None:
         """The signature of a release; None without a key that signs."""
         return None if self._signing is None else self._signing.sign(_SIGNED + body).hex()
-
-    def __reduce__(self) -> NoReturn:
-        message = "signing keys cannot be pickled"
-        raise PublicationError(message, code="seal", hint="pass the names of their files")
 
     def __repr__(self) -> str:
         kinds = [*(["keyed"] if self.keyed else []), *(["signed"] if self.public else [])]
@@ -193,13 +189,8 @@ class ReleaseSeal(BaseModel):
         if self.signer != public.hex():
             asked = key_id(public)
             return f"the release is signed with another key: {self.signer_id}, not {asked}"
-        try:
-            Ed25519PublicKey.from_public_bytes(public).verify(
-                bytes.fromhex(self.signature), _SIGNED + self._body()
-            )
-        except InvalidSignature:
-            return "the signature is not valid: the release changed"
-        return ""
+        whole = is_signed(_SIGNED + self._body(), bytes.fromhex(self.signature), public)
+        return "" if whole else "the signature is not valid: the release changed"
 
     def _body(self) -> bytes:
         return _canonical(self.model_dump(exclude={"keyed", "signature"}))
