@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -48,3 +48,8 @@ def for_all_rows(
         return loop
 
     return whole
+
+
+def grouped(rows: Mapping[str, Sequence[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """The rows of a table that stand under the word with which each begins."""
+    return [(word, *row) for word, own in rows.items() for row in own]

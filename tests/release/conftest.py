@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from discreet.protection.noise import PerturbationTable, design_magnitude_perturbation
-from discreet.release import protect
+from discreet.release import protect, read_parameters
+from discreet.release.packages import pack_parameters
 from tests.helpers.firm_programmes import FIRST, LATER, write
 from tests.helpers.programmes import Edit, editor
 
@@ -258,6 +259,28 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
     protect(figures_in(folder), folder / "out", internal=folder / "inside")
     return folder
+
+
+def packed_figures(folder: Path, elsewhere: Path, more: str = "") -> Path:
+    """The parameters of the programme of figures as a package, and a programme that uses it."""
+    elsewhere.mkdir()
+    key = elsewhere / "package.key"
+    key.write_text("ab" * 32)
+    key.chmod(0o600)
+    parameters, package = read_parameters(folder / "figures.toml"), elsewhere / "homes.dcparams"
+    pack_parameters(parameters, package, statistic="homes", version="1", sign_key=None, key=key)
+    shutil.copy(folder / "dwellings.parquet", elsewhere / "homes.parquet")
+    shutil.copy(folder / "region.csv", elsewhere / "regions.csv")
+    for secret in folder.glob("figures.secret"):  # what the programme's digests are keyed with
+        shutil.copy(secret, elsewhere)
+    text = (folder / "figures.toml").read_text("utf-8")
+    start, end = text.index("[perturbation]"), text.index("[variables.region]")
+    section = '[parameters]\npackage = "homes.dcparams"\nkey_file = "package.key"\n'
+    section += f"allow_unsigned = true\n{more}\n"
+    text = text[:start] + section + text[end:]
+    text = text.replace("dwellings.parquet", "homes.parquet").replace("region.csv", "regions.csv")
+    (elsewhere / "figures.toml").write_text(text, encoding="utf-8")
+    return elsewhere / "figures.toml"
 
 
 @pytest.fixture(scope="session")

@@ -154,32 +154,22 @@ def test_the_command_line_does_the_same(folder: Path) -> None:
     assert "--programme" in re.sub(r"\x1b\[[0-9;]*m", "", neither.output)
 
 
+@pytest.mark.parametrize(("per", "areas"), [("", None), ('per = "region"\n', "region")])
 def test_parts_are_suppressed_by_thresholds(
-    folder: Path, tables: tuple[dc.Table, dc.Table]
+    folder: Path, tables: tuple[dc.Table, dc.Table], per: str, areas: str | None
 ) -> None:
-    path = folder / "homes.toml"
-    path.write_text(PROGRAMME.partition("[cells.counts")[0] + "[parts]\nmin_average_size = 100\n")
-    safe = protect_by_programme(folder / "cells.csv", path)
-    decisions = dc.check_parts(tables[0], dc.PartRules(min_average_size=100))
-    assert decisions.suppressed
-    assert safe.suppressed_parts == decisions.suppressed
-    assert safe["a", "own"] is None
-    assert safe["Total", "Total"] is not None
-
-
-def test_areas_of_cells_are_decided_one_by_one(
-    folder: Path, tables: tuple[dc.Table, dc.Table]
-) -> None:
-    path = folder / "homes.toml"
-    more = '[parts]\nmin_average_size = 100\nper = "region"\n'
+    """Whole levels, or areas one by one."""
+    path, more = folder / "homes.toml", f"[parts]\nmin_average_size = 100\n{per}"
     path.write_text(PROGRAMME.partition("[cells.counts")[0] + more)
     safe = protect_by_programme(folder / "cells.csv", path)
-    rules = dc.PartRules(min_average_size=100)
-    decisions = dc.check_parts(tables[0], rules, areas="region")
-    assert decisions.areas is not None
+    decisions = dc.check_parts(tables[0], dc.PartRules(min_average_size=100), areas=areas)
     expected = dc.suppress_parts(safe, decisions)
     assert safe.to_polars(complete=True).equals(expected.to_polars(complete=True))
     assert safe.suppressed_parts == decisions.suppressed
+    assert (decisions.areas is None) == (areas is None)
+    if areas is None:
+        assert decisions.suppressed
+        assert (safe["a", "own"], safe["Total", "Total"] is None) == (None, False)
 
 
 Edit = Callable[[str], str]

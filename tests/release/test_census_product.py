@@ -299,20 +299,16 @@ def test_what_a_receiver_requires_and_a_release_lacks_is_refused(
 
 
 def test_names_and_constants_fit_what_is_sent_to_the_receiver(folder: Path, tmp_path: Path) -> None:
-    unit = UNIT.replace("Conditional", "Mandatory").replace("CONF_STATUS", "UNIT")
-    names = SdmxNames.read(folder / "cubes" / "names.toml")
-    for file in map(Path, names.messages):
-        text = (
-            file.read_text("utf-8")
-            .replace(UNIT, unit)
-            .replace('<s:Code id="E">', '<s:Code id="P">')
-        )
-        text = text.replace('Attribute id="OBS_STATUS"', 'Attribute id="FLAG"')
-        text = text.replace('{"id": "OBS_STATUS"', '{"id": "FLAG"')
-        (tmp_path / file.name).write_text(text, encoding="utf-8")
+    names = _messages(
+        folder,
+        tmp_path,
+        (UNIT, UNIT.replace("Conditional", "Mandatory").replace("CONF_STATUS", "UNIT")),
+        ('<s:Code id="E">', '<s:Code id="P">'),
+        ('Attribute id="OBS_STATUS"', 'Attribute id="FLAG"'),
+        ('{"id": "OBS_STATUS"', '{"id": "FLAG"'),
+    )
     fitted = dataclasses.replace(
         names,
-        messages=tuple(str(tmp_path / Path(file).name) for file in names.messages),
         constant={**names.constant, "UNIT": "F"},
         dimensions={**names.dimensions, "OBS_STATUS": "FLAG"},
         codes={**names.codes, "OBS_STATUS": {"E": "P"}},
@@ -333,12 +329,12 @@ def test_names_and_constants_fit_what_is_sent_to_the_receiver(folder: Path, tmp_
         SdmxNames(roots={"GEO": "XX"})
 
 
-def _messages(folder: Path, out: Path, **edits: tuple[str, str]) -> SdmxNames:
+def _messages(folder: Path, out: Path, *edits: tuple[str, str]) -> SdmxNames:
     """Names with messages of the receiver in which texts are replaced."""
     names = SdmxNames.read(folder / "cubes" / "names.toml")
     for file in map(Path, names.messages):
         text = file.read_text("utf-8")
-        for old, new in edits.values():
+        for old, new in edits:
             text = text.replace(old, new)
         (out / file.name).write_text(text, encoding="utf-8")
     messages = tuple(str(out / Path(file).name) for file in names.messages)
@@ -357,7 +353,7 @@ def test_attributes_of_groups_are_said_once_per_group(folder: Path, tmp_path: Pa
     of_group = block.replace("CONF_STATUS", "UNIT", 1).replace(
         MEASURED, '<s:Group><Ref id="Area"/></s:Group>'
     )
-    names = _messages(folder, tmp_path, one=(block, of_group), two=("</s:DimensionList>", GROUP))
+    names = _messages(folder, tmp_path, (block, of_group), ("</s:DimensionList>", GROUP))
     names = dataclasses.replace(names, constant={**names.constant, "UNIT": "F"})
     validate_doc((tmp_path / "eso-2.1.xml").read_text("utf-8"))
     cubes = folder / "cubes"
@@ -390,7 +386,7 @@ def test_ranges_of_periods_hold(folder: Path, tmp_path: Path, limits: str, sent:
         original = (folder / "eso-2.1.xml").read_text("utf-8")
         (block,) = re.findall(r"<s:TimeDimension.*?</s:TimeDimension>", original)
         edit = block, block.replace("/></s:LocalRep", ' endTime="2030"/></s:LocalRep')
-    names = _messages(folder, tmp_path, one=edit)
+    names = _messages(folder, tmp_path, edit)
     call = [folder / "cubes/programme.toml", folder / "cubes/release", tmp_path / "out"]
     if sent:
         transmit(*call, names=names)
@@ -467,27 +463,3 @@ def test_a_cube_of_many_cells_is_compared_in_pieces() -> None:
     found = check_lines(cube, [cells[:700_000], cells[700_000:].filter(~lost)])
     assert (found.required, found.missing, found.left_out) == (1_100_000, 1, 0)
     assert found.problems[0].what.endswith("such as A=A1090 B=B7")
-
-
-def test_reference_dates_on_new_keys_prove_less(folder: Path, tmp_path: Path) -> None:
-    messages = [folder / file for file in ("eso-2.1.xml", "eso-3.0.xml", "grid.json")]
-    proven = {}
-    for option in ("same", "period"):
-        earlier: list[object] = []
-        for year, shift in (("2031", 0), ("2032", 40)):
-            raw, keyed = tmp_path / f"{year}.parquet", tmp_path / f"{option}-{year}.parquet"
-            persons(2_900, shift=shift).write_parquet(raw)
-            keys = ["--id", "id", "--period", year, "--option", option, "--out", keyed]
-            run("keys", "period", raw, *keys, "--secret-file", folder / "secret.key")
-            words = stated(folder)
-            words = words[: words.index("--id")] + words[words.index("--records") + 2 :]
-            words = words[: words.index("--secret")] + words[words.index("--ptable") :]
-            words += ["--records", keyed, "--record-key", "record_key", "--period", year]
-            out = tmp_path / f"{option}-{year}"
-            words += ["--period-keys", option, *earlier, "--out", out]
-            run(*DRAFT, *messages, *words)
-            printed = run("protect", out / "programme.toml", "--out", out / "release")
-            earlier = ["--earlier", out / "release"]
-        (number,) = re.findall(r"Attack on 2031, 2032 together: in ([0-9,]+) cells", printed)
-        proven[option] = int(number.replace(",", ""))
-    assert proven["period"] < proven["same"]

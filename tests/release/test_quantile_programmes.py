@@ -72,16 +72,8 @@ def test_files_are_made_of_the_published_table(
     assert "ages.age.de.csv" in (out / "index.de.html").read_text("utf-8")
     cells = pl.read_csv(out / "ages.csv", infer_schema=False).select("region", "age", "value")
     cells.write_csv(tmp_path / "cells.csv")
-    line = [
-        "--by",
-        "region,age",
-        "--of",
-        "age",
-        "--breaks",
-        "0,18,25,40,65,80",
-        "--shares",
-        "0.25,0.5",
-    ]
+    line = ["--by", "region,age", "--of", "age"]
+    line += ["--breaks", "0,18,25,40,65,80", "--shares", "0.25,0.5"]
     again = tmp_path / "again.csv"
     done = CliRunner().invoke(
         app, ["quantiles", str(tmp_path / "cells.csv"), *line, "--out", str(again)]

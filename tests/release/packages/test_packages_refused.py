@@ -116,14 +116,6 @@ def test_a_package_too_short_for_its_seal_is_refused(desk: Desk, length: int) ->
     assert caught.value.code == "package-damaged"
 
 
-def test_a_cut_package_is_damaged_before_a_key_is_asked_for(desk: Desk) -> None:
-    for cut in (1, 16, 100):
-        with pytest.raises(PackageError) as caught:
-            container.parse(desk.unsigned[:-cut], "here")
-        assert caught.value.code == "package-damaged"
-    assert container.parse(desk.unsigned, "here").signature == b""
-
-
 @given(at=st.integers(0), bits=st.integers(1, 255), signed=st.booleans())
 def test_any_flipped_byte_is_refused(desk: Desk, at: int, bits: int, signed: bool) -> None:
     flipped = bytearray(desk.data if signed else desk.unsigned)

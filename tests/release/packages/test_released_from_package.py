@@ -14,41 +14,12 @@ from discreet.release.packages import pack_parameters
 from tests.helpers.firm_programmes import whole_content
 from tests.helpers.made_elsewhere import without_package
 from tests.helpers.programmes import editor
-
-
-def packed(folder: Path, elsewhere: Path) -> Path:
-    """The parameters of the programme as a package, and a programme elsewhere that uses it."""
-    elsewhere.mkdir()
-    key = elsewhere / "package.key"
-    key.write_text("ab" * 32)
-    key.chmod(0o600)
-    pack_parameters(
-        read_parameters(folder / "figures.toml"),
-        elsewhere / "homes.dcparams",
-        statistic="homes",
-        version="1",
-        sign_key=None,
-        key=key,
-    )
-    shutil.copy(folder / "dwellings.parquet", elsewhere / "homes.parquet")
-    shutil.copy(folder / "region.csv", elsewhere / "regions.csv")
-    shutil.copy(folder / "figures.secret", elsewhere)  # what the programme's digests are keyed with
-    text = (folder / "figures.toml").read_text("utf-8")
-    start, end = text.index("[perturbation]"), text.index("[variables.region]")
-    section = (
-        '[parameters]\npackage = "homes.dcparams"\nkey_file = "package.key"\n'
-        "allow_unsigned = true\n\n"
-    )
-    text = text[:start] + section + text[end:]
-    text = text.replace("dwellings.parquet", "homes.parquet").replace("region.csv", "regions.csv")
-    path = elsewhere / "figures.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
+from tests.release.conftest import packed_figures
 
 
 def test_a_package_gives_the_same_release_elsewhere(finished: Path, tmp_path: Path) -> None:
     """Other names of files, the same data and parameters: the same bytes and digests."""
-    protect(packed(finished, tmp_path / "elsewhere"), tmp_path / "third party")
+    protect(packed_figures(finished, tmp_path / "elsewhere"), tmp_path / "third party")
     assert without_package(whole_content(tmp_path / "third party")) == without_package(
         whole_content(finished / "out")
     )
@@ -77,7 +48,7 @@ def test_a_package_gives_the_same_release_elsewhere(finished: Path, tmp_path: Pa
 def test_mistakes_with_packages(
     finished: Path, tmp_path: Path, old: str, new: str, key: str, what: str
 ) -> None:
-    path = packed(finished, tmp_path / "elsewhere")
+    path = packed_figures(finished, tmp_path / "elsewhere")
     with pytest.raises(DiscreetError) as caught:
         protect(editor(path)((old, new)), tmp_path / "out")
     found = [str(problem) for problem in caught.value.problems]
@@ -86,7 +57,7 @@ def test_mistakes_with_packages(
 
 def test_a_secret_that_is_handed_on_makes_the_same_keys(finished: Path, tmp_path: Path) -> None:
     """The data carry identifiers; only the package knows how to make keys of them."""
-    path = packed(finished, tmp_path / "elsewhere")
+    path = packed_figures(finished, tmp_path / "elsewhere")
     office, data = finished / "figures.toml", tmp_path / "elsewhere" / "homes.parquet"
     homes = pl.read_parquet(data).drop("record_key").with_row_index("id")
     homes.write_parquet(data)

@@ -116,10 +116,9 @@ def test_files_that_may_not_grow_end_with_exit_code_1(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("left", [0])
-def test_single_files_and_secrets_leave_nothing(tmp_path: Path, left: int) -> None:
+def test_single_files_and_secrets_leave_nothing(tmp_path: Path) -> None:
     for write in (write_text, write_private):
-        with disk(tmp_path, left), pytest.raises(PublicationError) as caught:
+        with disk(tmp_path, 0), pytest.raises(PublicationError) as caught:
             write(tmp_path / "file", "x")
         assert caught.value.code == "disk-full"
         assert not list(tmp_path.iterdir())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import stat
 from pathlib import Path
 
 import polars as pl
@@ -117,25 +116,6 @@ def test_files_no_longer_asked_for_are_removed(edited: Edit, out: Path) -> None:
     assert not list(out.glob("T?.html"))
     assert (out / "notes.txt").read_text() == "mine"
     assert (out / "T9.csv").read_text() == "of others"
-
-
-def test_keys_made_on_the_way_equal_keys_made_before(edited: Edit, tmp_path: Path) -> None:
-    path = edited(('column = "record_key"', 'id = "person_id"\nsecret_file = "secret.key"'))
-    secret = path.with_name("secret.key")
-    secret.write_text("a secret that is long enough")
-    secret.chmod(stat.S_IRUSR | stat.S_IWUSR)
-    people = path.with_name("persons.parquet")
-    plain = pl.read_parquet(people).drop("record_key")
-    plain.write_parquet(people)
-    protect(path, tmp_path / "made")
-    keyed = dc.with_record_keys(plain, id="person_id", secret="a secret that is long enough")
-    keyed.write_parquet(people)
-    protect(
-        edited(('id = "person_id"\nsecret_file = "secret.key"', 'column = "record_key"')),
-        tmp_path / "read",
-    )
-    for table in ("T1.csv", "T2.csv", "T3.csv"):
-        assert (tmp_path / "made" / table).read_bytes() == (tmp_path / "read" / table).read_bytes()
 
 
 def test_nothing_secret_is_in_a_release(programme: Path, out: Path) -> None:

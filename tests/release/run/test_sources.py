@@ -14,8 +14,7 @@ import pytest
 import discreet as dc
 from discreet.demo import example_perturbation_table
 from discreet.errors import ProgrammeError
-from discreet.release import protect, read_parameters
-from discreet.release.packages import write_key_pair
+from discreet.release import protect
 from tests.helpers.databases import stored
 from tests.helpers.firm_programmes import whole_content
 from tests.helpers.programmes import Edit, editor
@@ -247,20 +246,6 @@ def test_figures_of_one_source_are_not_official_in_another(census: Path) -> None
     assert [name for name, found in status.items() if "official" in found] == ["people", "flats"]
 
 
-def test_what_happens_on_the_way_is_what_happens_with_a_programme_of_its_own(
-    folder: Path, tmp_path: Path
-) -> None:
-    """A table has the same figures from any programme over the same data and secret."""
-    keyed()["households"].write_parquet(folder / "keyed.parquet")
-    (folder / "alone.toml").write_text(
-        '[data]\nsource = "keyed.parquet"\n[keys]\ncolumn = "record_key"\n'
-        '[perturbation]\ntable = "ptable.json"\n'
-        '[tables.homes]\nformats = ["csv"]\nby = ["region", "size"]\n'
-    )
-    protect(folder / "alone.toml", tmp_path / "alone")
-    assert published(folder / "out" / "homes.csv") == published(tmp_path / "alone" / "homes.csv")
-
-
 def test_new_records_make_only_the_tables_that_they_concern(folder: Path, tmp_path: Path) -> None:
     out, programme = folder / "out", folder / "programme.toml"
     assert protect(programme, out).fresh == 0
@@ -277,31 +262,17 @@ def test_new_records_make_only_the_tables_that_they_concern(folder: Path, tmp_pa
     assert whole_content(out) == whole_content(tmp_path / "at once")
 
 
-@pytest.mark.parametrize("kind", ["csv", "mixed"])
-def test_sources_may_be_of_different_kinds(edited: Edit, tmp_path: Path, kind: str) -> None:
+def test_sources_may_be_of_different_kinds(edited: Edit, tmp_path: Path) -> None:
     folder = edited().parent
-    if kind == "csv":
-        for name in KINDS:
-            units()[name].write_csv(folder / f"{name}.csv")
-        path = edited(
-            (".parquet", ".csv"), ('sons.csv"', 'sons.csv"\ntext = ["region"]'),
-            *((f'{n}s.csv"', f'{n}s.csv"\ntext = ["region"]') for n in ("dwelling", "building")),
-            ('holds.csv"', 'holds.csv"\ntext = ["region", "size"]'),
-        )  # fmt: skip
-    else:
-        with duckdb.connect(str(folder / "census.duckdb")) as connection:
-            for name, frame in units().items():
-                connection.register("frame", frame.to_arrow())
-                connection.sql(f"create table {name} as from frame")
-        path = edited(
-            *(
-                (f'source = "{name}.parquet"', f'database = "census.duckdb"\ntable = "{name}"')
-                for name in ("persons", "buildings")
-            )
-        )
-    protect(path, tmp_path / kind)
+    with duckdb.connect(str(folder / "census.duckdb")) as connection:
+        for name, frame in units().items():
+            connection.register("frame", frame.to_arrow())
+            connection.sql(f"create table {name} as from frame")
+    in_database = 'database = "census.duckdb"\ntable = "{}"'
+    stored_there = ((f'source = "{n}.parquet"', in_database.format(n)) for n in KINDS[::3])
+    protect(edited(*stored_there), tmp_path / "mixed")
     for name in ("people", "homes", "flats", "houses"):
-        own = published(tmp_path / kind / f"{name}.csv")
+        own = published(tmp_path / "mixed" / f"{name}.csv")
         assert own == published(folder / "out" / f"{name}.csv"), name
 
 
@@ -372,37 +343,6 @@ def test_parts_of_no_unit_are_refused_unless_dropped(edited: Edit, tmp_path: Pat
     assert not (tmp_path / "out").exists()
     edited(('by = "household_id" }', 'by = "household_id", orphans = "drop" }'))
     assert protect(path, tmp_path / "out").fresh == 4
-
-
-def test_a_third_party_with_a_package_gets_the_same_bytes(edited: Edit, tmp_path: Path) -> None:
-    path = edited()
-    pair = write_key_pair(tmp_path / "office")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    dc.pack_parameters(
-        read_parameters(path, with_secret=True), elsewhere / "census.dcparams",
-        statistic="census", version="1", sign_key=pair.signing, key=bytes(range(32)),
-    )  # fmt: skip
-    (elsewhere / "package.key").write_text(bytes(range(32)).hex())
-    (elsewhere / "package.key").chmod(0o600)
-    for name in KINDS:
-        shutil.copy(path.parent / f"{name}.parquet", elsewhere)
-    text = path.read_text("utf-8").replace('secret_file = "secret.key"\n', "")
-    text = text.replace("official = \"sex == 'Total'\"\n", "").replace(
-        '[perturbation]\ntable = "ptable.json"',
-        '[parameters]\npackage = "census.dcparams"\nkey_file = "package.key"',
-    )
-    (elsewhere / "programme.toml").write_text(text, "utf-8")
-    protect(elsewhere / "programme.toml", tmp_path / "theirs")
-    ours, theirs = whole_content(path.parent / "out"), whole_content(tmp_path / "theirs")
-    shown = [name for name in ours if not name.startswith(".")]
-    assert len(shown) > 6
-    listed = [json.loads(each["release.json"]) for each in (ours, theirs)]
-    assert listed[1].pop("parameters")["statistic"] == "census"  # named on the start page, too
-    assert listed[0]["reports"].pop("index.html") != listed[1]["reports"].pop("index.html")
-    assert listed[0] == listed[1]
-    different = [name for name in shown if theirs[name] != ours[name]]
-    assert sorted(different) == ["index.html", "release.json", "release.seal"]
 
 
 def test_a_release_of_a_database_is_that_of_the_file(tmp_path: Path) -> None:

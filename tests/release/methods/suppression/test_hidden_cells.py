@@ -101,17 +101,21 @@ def test_a_second_run_makes_nothing_and_a_lost_file_comes_back_as_it_was(hidden_
     assert content(hidden_copy / "first") == before
 
 
+def lost_and_back(path: Path, out: Path) -> None:
+    """Make a release, lose its tables, and find them as they were, of what is remembered."""
+    protect(path, out)
+    before = content(out)
+    for file in before:
+        if file.startswith(("branches", "sizes")):
+            (out / file).unlink()
+    assert protect(path, out).fresh == 0
+    assert content(out) == before
+
+
 def test_what_is_remembered_is_the_table_with_reasons_and_intervals(tmp_path: Path) -> None:
     text = FIRST.replace('method = "fast"', 'method = "fast"\nintervals = true')
     text = text.replace('formats = ["csv"]', 'formats = ["csv", "parquet", "xlsx", "json"]')
-    path = write(tmp_path, "first.toml", text)
-    protect(path, tmp_path / "out")
-    before = content(tmp_path / "out")
-    for file in list(before):
-        if file.startswith(("branches", "sizes")):
-            (tmp_path / "out" / file).unlink()
-    assert protect(path, tmp_path / "out").fresh == 0
-    assert content(tmp_path / "out") == before
+    lost_and_back(write(tmp_path, "first.toml", text), tmp_path / "out")
     frame = pl.read_parquet(tmp_path / "out" / "branches.parquet")
     hidden = frame.filter(pl.col("value").is_null())
     assert len(hidden) > 4
@@ -121,17 +125,10 @@ def test_what_is_remembered_is_the_table_with_reasons_and_intervals(tmp_path: Pa
 def test_intervals_stand_in_the_place_of_hidden_values(tmp_path: Path) -> None:
     text = FIRST.replace('method = "fast"', 'method = "fast"\nintervals = "instead"')
     text = text.replace('formats = ["csv"]', 'formats = ["csv", "xlsx", "html"]')
-    path = write(tmp_path, "first.toml", text)
-    protect(path, tmp_path / "out")
-    before = content(tmp_path / "out")
+    lost_and_back(write(tmp_path, "first.toml", text), tmp_path / "out")
     hidden = pl.read_csv(tmp_path / "out" / "branches.csv").filter(pl.col("value").is_null())
     assert "." not in hidden["symbol"].to_list()
     assert hidden["symbol"].str.contains("–").all()
-    for file in list(before):
-        if file.startswith(("branches", "sizes")):
-            (tmp_path / "out" / file).unlink()
-    assert protect(path, tmp_path / "out").fresh == 0
-    assert content(tmp_path / "out") == before
     wrong = write(tmp_path, "wrong.toml", text.replace('"instead"', '"inside"'))
     with pytest.raises(dc.errors.DiscreetError, match="true, false or 'instead'"):
         protect(wrong, tmp_path / "wrong")

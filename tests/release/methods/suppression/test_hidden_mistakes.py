@@ -21,6 +21,7 @@ from discreet.release.programme.rule_sections import RuleSetEntry
 from discreet.rules import RuleSet, rule_problems
 from tests.helpers.firm_programmes import FIRST, HEAD, firms, write
 from tests.helpers.programmes import replaced
+from tests.helpers.rows import grouped
 
 TABLE = '\n[tables.T1]\nby = ["region", "branch"]\nvalue = "turnover"\n'
 NOISE = """
@@ -56,105 +57,77 @@ def mistakes(folder: Path, text: str) -> list[str]:
     return [f"{each.where}: {each.what}" for each in caught.value.problems]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "key", "what"),
-    [
-        (
-            "p_percent = 12",
-            "p_percent = -1",
-            "rules.business.p_percent",
-            "p must be a number above 0",
-        ),
-        (
-            "p_percent = 12",
-            "p_percent = [1, 2]",
-            "rules.business.p_percent",
-            "wrong value for the rule",
-        ),
-        ("p_percent = 12", "p_percent = { p = 1, k = 2 }", "p_percent", "unknown key: k"),
-        ("p_percent = 12", "p_percent = { n = 2 }", "rules.business.p_percent", "is missing"),
-        ("p_percent = 12", 'p_percent = "12"', "rules.business.p_percent", "not a rule"),
-        ("p_percent = 12", "p_precent = 12", "rules.business.p_precent", "unknown key"),
-        (
-            "p_percent = 12",
-            "pq = [50, 10]",
-            "rules.business.pq",
-            "q must be above p and at most 100",
-        ),
-        (
-            "p_percent = 12",
-            "dominance = [0, 50]",
-            "dominance",
-            "n must be a whole number of at least",
-        ),
-        ("p_percent = 12", "request = { percent = 1 }", "rules.business.request", "where"),
-        (
-            "p_percent = 12",
-            'request = { percent = 1, where = "askd == 1" }',
-            "rules.business.request",
-            "'askd'",
-        ),
-        (
-            "p_percent = 12",
-            'p_percent = { p = 12, per = "holding" }',
-            "defaults.rules",
-            "a rule applies to holdings, but holdings is missing",
-        ),
-        ('rules = "business"', 'rules = "busines"', "defaults.rules", "rules 'busines' not found"),
-        ('rules = "business"', "", "tables.T1.rules", "rules is missing"),
-        ('value = "turnover"', 'value = "turnovr"', "tables.T1.value", "no column 'turnovr'"),
-        ('value = "turnover"', 'value = "size"', "tables.T1.value", "not a number"),
-        ('value = "turnover"', 'value = ["wages", "wages"]', "T1.value", "named twice"),
-        ('value = "turnover"', 'value = "weight"', "T1.value", "cannot be called 'weight'"),
-        ('value = "turnover"', 'marks = "no.hst"', "tables.T1.marks[0]", "file 'no.hst' not found"),
-        (
-            'value = "turnover"',
-            'marks = [{ cells = { size = "s" }, status = "unsafe" }]',
-            "tables.T1.marks[0]",
-            "'size' is not a spanning variable of the table",
-        ),
-        (
-            'value = "turnover"',
-            'marks = [{ cells = { branch = "a" } }]',
-            "tables.T1.marks[0]",
-            "the mark lacks a status or a cost",
-        ),
-        (
-            'value = "turnover"',
-            "marks = [{ cost = 1 }]",
-            "marks[0]",
-            "a mark needs a file or cells",
-        ),
-        ('value = "turnover"', "marks = [3]", "tables.T1.marks[0]", "table of keys"),
-        ('value = "turnover"', 'official = "region == 1"', "official", 'protect = "noise"'),
-        (
-            'value = "turnover"',
-            'shadow = "wages"',
-            "tables.T1.shadow",
-            "counts cannot have a shadow variable",
-        ),
-        ('value = "turnover"', 'shadow = "wage"\nvalue = "wages"', "T1.shadow", "no column 'wage'"),
-        ('value = "turnover"', 'holdings = "holding"', "T1.holdings", "no rule of this table"),
-        (
-            'value = "turnover"',
-            'figures = { a = { kind = "count" } }',
-            "tables.T1.figures",
-            '"noise", "rounding" or "sample"',
-        ),
-        ('method = "fast"', 'method = "magic"', "suppression.method", "unknown value"),
-        ('method = "fast"', "time_limit = 0", "suppression.time_limit", "above 0"),
-        ('method = "fast"', 'cost = { of = "value", power = -1 }', "cost.power", "at least 0"),
-        ('method = "fast"', "bounds = { below = -1 }", "suppression.bounds.below", "at least 0"),
-        (
-            'method = "fast"',
-            'earlier = "nowhere"',
-            "suppression.earlier",
-            "file 'nowhere' not found",
-        ),
-        ('method = "fast"', 'earlier = "."', "suppression.earlier", "no release in this folder"),
-        ('unit = { en = "EUR 1,000", de = "1 000 EUR" }', "decimals = 12", "values", "at most 9"),
-    ],
+MISTAKES = grouped(
+    {
+        "p_percent = 12": [
+            ("p_percent = -1", "rules.business.p_percent", "p must be a number above 0"),
+            ("p_percent = [1, 2]", "rules.business.p_percent", "wrong value for the rule"),
+            ("p_percent = { p = 1, k = 2 }", "p_percent", "unknown key: k"),
+            ("p_percent = { n = 2 }", "rules.business.p_percent", "is missing"),
+            ('p_percent = "12"', "rules.business.p_percent", "not a rule"),
+            ("p_precent = 12", "rules.business.p_precent", "unknown key"),
+            ("pq = [50, 10]", "rules.business.pq", "q must be above p and at most 100"),
+            ("dominance = [0, 50]", "dominance", "n must be a whole number of at least"),
+            ("request = { percent = 1 }", "rules.business.request", "where"),
+            (
+                'request = { percent = 1, where = "askd == 1" }',
+                "rules.business.request",
+                "'askd'",
+            ),
+            (
+                'p_percent = { p = 12, per = "holding" }',
+                "defaults.rules",
+                "a rule applies to holdings, but holdings is missing",
+            ),
+        ],
+        'rules = "business"': [
+            ('rules = "busines"', "defaults.rules", "rules 'busines' not found"),
+            ("", "tables.T1.rules", "rules is missing"),
+        ],
+        'value = "turnover"': [
+            ('value = "turnovr"', "tables.T1.value", "no column 'turnovr'"),
+            ('value = "size"', "tables.T1.value", "not a number"),
+            ('value = ["wages", "wages"]', "T1.value", "named twice"),
+            ('value = "weight"', "T1.value", "cannot be called 'weight'"),
+            ('marks = "no.hst"', "tables.T1.marks[0]", "file 'no.hst' not found"),
+            (
+                'marks = [{ cells = { size = "s" }, status = "unsafe" }]',
+                "tables.T1.marks[0]",
+                "'size' is not a spanning variable of the table",
+            ),
+            (
+                'marks = [{ cells = { branch = "a" } }]',
+                "tables.T1.marks[0]",
+                "the mark lacks a status or a cost",
+            ),
+            ("marks = [{ cost = 1 }]", "marks[0]", "a mark needs a file or cells"),
+            ("marks = [3]", "tables.T1.marks[0]", "table of keys"),
+            ('official = "region == 1"', "official", 'protect = "noise"'),
+            ('shadow = "wages"', "tables.T1.shadow", "counts cannot have a shadow variable"),
+            ('shadow = "wage"\nvalue = "wages"', "T1.shadow", "no column 'wage'"),
+            ('holdings = "holding"', "T1.holdings", "no rule of this table"),
+            (
+                'figures = { a = { kind = "count" } }',
+                "tables.T1.figures",
+                '"noise", "rounding" or "sample"',
+            ),
+        ],
+        'method = "fast"': [
+            ('method = "magic"', "suppression.method", "unknown value"),
+            ("time_limit = 0", "suppression.time_limit", "above 0"),
+            ('cost = { of = "value", power = -1 }', "cost.power", "at least 0"),
+            ("bounds = { below = -1 }", "suppression.bounds.below", "at least 0"),
+            ('earlier = "nowhere"', "suppression.earlier", "file 'nowhere' not found"),
+            ('earlier = "."', "suppression.earlier", "no release in this folder"),
+        ],
+        'unit = { en = "EUR 1,000", de = "1 000 EUR" }': [
+            ("decimals = 12", "values", "at most 9"),
+        ],
+    }
 )
+
+
+@pytest.mark.parametrize(("old", "new", "key", "what"), MISTAKES)
 def test_every_mistake_is_placed_at_its_key(
     tmp_path: Path, old: str, new: str, key: str, what: str
 ) -> None:
