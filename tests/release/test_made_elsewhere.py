@@ -14,8 +14,8 @@ from discreet.classifications import Classification
 from discreet.cli.commands import app
 from discreet.errors import MicrodataError, TableError
 from discreet.release.confidential_files import (
+    cell_table,
     inherit_keys_in_file,
-    protect_cells,
     write_confidential,
 )
 
@@ -24,33 +24,19 @@ def test_codes_in_text_files_keep_their_leading_zeros(folder: Path, tmp_path: Pa
     (tmp_path / "cells.csv").write_text("region;n;key\n01;5;3\n02;7;200\n")
     tree = Classification.flat("region", ["01", "02", "03"])
     ptable = dc.PerturbationTable.read(folder / "ptable.json")
-    safe = protect_cells(
-        tmp_path / "cells.csv",
-        ptable,
-        by=["region"],
-        count="n",
-        cell_key="key",
-        key_grid=256,
-        classifications={"region": tree},
-    )
+    keyed = {"cell_key": "key", "key_grid": 256}
+    table = cell_table(tmp_path / "cells.csv", ["region"], {"region": tree}, count="n", **keyed)
+    safe = dc.perturb(table, ptable)
     assert safe.to_polars()["region"].unique().sort().to_list()[:3] == ["01", "02", "03"]
 
 
-def test_an_unknown_classification_is_named(folder: Path) -> None:
-    ptable = dc.PerturbationTable.read(folder / "ptable.json")
+def test_an_unknown_classification_is_named() -> None:
     cells = pl.DataFrame({"region": ["a"], "n": [1], "key": [1]})
     tree = Classification.flat("regions", ["a"])
     with pytest.raises(
         TableError, match="'regions' is not a spanning variable of the table"
     ) as caught:
-        protect_cells(
-            cells,
-            ptable,
-            by=["region"],
-            count="n",
-            cell_key="key",
-            classifications={"regions": tree},
-        )
+        cell_table(cells, ["region"], {"regions": tree}, count="n", cell_key="key")
     assert caught.value.hint == "closest match: 'region'"
 
 

@@ -2,8 +2,8 @@
 
 In: a programme file and what it names (confidential). Out: a folder of protected
 tables (public). `protect` does all of it; `read_programme` only reads and checks;
-`protect_cells` is the same for cells that were made elsewhere; `anonymisation` has
-programmes for records.
+`protect_by_programme` is the same for cells that were made elsewhere; `anonymise` carries
+out programmes for records.
 """
 
 from typing import TYPE_CHECKING
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .confidential_files import check_target as check_target
     from .confidential_files import convert_perturbation_table as convert_perturbation_table
     from .confidential_files import inherit_keys_in_file as inherit_keys_in_file
-    from .confidential_files import protect_cells as protect_cells
     from .confidential_files import tabulate_file as tabulate_file
     from .confidential_files import write_confidential as write_confidential
     from .cubes import build_store as build_store
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     from .packages.keys import read_signing_key as read_signing_key
     from .packages.keys import read_verify_key as read_verify_key
     from .packages.keys import write_key_pair as write_key_pair
-    from .packages.package import PackageDescription as PackageDescription
     from .packages.package import describe_package as describe_package
     from .packages.package import open_parameters as open_parameters
     from .packages.package import pack_parameters as pack_parameters
@@ -114,7 +112,6 @@ if TYPE_CHECKING:
     from .run.inputs import open_inputs as open_inputs
     from .run.inputs import open_programme as open_programme
     from .run.inputs import read_programme as read_programme
-    from .run.period_checks import ReleaseChanges as ReleaseChanges
     from .run.period_checks import release_changes as release_changes
     from .run.plan import outputs as outputs
     from .run.release import annotated as annotated

@@ -2,8 +2,8 @@
 
 In: records, cells made elsewhere, or a perturbation table in any format. Out: Parquet or CSV
 files, or the perturbation table in another format with every key keeping its noise, that only
-their owner can read; cells with noise. CONFIDENTIAL on both sides, perturbation tables SECRET:
-nothing may be published but what `protect_cells` gives.
+their owner can read. CONFIDENTIAL on both sides, perturbation tables SECRET: nothing of this may be
+published.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.classifications import Classification
 from discreet.errors import MicrodataError, Problem, TableError, nearest, raise_all
 from discreet.files import atomic_path
 from discreet.keygrid import KeyGrid
 from discreet.record_batches import collected
-from discreet.tables import ProtectedTable, Table
+from discreet.tables import Table
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
-    from discreet.protection.noise import PerturbationTable
 
 
 def write_confidential(frame: Any, path: str | os.PathLike[str]) -> Path:
@@ -162,48 +161,6 @@ def convert_perturbation_table(
     turned = table.with_closed("right" if side == "right" else "left")
     moved = side if turned is not table else None
     return Converted(turned.write(target, format=target_format), moved)
-
-
-class LookupOptions(TypedDict, total=False):
-    """Options of `discreet.perturb` on noise and publication."""
-
-    zeros: Literal["keep", "table"]
-    suppress_below: float | None
-    official: str | None
-    totals: Mapping[str, str] | None
-    decimals: int | None
-    round_to: int
-    found_codes: Literal["list", "hide"]
-
-
-def protect_cells(
-    cells: Any,
-    ptable: PerturbationTable,
-    *,
-    by: Sequence[str],
-    count: str,
-    cell_key: str,
-    key_grid: KeyGrid | int | str = 10**15,
-    key_digits: str = "exact",
-    weight: str | None = None,
-    classifications: Mapping[str, Classification] | None = None,
-    name: str = "table",
-    **rules: Unpack[LookupOptions],
-) -> ProtectedTable:
-    """Protect cells made elsewhere with the cell-key method.
-
-    >>> import polars as pl
-    >>> from discreet import PerturbationTable
-    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
-    >>> cells = pl.DataFrame({"sex": ["m", "w"], "n": [1, 1], "key": [200, 210]})
-    >>> protect_cells(cells, ptable, by=["sex"], count="n", cell_key="key", key_grid=256)
-    <ProtectedTable table: sex, 3 cells>
-    """
-    from discreet.protection.noise import perturb
-
-    keyed = {"cell_key": cell_key, "key_grid": key_grid, "key_digits": key_digits}
-    table = cell_table(cells, by, classifications, count=count, weight=weight, name=name, **keyed)
-    return perturb(table, ptable, **rules)
 
 
 def cell_table(
