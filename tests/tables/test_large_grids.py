@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.arrays import CellIndex
 from discreet.classifications import Classification
 from discreet.disclosure import places_in
 from discreet.errors import TableError
-from discreet.protection.noise import magnitudes
 from discreet.protection.suppression.problem.demands import hidden_in
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table, Withheld
 from discreet.tables.dimension import parts_of, within
@@ -78,7 +78,8 @@ def test_an_earlier_table_is_matched_cell_by_cell():
 def test_amounts_go_to_their_own_cells():
     table = true_table(OTHER, HIDDEN)
     assert [part[1] for part in table.index] == list(HIDDEN)
-    found = magnitudes._places(table, places(OTHER, (1, 1, 1, 1, 1), HIDDEN), 3)
+    grid = places(OTHER, (1, 1, 1, 1, 1), HIDDEN)
+    found = CellIndex.of(table.dimensions).find(grid, table.index, (3, len(table)))
     assert found.tolist() == [0, 2]
 
 
@@ -101,4 +102,4 @@ def test_relations_refuse_a_grid_that_cannot_be_numbered():
     with pytest.raises(dc.errors.SuppressionError, match="more than 2"):
         relations_of(VARIABLES, places(OTHER, HIDDEN))
     with pytest.raises(TableError, match="more than 2"):
-        dc.arrays.CellIndex.of(VARIABLES).numbers(places(OTHER))
+        CellIndex.of(VARIABLES).numbers(places(OTHER))

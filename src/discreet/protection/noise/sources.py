@@ -23,14 +23,12 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
-from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import (
     DECIMAL_SCALE,
     Beyond,
@@ -465,9 +463,13 @@ def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
             "the file was written by another version of the format",
             f"this package reads version {JSON_VERSION}",
         )
+    from pydantic import ValidationError
+
+    from discreet.protection.noise.json_tables import JsonTable
+
     fields = {}
     try:
-        table = _JsonTable.model_validate(data)
+        table = JsonTable.model_validate(data)
     except ValidationError as error:  # it holds secret values, and goes no further
         fields = dict.fromkeys(item["loc"][0] for item in error.errors())
     problems = [
@@ -489,35 +491,6 @@ def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
         zeros=table.zeros,
     )
     return content, table.name, table.version
-
-
-class _JsonBlock(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-    start: int
-    length: int
-
-
-class _JsonRow(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-    upper: Annotated[list[int], Field(min_length=1)]
-    noise: list[int]
-
-    @model_validator(mode="after")
-    def _as_many_of_both(self) -> _JsonRow:
-        if len(self.upper) != len(self.noise):
-            raise ValueError("another number of bounds than of noise")
-        return self
-
-
-class _JsonTable(BaseModel):
-    model_config = ConfigDict(strict=True)
-    scale: Annotated[int, Field(ge=2, le=KeyGrid().size)]
-    closed: Closed
-    beyond: Literal["last"] | _JsonBlock
-    zeros: bool
-    name: str
-    version: str
-    rows: list[_JsonRow]
 
 
 def cumulative_intervals(
