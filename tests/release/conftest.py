@@ -89,6 +89,13 @@ def census_in(folder: Path) -> Path:
     return folder / "programme.toml"
 
 
+def published_counts(path: Path) -> dict[tuple[str, ...], int]:
+    """The cells of a table by their codes."""
+    frame = pl.read_csv(path, infer_schema=False)
+    names = [name for name in frame.columns if f"{name}_label" in frame.columns]
+    return {row[:-1]: int(row[-1]) for row in frame.select(*names, "value").iter_rows()}
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with data, perturbation table and programme."""

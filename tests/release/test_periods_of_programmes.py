@@ -87,17 +87,14 @@ def test_what_does_not_follow_is_refused(folder: Path) -> None:
 def test_a_folder_holds_one_period(folder: Path) -> None:
     made(folder, "2021")
     before = sorted((path, path.read_bytes()) for path in (folder / "release-2021").glob("*.csv"))
+    path = folder / "2021.toml"
+    path.write_text(PROGRAMME.format(year="2022", option="changed", more=""))
     with pytest.raises(
         DiscreetError, match="the folder contains the release of '2021', with keys of the"
     ):
-        dc.protect(_named(folder, "2022", "2021.toml"), folder / "release-2021")
+        dc.protect(path, folder / "release-2021")
     after = sorted((path, path.read_bytes()) for path in (folder / "release-2021").glob("*.csv"))
     assert before == after
-
-
-def _named(folder: Path, year: str, name: str) -> Path:
-    (folder / name).write_text(PROGRAMME.format(year=year, option="changed", more=""))
-    return folder / name
 
 
 def test_keys_that_are_made_on_the_way_stay(folder: Path) -> None:

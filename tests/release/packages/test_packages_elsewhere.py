@@ -76,12 +76,6 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def files_after(programme: Path, out: Path) -> dict[str, bytes]:
-    """What a programme releases."""
-    protect(programme, out)
-    return files(out)
-
-
 def test_results_made_elsewhere_are_the_same_to_the_byte(
     office: Path, signing: KeyPair, tmp_path: Path
 ) -> None:
@@ -116,7 +110,8 @@ def test_a_release_names_the_package_and_no_parameter(
 def test_tables_without_a_variable_of_the_official_figures_get_noise_unless_its_total_is_stated(
     office: Path, signing: KeyPair, tmp_path: Path
 ) -> None:
-    ours = files_after(office, tmp_path / "ours")
+    protect(office, tmp_path / "ours")
+    ours = files(tmp_path / "ours")
     elsewhere = third_party(office, signing, tmp_path / "elsewhere")
     rule = "sex == 'Total' and occupation == 'Total'"
     parameters = dataclasses.replace(read_parameters(office), official=rule)

@@ -70,6 +70,26 @@ def test_files_of_keys_that_others_can_read_are_refused(office: KeyPair, tmp_pat
         assert caught.value.code == "secret-permissions"
 
 
+def test_keys_come_from_files_and_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def working(key: PackageKey | None) -> object:
+        assert key is not None
+        return key.working_keys(b"", None)
+
+    file = private(tmp_path / "package.key", KEY.hex() + "\n")
+    assert working(PackageKey.of(file)) == working(PackageKey.of(KEY))
+    monkeypatch.setenv("PACKAGE", "a long passphrase")
+    phrase = private(tmp_path / "phrase", "a long passphrase\r\n")
+    from_file = PackageKey.named(passphrase_file=phrase)
+    assert working(from_file) == working(PackageKey.named(passphrase_env="PACKAGE"))
+    assert PackageKey.named() is None
+    with pytest.raises(PackageError, match="a package needs exactly one key"):
+        PackageKey.named(key_file=file, passphrase_env="PACKAGE")
+    with pytest.raises(PackageError, match="environment variable not found"):
+        PackageKey.named(passphrase_env="NO_SUCH_NAME")
+
+
 # -- keys that sign ------------------------------------------------------------------------
 
 

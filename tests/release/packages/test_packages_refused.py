@@ -359,30 +359,3 @@ def test_another_passphrase_does_not_open(desk: Desk) -> None:
 def test_a_passphrase_does_not_open_what_a_key_file_opens(desk: Desk) -> None:
     error = refusal(desk.package, key=None, passphrase="a long passphrase")
     assert "needs a key file, not a passphrase" in error.what
-
-
-def private(path: Path, text: str | bytes) -> Path:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    path.chmod(0o600)
-    return path
-
-
-def test_keys_come_from_files_and_environment(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = private(tmp_path / "package.key", KEY.hex() + "\n")
-    assert dc.open_parameters(desk.package, key=file).statistic == "census"
-    monkeypatch.setenv("PACKAGE", "a long passphrase")
-    phrase = private(tmp_path / "phrase", "a long passphrase\r\n")
-    from_file, from_env = (
-        PackageKey.named(passphrase_file=phrase),
-        PackageKey.named(passphrase_env="PACKAGE"),
-    )
-    assert from_file is not None
-    assert from_env is not None
-    assert from_file.working_keys(b"", None) == from_env.working_keys(b"", None)
-    assert PackageKey.named() is None
-    with pytest.raises(PackageError, match="a package needs exactly one key"):
-        PackageKey.named(key_file=file, passphrase_env="PACKAGE")
-    with pytest.raises(PackageError, match="environment variable not found"):
-        PackageKey.named(passphrase_env="NO_SUCH_NAME")

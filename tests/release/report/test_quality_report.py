@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,8 +32,6 @@ AREA = dc.Classification.from_prefixes(
 @pytest.fixture(scope="module")
 def table() -> Table:
     """Some 3,000 cells with counts of all sizes."""
-    import polars as pl
-
     random = np.random.default_rng(2)
     share = random.exponential(size=1200)
     size = 20_000
@@ -156,7 +155,7 @@ def test_pages_call_variables_levels_and_tables_by_their_labels() -> None:
     )
     other = dc.Classification.flat("home", ["1"], titles={"en": "Place", "de": "Ort"})
     cells = {"place": ["Total"], "age": ["Total"], "home": ["Total"], "n": [3], "key": [0.5]}
-    table = Table.from_cells(_frame(cells), by=[place, age, other], count="n", cell_key="key")
+    table = Table.from_cells(pl.DataFrame(cells), by=[place, age, other], count="n", cell_key="key")
     safe = perturb(table, ptable(DESIGNS["small"]), titles={"en": "Who <lives> where"})
     log = QualityLog()
     log.add("table", table, safe)
@@ -173,7 +172,7 @@ def test_two_variables_of_one_title_are_told_apart() -> None:
     titles = {"en": "Age"}
     trees = [dc.Classification.flat(name, ["1"], titles=titles) for name in ("age", "age5")]
     cells = {"age": ["Total"], "age5": ["Total"], "n": [3], "key": [0.5]}
-    table = Table.from_cells(_frame(cells), by=trees, count="n", cell_key="key")
+    table = Table.from_cells(pl.DataFrame(cells), by=trees, count="n", cell_key="key")
     safe = perturb(table, ptable(DESIGNS["small"]))
     log = QualityLog()
     log.add("table", table, safe)
@@ -182,15 +181,7 @@ def test_two_variables_of_one_title_are_told_apart() -> None:
     assert "Age (age5)" in page
 
 
-def _frame(cells: dict[str, Any]) -> Any:
-    import polars as pl
-
-    return pl.DataFrame(cells)
-
-
-def _records(size: int) -> Any:
-    import polars as pl
-
+def _records(size: int) -> pl.DataFrame:
     random = np.random.default_rng(2)
     regions = [str(code) for code in random.integers(0, 600, size)]
     return pl.DataFrame({"region": regions, "rk": random.integers(0, 10**15, size)})

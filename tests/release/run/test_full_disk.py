@@ -56,17 +56,13 @@ def visible(folder: Path) -> dict[str, bytes]:
     return {str(at): path.read_bytes() for at, path in found.items() if at.parts[0][0] != "."}
 
 
-def moments(programme: Path, out: Path) -> int:
-    with disk(out, -1):
-        protect(programme, out)
-    return DISK.count
-
-
 @pytest.mark.exhaustive
 def test_a_new_release_leaves_nothing_when_the_disk_is_full(
     programme: Path, tmp_path: Path
 ) -> None:
-    every = moments(programme, tmp_path / "whole")
+    with disk(tmp_path / "whole", -1):
+        protect(programme, tmp_path / "whole")
+    every = DISK.count
     assert every > 10
     published = len(visible(tmp_path / "whole"))
     for left in range(0, every - published, 4):  # then files are moved to their places

@@ -15,12 +15,7 @@ from discreet.errors import ProgrammeError
 from discreet.release import protect
 from tests.helpers.firm_programmes import whole_content
 from tests.helpers.programmes import Edit
-
-
-def values(path: Path) -> dict[tuple[str, ...], int]:
-    frame = pl.read_csv(path, infer_schema=False)
-    names = [name for name in frame.columns if f"{name}_label" in frame.columns]
-    return {row[:-1]: int(row[-1]) for row in frame.select(*names, "value").iter_rows()}
+from tests.release.conftest import published_counts
 
 
 def test_a_release_holds_what_its_list_says(programme: Path, tmp_path: Path) -> None:
@@ -54,7 +49,7 @@ def test_the_figures_are_those_of_tabulate_and_perturb(programme: Path, out: Pat
     )
     ptable = dc.PerturbationTable.read(programme.parent / "ptable.json")
     safe = dc.perturb(table, ptable)
-    found = values(out / "T2.csv")
+    found = published_counts(out / "T2.csv")
     assert found == {codes: safe.get(*codes) for codes in found}
     assert len(found) > 5
 
@@ -229,17 +224,14 @@ def test_breakdowns_that_do_not_nest_stand_side_by_side(edited: Edit, tmp_path: 
     ]
 
 
-def spoiled(path: Path, column: pl.Expr) -> None:
-    pl.read_parquet(path).with_columns(column).write_parquet(path)
-
-
 def test_weighted_tables_and_levels(edited: Edit, tmp_path: Path) -> None:
     path = edited(
         ("prefixes = [1, 2]", 'levels = ["state", "municipality"]'),
         ("formats = ", 'weight = "weight"\nformats = '),
     )
     people = path.with_name("persons.parquet")
-    spoiled(people, pl.col("municipality").str.head(1).alias("state"))
+    state = pl.col("municipality").str.head(1).alias("state")
+    pl.read_parquet(people).with_columns(state).write_parquet(people)
     protect(path, tmp_path / "out")
     frame = pl.read_csv(tmp_path / "out" / "T1.csv", infer_schema=False)
     assert {"Total", "1", "2", "11", "22"} <= set(frame["region"])

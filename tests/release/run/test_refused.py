@@ -80,6 +80,10 @@ def test_a_folder_without_permission(
     assert not list(out.iterdir())
 
 
+def public(out: Path) -> dict[str, bytes]:
+    return {name: data for name, data in whole_content(out).items() if not name.startswith(".")}
+
+
 def spoiled(path: Path, column: pl.Expr) -> None:
     pl.read_parquet(path).with_columns(column).write_parquet(path)
 
@@ -105,12 +109,11 @@ def test_bad_data_leave_nothing_behind(
 def test_bad_data_leave_an_earlier_release_as_it_was(programme: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     protect(programme, out)
-    public = {name: data for name, data in whole_content(out).items() if not name.startswith(".")}
+    before = public(out)
     spoiled(programme.parent / "persons.parquet", pl.lit("x").alias("sex"))
     with pytest.raises(DiscreetError):
         protect(programme, out)
-    after = {name: data for name, data in whole_content(out).items() if not name.startswith(".")}
-    assert after == public
+    assert public(out) == before
 
 
 @pytest.mark.parametrize("asked", ['"html"]\ncomplete = true', '"px"]'])
@@ -163,15 +166,14 @@ def test_a_full_disk_that_an_engine_meets_is_said_to_be_full(
 
     out = tmp_path / "out"
     protect(programme, out)
-    before = {path: data for path, data in whole_content(out).items() if not path.startswith(".")}
+    before = public(out)
     spoiled(programme.parent / "persons.parquet", pl.lit("m").alias("sex"))
     monkeypatch.setattr("discreet.publication.writers.html.write_file", full)
     with pytest.raises(PublicationError, match="the disk is full") as caught:
         protect(programme, out)
     assert caught.value.code == "disk-full"
     assert "free disk space" in caught.value.hint
-    after = {path: data for path, data in whole_content(out).items() if not path.startswith(".")}
-    assert after == before
+    assert public(out) == before
     monkeypatch.undo()
     protect(programme, out)
     protect(programme, tmp_path / "at once")

@@ -18,6 +18,7 @@ from discreet.release import protect
 from tests.helpers.databases import stored
 from tests.helpers.firm_programmes import whole_content
 from tests.helpers.programmes import Edit, editor
+from tests.release.conftest import published_counts
 
 KINDS = ("persons", "households", "dwellings", "buildings")
 SECRET = "a sentence that only this test knows"
@@ -141,12 +142,6 @@ def edited(folder: Path) -> Edit:
     return editor(folder / "programme.toml")
 
 
-def published(path: Path) -> dict[tuple[str, ...], int]:
-    frame = pl.read_csv(path, infer_schema=False)
-    names = [name for name in frame.columns if f"{name}_label" in frame.columns]
-    return {row[:-1]: int(row[-1]) for row in frame.select(*names, "value").iter_rows()}
-
-
 def keyed(**kinds: str) -> dict[str, pl.DataFrame]:
     """Every kind of unit with its keys, made step by step; some derived for their kind."""
     made = units()
@@ -172,7 +167,7 @@ def tables_agree(out: Path, ptable: dc.PerturbationTable, records: dict[str, pl.
     for name, (source, by, where, official) in tables.items():
         table = dc.tabulate(records[source], by, record_key="record_key", where=where)
         safe = dc.perturb(table, ptable, official=official)
-        found = published(out / f"{name}.csv")
+        found = published_counts(out / f"{name}.csv")
         assert len(found) > 5
         same.append(found == {codes: safe.get(*codes) for codes in found})
     assert len({*same[:2]}) == 1
@@ -272,8 +267,8 @@ def test_sources_may_be_of_different_kinds(edited: Edit, tmp_path: Path) -> None
     stored_there = ((f'source = "{n}.parquet"', in_database.format(n)) for n in KINDS[::3])
     protect(edited(*stored_there), tmp_path / "mixed")
     for name in ("people", "homes", "flats", "houses"):
-        own = published(tmp_path / "mixed" / f"{name}.csv")
-        assert own == published(folder / "out" / f"{name}.csv"), name
+        own = published_counts(tmp_path / "mixed" / f"{name}.csv")
+        assert own == published_counts(folder / "out" / f"{name}.csv"), name
 
 
 @pytest.mark.parametrize(
@@ -296,7 +291,7 @@ def test_keys_may_be_handed_on_twice(edited: Edit, tmp_path: Path, kind: str) ->
     units = dc.inherit_record_keys(persons, by="region", onto=blocks)
     table = dc.tabulate(units, ["side"], record_key="record_key")
     safe = dc.perturb(table, dc.PerturbationTable.read(path.parent / "ptable.json"))
-    found = published(tmp_path / "out" / "blocks.csv")
+    found = published_counts(tmp_path / "out" / "blocks.csv")
     assert found == {codes: safe.get(*codes) for codes in found}
 
 
@@ -313,7 +308,7 @@ def test_keys_in_a_column_of_their_own_name(edited: Edit, tmp_path: Path) -> Non
     path.write_text(text.replace('column = "rkey"', 'id = "person_id"\nsecret_file = "secret.key"'))
     protect(path, tmp_path / "made")
     for name in ("people", "homes", "flats", "houses"):
-        tables = [published(tmp_path / out / f"{name}.csv") for out in ("out", "made")]
+        tables = [published_counts(tmp_path / out / f"{name}.csv") for out in ("out", "made")]
         assert tables[0] == tables[1], name
 
 
