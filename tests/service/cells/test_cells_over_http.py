@@ -12,7 +12,6 @@ import pytest
 
 import discreet as dc
 from discreet.release.cell_programme import CellProgramme, protect_by_programme
-from discreet.release.confidential_files import protect_cells
 from tests.helpers.package_parameters import PTABLE
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_cells import homes, parameters, some_cells
@@ -52,10 +51,13 @@ def read_back(answer: Any, form: str) -> pl.DataFrame:
     return read(io.BytesIO(answer.content)).with_columns(pl.col("status").cast(pl.String))
 
 
-def library_figures(frame: pl.DataFrame, **options: str) -> tuple[list[int], list[str]]:
+def library_figures(
+    frame: pl.DataFrame, weight: str | None = None, **options: Any
+) -> tuple[list[int], list[str]]:
     """The same cells as a table of the library."""
     coded = frame.with_columns(cell=pl.Series([f"{at:06}" for at in range(frame.height)]))
-    safe = protect_cells(coded, PTABLE, by=["cell"], count="n", cell_key="key", **options)
+    table = dc.Table.from_cells(coded, by=["cell"], count="n", cell_key="key", weight=weight)
+    safe = dc.perturb(table, PTABLE, **options)
     found = safe.to_polars(complete=True).filter(pl.col("cell") != "Total").sort("cell")
     return found["value"].to_list(), found["status"].cast(pl.String).to_list()
 
