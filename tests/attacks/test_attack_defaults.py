@@ -427,5 +427,5 @@ def test_the_largest_noise_leaves_no_trace(released: Release) -> None:
 @pytest.mark.exhaustive
 def test_the_largest_noise_shows_where_it_is_drawn(released: Release) -> None:
     people = pl.DataFrame({**PEOPLE, "key": [200, 10, 180, 255]})
-    one, other = released("one", people), released("other", people, noise=GAIN_NINE)
+    one, other = released("one", people), released("other", people, a_noise=GAIN_NINE)
     assert one["figures.csv"] != other["figures.csv"]
