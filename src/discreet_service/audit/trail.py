@@ -144,6 +144,8 @@ def facts_text(kind: AuditKind, facts: Mapping[str, Any] | None) -> str:
             values[name] = shown_text(value, name)
         elif isinstance(value, list | tuple):
             values[name] = [shown_text(item, name) for item in value]
+        elif value is not None and not isinstance(value, int):
+            raise ValueError(f"{name}: facts are texts, whole numbers, true, false, lists of texts")
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     if len(text) > _LONGEST_FACTS:
         raise ServiceError("too many facts", "invalid-input", "facts")

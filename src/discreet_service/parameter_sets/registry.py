@@ -29,6 +29,7 @@ from discreet.release import (
     read_signing_key,
     read_verify_key,
 )
+from discreet_fire.persons import same_person
 from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import (
     PARAMETER_SETS,
@@ -291,6 +292,9 @@ class ParameterSets:
     def _change(
         self, connection: sa.Connection, found: ParameterSet, state: SetState, agreed: Proposal
     ) -> None:
+        if not agreed.decider or same_person(agreed.proposer, agreed.decider):
+            hint = "ask another person"
+            raise ServiceError("a second person must approve", "second-person", hint=hint)
         column, kind = _CHANGES[state]
         key = {"name": found.name, "version": found.version, "state": found.state.value}
         values = {"state": state.value, column: self._clock()}

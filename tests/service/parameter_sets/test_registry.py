@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +14,7 @@ import sqlalchemy as sa
 from discreet.release.packages import write_key_pair
 from discreet_service.database.schema import PARAMETER_SETS
 from discreet_service.parameter_sets import SetState
-from discreet_service.people import ProposalKind
+from discreet_service.people import Proposal, ProposalKind
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from tests.helpers.asgi_browser import AsgiBrowser
@@ -84,6 +86,20 @@ def test_of_two_sets_that_an_earlier_service_left_in_use_the_last_one_holds(
         connection.execute(sa.update(PARAMETER_SETS).values(state="active"))
     assert served.service.parameter_sets.parameters("census")[0].version == "2"
     refused("version-retired", served, "1")
+
+
+@pytest.mark.parametrize("decider", ["", "anna", "Anna "])
+def test_one_person_is_not_two(served: CellService, decider: str) -> None:
+    """Whoever hands the proposal in: the registry looks itself."""
+    proposed(served)
+    agreed = SimpleNamespace(subject="census@1", id="0" * 32, proposer="anna", decider=decider)
+    with (
+        pytest.raises(ServiceError) as caught,
+        served.service.database.writing() as connection,
+    ):
+        served.service.parameter_sets.activate(connection, cast("Proposal", agreed))
+    assert caught.value.code == "second-person"
+    assert served.service.parameter_sets.show("census", "1").state is SetState.proposed
 
 
 def test_old_packages_do_not_come_back(served: CellService) -> None:
