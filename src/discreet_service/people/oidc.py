@@ -233,7 +233,9 @@ class OidcLogin:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         try:
             with (
-                httpx.Client(timeout=_TIMEOUT, trust_env=False, verify=self._tls) as client,
+                httpx.Client(
+                    timeout=_TIMEOUT, follow_redirects=False, trust_env=False, verify=self._tls
+                ) as client,
                 client.stream(method, address, headers=headers, **more) as response,
             ):
                 if method == "POST" and 400 <= response.status_code < 500:
