@@ -78,8 +78,8 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
                 first = tar.next()
                 if first is None or first.name != _MANIFEST or first.size > _LARGEST_MANIFEST:
                     raise ValueError
-                content = tar.extractfile(first) or io.BytesIO()
-                manifest: dict[str, Any] = json.loads(content.read())
+                listed = tar.extractfile(first) or io.BytesIO()
+                manifest: dict[str, Any] = json.loads(listed.read())
                 database = _DATABASE[manifest["database"]]
                 if manifest["format"] != FORMAT or database not in manifest["files"]:
                     raise ValueError
