@@ -92,6 +92,7 @@ def printed(files: list[Path], place: Path, locale: str) -> dict[str, str]:
     for file in files:
         if file.suffix == ".html":
             browser = ["chromium", "--headless", "--no-sandbox", f"--lang={locale}",
+                       "--no-pdf-header-footer",  # a clock: two prints may lie in two minutes
                        f"--print-to-pdf={place / file.stem}.pdf", file.as_uri()]  # fmt: skip
             subprocess.run(browser, check=True, capture_output=True, timeout=300)
     texts = {}
