@@ -30,8 +30,15 @@ _NEAR, _NEAR_ENOUGH, _STEPS = 1e-8, 1e-3, 500
 _GIVE = 1e-9
 #: And at least so much in relations scaled to one, where they are solved at once.
 _RIDGE = 1e-10
-#: Leverages of so many cells are exact; of more, those of so many that count most.
-_EXACT, _FEW = 2_000, 64
+#: Systems of more cells need not be solved as near.
+_LARGE = 2_000
+#: Leverages are exact where so many products of relations can differ from zero; elsewhere those of
+#: so many cells that count most.
+_EXACT, _FEW = 2_000_000, 64
+#: A relation of which others leave so little says nothing more.
+_REDUNDANT = 1e-8
+#: Cells whose leverages are computed side by side.
+_BESIDE = 1_000
 #: Probes for systems of at most so many entries.
 _PROBES = ((2_000_000, 64), (20_000_000, 16))
 _FEWEST_PROBES = 4
@@ -129,9 +136,10 @@ class LeastSquares:
     def leverages(self, kinds: IntArray | None = None) -> FloatArray:
         """Share of its own noise in each estimate (leverage); 1 / `KNOWN` for known figures.
 
-        Exact in small systems. In larger ones it is exact for the cells of the smallest kinds and
-        for those that count most; for others, random projections tell it up to a relative error
-        of √(2 / number of projections), less as far as cells of a kind are alike.
+        Exact where relations have few cells in common, as in most releases. Elsewhere it is exact
+        for the cells of the smallest kinds and for those that count most; for others, random
+        projections tell it up to a relative error of √(2 / number of projections), less as far as
+        cells of a kind are alike.
 
         Args:
             kinds: The kind of each cell, such as its layer.
@@ -140,8 +148,8 @@ class LeastSquares:
         kinds = np.zeros(len(self._figure), dtype=np.int64) if kinds is None else kinds
         kind = np.zeros(size, dtype=np.int64)
         kind[self._number[self.noisy][::-1]] = kinds[self.noisy][::-1]
-        if size <= _EXACT and len(self._rest) <= 2 * _EXACT:
-            leverage = self._solved()
+        if int((np.bincount(self._cell).astype(np.int64) ** 2).sum()) <= _EXACT:
+            leverage = self._factored()
         else:
             leverage = self._probed(kind)
             often = np.bincount(kind)
@@ -155,15 +163,43 @@ class LeastSquares:
         result[self.noisy] = np.clip(leverage, 1 / KNOWN, 1.0)[self._number[self.noisy]]
         return result
 
-    def _solved(self) -> FloatArray:
-        """The leverages of all sets at once, from relations made independent."""
-        entries = np.zeros((len(self._rest), len(self._published)))
-        entries[self._row, self._cell] = self._coefficient
-        entries *= self._scale[:, np.newaxis] * self._spread
-        products = entries @ entries.T
-        products[np.diag_indices(len(products))] += np.maximum(self._slack[:, 0], _RIDGE)
-        independent = np.linalg.solve(np.linalg.cholesky(products), entries)
-        leverage: FloatArray = 1 - (independent**2).sum(axis=0)
+    def _factored(self) -> FloatArray:
+        """The leverages of all sets, from a sparse factor of the products of relations."""
+        from scipy.linalg import solve_triangular
+        from scipy.sparse import csc_array, diags_array, tril
+        from scipy.sparse.linalg import splu
+
+        size, rows = len(self._published), len(self._rest)
+        leverage = np.ones(size)
+        if not rows:
+            return leverage
+        value = self._coefficient * self._scale[self._row] * self._spread[self._cell]
+        entries = csc_array((value, (self._row, self._cell)), shape=(rows, size))
+        slack = diags_array(np.maximum(self._slack[:, 0], _RIDGE))
+        factor = splu(
+            (entries @ entries.T + slack).tocsc(),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+        pivots, lower = factor.U.diagonal(), tril(factor.L, -1, format="csc")
+        place = factor.perm_r[entries.indices]
+        # The last relations have something in common with nearly all others: they are held dense.
+        left = np.arange(rows, 0, -1)
+        full = lower.indptr[-1] - lower.indptr[:-1] >= left * (left - 1) / 4
+        sparse = int(np.argmax(full))
+        kept = pivots[sparse:] > _REDUNDANT
+        last = lower[sparse:, sparse:].toarray()[np.ix_(kept, kept)]
+        for at in range(0, size, _BESIDE):
+            own = slice(at, at + _BESIDE)
+            own_rows = entries.indptr[at : at + _BESIDE + 1]
+            rest = np.zeros((rows - sparse, len(own_rows) - 1))
+            _forward(lower.indptr, lower.indices, lower.data, pivots, own_rows, place, entries.data,
+                     leverage[own], rest)  # fmt: skip
+            rest = solve_triangular(
+                last, rest[kept], lower=True, unit_diagonal=True, check_finite=False
+            )
+            leverage[own] -= (rest**2 / pivots[sparse:][kept, np.newaxis]).sum(axis=0)
         return leverage.round(9)  # alike on every processor
 
     def _exact(self, cells: IntArray) -> FloatArray:
@@ -214,7 +250,7 @@ class LeastSquares:
         residual = scale * (over_rows - rest)
         solution, direction = np.zeros(shape), residual.copy()
         square = (residual**2).sum(axis=0)
-        near = _NEAR if len(self._published) <= _EXACT else _NEAR_ENOUGH
+        near = _NEAR if len(self._published) <= _LARGE else _NEAR_ENOUGH
         enough = near**2 * square
         for _ in range(_STEPS):
             if (square <= enough).all():
@@ -258,6 +294,30 @@ def _summed(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> N
     for at in range(len(row)):
         for column in range(columns.shape[1]):
             sums[row[at], column] += coefficient[at] * columns[cell[at], column]
+
+
+@compiled(nogil=True)
+def _forward(
+    start: Any, row: Any, factor: Any, pivots: Any,
+    first: Any, place: Any, value: Any, leverage: Any, rest: Any,
+) -> None:  # fmt: skip
+    """Take what the sparse part of a factor rules out from leverages; leave what comes after it."""
+    sparse = len(pivots) - len(rest)
+    work = np.zeros(len(pivots))
+    for cell in range(len(leverage)):
+        least = sparse
+        for at in range(first[cell], first[cell + 1]):
+            work[place[at]] += value[at]
+            least = min(least, place[at])
+        for column in range(least, sparse):
+            share = work[column]
+            if share != 0.0:
+                leverage[cell] -= share * share / pivots[column]
+                for at in range(start[column], start[column + 1]):
+                    work[row[at]] -= factor[at] * share
+                work[column] = 0.0
+        rest[:, cell] = work[sparse:]
+        work[sparse:] = 0.0
 
 
 def _equal_sets(

@@ -60,6 +60,7 @@ class ShownFigures:
     _layers: dict[Levels, LayerFigures] = field(default_factory=dict)
     _shapes: list[Shape] = field(default_factory=list)
     _read: int = 0
+    _exposure: dict[Levels, FloatArray] = field(default_factory=dict)  # Worked out when needed
 
     def measured(
         self,
@@ -77,7 +78,7 @@ class ShownFigures:
             return MeasuredExposure(worst=None)
         for shape in self._shapes[self._read :]:
             more = evidence.layer_figures(shape, every=self.every)
-            self._layers = _joined(self._layers, more)
+            self._layers, self._exposure = _joined(self._layers, more), {}
             self._read += 1
         own = _joined({}, evidence.layer_figures(new, every=self.every or asked.programme))
         layers = _joined(self._layers, own.values())
@@ -86,7 +87,6 @@ class ShownFigures:
             return MeasuredExposure(worst=nothing)
         if sum(int(layer.noisy.sum()) for layer in layers.values()) > MOST_FIGURES:
             return MeasuredExposure(worst=None)
-        before: dict[Levels, FloatArray] = {}
         worst = MostExposed(exposure=0.0, limit=1.0, target=())
         for key, exposure in _exposures(layers, evidence).items():
             box, cells = layers[key].box, layers[key].cells
@@ -97,9 +97,9 @@ class ShownFigures:
             over = exposure > limit * _CLOSE
             if (over & ~counted).any():
                 # Of other counts, those that were below their limit without this table.
-                before = before or _exposures(self._layers, evidence)
+                self._exposure = self._exposure or _exposures(self._layers, evidence)
                 at = find_sorted(self._layers[key].cells, cells)
-                counted |= over & (before[key][at] <= limit * _CLOSE)
+                counted |= over & (self._exposure[key][at] <= limit * _CLOSE)
             if counted.any():
                 target = tuple(f"{axis.variable} {axis.level}" for axis in box)
                 most = float(exposure[counted].max()) / _CLOSE
