@@ -621,7 +621,7 @@ def few_differing(sums: IntArray, size: int) -> BoolArray:
     Nobody differs if all sums are zero: the same units in another table are no matter.
     """
     few = np.asarray(sums.any(axis=(1, 2)), dtype=np.bool_)
-    for row, prime in enumerate(PRIMES):
+    for row, prime in enumerate(PRIMES if few.any() else ()):
         for some in np.split(np.flatnonzero(few), range(_AT_ONCE, int(few.sum()), _AT_ONCE)):
             few[some] = members_behind(sums[some, row], prime) < size
     return few
