@@ -153,6 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=200, help="refusals of each kind timed")
     parser.add_argument("--many", type=int, default=120, help="attempts of most attacks")
+    parser.add_argument("--only", choices=["averaging", "near", "noise", "questions"])
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -168,12 +169,14 @@ def main() -> None:
 
         print(HEAD)
         said = []
-        for each in itertools.chain(
-            averaging(fresh, given.many),
-            near(fresh, given.many),
-            noise(fresh, given.many),
-            questions(fresh, given.pairs, given.many),
-        ):
+        parts = {
+            "averaging": averaging(fresh, given.many),
+            "near": near(fresh, given.many),
+            "noise": noise(fresh, given.many),
+            "questions": questions(fresh, given.pairs, given.many),
+        }
+        chosen = [parts[given.only]] if given.only else parts.values()
+        for each in itertools.chain.from_iterable(chosen):
             if isinstance(each, str):
                 said.append(each)
             else:

@@ -519,14 +519,19 @@ class ReleasedUniverses:
     def __len__(self) -> int:
         return len(self.names)
 
-    @cached_property
+    @property
     def distinct(self) -> ReleasedUniverses:
-        """A copy with each set of units once."""
+        """A copy with each set of units once, or this one if it has none twice."""
+        return self if self._once is None else self._once
+
+    @cached_property
+    def _once(self) -> ReleasedUniverses | None:
+        # None instead of itself: who refers to itself stays in memory long after its last use.
         flat = np.ascontiguousarray(self.sums).reshape(len(self), -1)
         rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).ravel()
         places = np.sort(np.unique(rows, return_index=True)[1])
         if len(places) == len(self):
-            return self
+            return None
         return ReleasedUniverses(
             names=[self.names[int(at)] for at in places],
             counts=self.counts[places],
@@ -542,12 +547,13 @@ class ReleasedUniverses:
             sums=np.concatenate([self.sums, one.sums[None]]),
             marks=self.marks.joined(one.marks),
         )
-        if "distinct" in self.__dict__:
-            once = self.distinct
-            known = (once.sums == one.sums).all(axis=(1, 2)).any()
-            if not known:
-                once = universes if once is self else once.joined(one)
-            universes.__dict__["distinct"] = once
+        if "_once" in self.__dict__:
+            once = self._once
+            if (self.distinct.sums == one.sums).all(axis=(1, 2)).any():
+                once = self.distinct
+            elif once is not None:
+                once = once.joined(one)
+            universes.__dict__["_once"] = once
         return universes
 
     def conflict(self, kind: str, new: LedgerUniverse, *places: int) -> Conflict:
