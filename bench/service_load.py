@@ -305,14 +305,15 @@ def told_of_processes(samples: list[tuple[float, Any, Any]], answers: int) -> di
     return found
 
 
-def serve(folder: Path, port: int = 0) -> tuple[subprocess.Popen[bytes], int]:
+def serve(folder: Path, processes: int, port: int = 0) -> tuple[subprocess.Popen[bytes], int]:
     """The service, once it answers, and its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = port or free.getsockname()[1]
     command = [sys.executable, "-m", "discreet", "serve", str(folder / "SERVICE.toml")]
+    command += ["--port", str(port), "--processes", str(processes)]
     with (folder / "service.log").open("ab") as log:
-        server = subprocess.Popen([*command, "--port", str(port)], stdout=log, stderr=log)
+        server = subprocess.Popen(command, stdout=log, stderr=log)
     for _ in range(600):
         time.sleep(0.1)
         try:
@@ -346,15 +347,16 @@ def told(rows: list[list[Any]], seconds: float) -> dict[str, Any]:
 
 
 def disturb(
-    folder: Path, port: int, running: list[Any], third: float, restart: Callable[[], object] | None
-) -> None:
+    folder: Path, processes: int, port: int, running: list[Any], third: float,
+    restart: Callable[[], object] | None,
+) -> None:  # fmt: skip
     """Kill the service with all its processes, and later its database; start them again."""
     time.sleep(third)
     for process in [*processes_below(running[-1].pid), running[-1].pid]:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     running[-1].wait()
-    running.append(serve(folder, port)[0])
+    running.append(serve(folder, processes, port)[0])
     if restart is not None:
         time.sleep(third)
         restart()
@@ -385,7 +387,7 @@ def run(
 ) -> dict[str, Any]:
     """Serve, ask, and tell what was found."""
     about = json.loads((folder / "load.json").read_text("utf-8"))
-    server, port = serve(folder)
+    server, port = serve(folder, given.processes)
     running = [server]
     samples: list[tuple[float, Any, Any]] = []
     over = threading.Event()
@@ -403,7 +405,7 @@ def run(
         command += ["--seed", str(given.seed), "--only", given.only, *(["--kill"] * given.kill)]
         if given.kill:
             third = given.seconds / 3
-            arguments = (folder, port, running, third, restart)
+            arguments = (folder, given.processes, port, running, third, restart)
             threading.Thread(target=disturb, args=arguments, daemon=True).start()
         clients = [
             subprocess.Popen([*command, "--number", str(at)], stdout=subprocess.PIPE)
@@ -569,6 +571,7 @@ def main() -> None:
     parser.add_argument("--client", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--number", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--only", default="", help="questions of one kind, such as repeated")
+    parser.add_argument("--processes", type=int, default=1, help="of the service")
     parser.add_argument("--each", type=int, default=0)
     parser.add_argument("--beside", type=Path)
     parser.add_argument("--kill", action="store_true", help="kill the service under load")
