@@ -41,7 +41,7 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     whole["complete"] = is_complete(table, options.complete)
     if not whole["complete"]:
         whole["unlisted"] = unlisted_text(table, options.language)
-    head = json.dumps(whole, ensure_ascii=False, indent=1).removesuffix("\n}")
+    head = _indented(whole).removesuffix("\n}")
     names = [dimension.name for dimension in table.dimensions]
     columns = [*names, "value", "status"]
     columns += [] if table.withheld is None else table.withheld.columns
@@ -64,6 +64,22 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
             _write_items(file, (column(number, cells) for cells in chunks))
             file.write("]")
         file.write("\n }\n}\n")
+
+
+_quoted = json.encoder.encode_basestring
+
+
+def _indented(value: Any, line: str = "\n") -> str:
+    """As `json.dumps` with an indent of one, many times as fast."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if not value or not isinstance(value, dict | list | tuple):
+        return json.dumps(value)
+    inner = f"{line} "
+    if isinstance(value, dict):
+        items = [f"{_quoted(key)}: {_indented(item, inner)}" for key, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(items)}{line}}}"
+    return f"[{inner}{f',{inner}'.join(_indented(item, inner) for item in value)}{line}]"
 
 
 def _write_items(file: IO[str], chunks: Iterable[list[Any] | dict[str, Any]]) -> None:
@@ -125,7 +141,7 @@ def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None
         "extension": {**extension, "provenance": about["provenance"]},
     }
     whole = {key: value for key, value in whole.items() if value or key == "role"}
-    head = json.dumps(whole, ensure_ascii=False, indent=1)
+    head = _indented(whole)
     names = np.array([status.name for status in CellStatus], dtype=object)
     sizes = [len(dimension) for dimension in table.dimensions]
 
