@@ -30,11 +30,13 @@ from discreet_fire.runners.protocol import (
     RunResult,
     ShownOutput,
     StatisticShown,
+    Witness,
     run_program,
 )
 from discreet_fire.runners.script_run import PythonRunner, RRunner
 from discreet_fire.statistics import SafeLimits, SafeResult, count, summarize
 from discreet_fire.texts import read_source
+from tests.helpers.closed_runs import few_exchanges
 
 ROWS = 400
 FRAME = pl.DataFrame(
@@ -119,9 +121,16 @@ def handed_in(folder: Path) -> tuple[Queue, int]:
     return queue, submit(queue, Submission(program=folder / "a.toy", **words))
 
 
-def run(runner: Runner, program: Path, *data: Path) -> RunResult:
-    given = {"limits": SafeLimits(), "entity": None, "seed": 0, "seconds": 60.0}
-    return run_program(runner, program, data=data, witness=None, **given)
+@few_exchanges()
+def run(
+    runner: Runner,
+    program: Path,
+    *data: Path,
+    entity: str | None = None,
+    witness: Witness | None = None,
+) -> RunResult:
+    given = {"limits": SafeLimits(), "entity": entity, "seed": 0, "seconds": 60.0}
+    return run_program(runner, program, data=data, witness=witness, **given)
 
 
 # --- other runners through the queue ----------------------------------------------------
@@ -374,14 +383,6 @@ def test_each_runner_tells_whom_each_statistic_is_about(
 ) -> None:
     runner, example = case
     told: list[StatisticShown] = []
-    run_program(
-        runner,
-        program_of(runner, place, example.first),
-        data=[place.parents[1] / "data" / "d.csv"],
-        limits=SafeLimits(),
-        entity="pid",
-        seed=0,
-        seconds=None,
-        witness=told.append,
-    )
+    program = program_of(runner, place, example.first)
+    run(runner, program, place.parents[1] / "data" / "d.csv", entity="pid", witness=told.append)
     assert [len(one.units or ()) for one in told] == [ROWS]
