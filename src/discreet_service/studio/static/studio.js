@@ -113,6 +113,7 @@ function live(event) {
   if (!target) return;
   clearTimeout(timer);
   timer = setTimeout(() => {
+    if (!form.isConnected) return; // another one is in its place, with what was typed
     const data = fields(form), address = form.dataset.liveAddress || form.action;
     if (form.method === "get") swap(target, `${address}?${data}`);
     else swap(target, address, { method: "POST", body: data });

@@ -82,6 +82,21 @@ def test_a_category_is_found_and_counted_alone(logged_in: LoggedIn, scripts: boo
     page.wait_for_url("**/result?**where.nationality=fr**")
 
 
+def test_a_search_that_is_late_does_not_undo_a_choice(logged_in: LoggedIn) -> None:
+    page = logged_in("requester", language="de")
+    page.goto(f"{BUILDER}&search=französisch")
+    choose = page.get_by_role("button", name=re.compile("Nur diese zählen: französisch", re.I))
+    choose.evaluate(
+        "one => { one.form.search.dispatchEvent(new Event('input', { bubbles: true }));"
+        " one.click() }"
+    )
+    chosen = page.locator("#hits .tag.good")
+    chosen.wait_for()
+    page.wait_for_timeout(1_000)  # a search begins after a third of it
+    page.wait_for_load_state("networkidle")
+    assert chosen.count() == 1
+
+
 def test_table_by_keyboard_alone(logged_in: LoggedIn) -> None:
     """Choose, look, turn and sort, without a mouse."""
     page = logged_in("requester")
