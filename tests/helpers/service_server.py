@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as opened:
-        opened.bind(("127.0.0.1", 0))
-        return int(opened.getsockname()[1])
+    """A port that nobody listens on, and that no other program is given by chance."""
+    while True:
+        port = secrets.randbelow(12_000) + 20_000
+        with socket.socket() as opened, suppress(OSError):
+            opened.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

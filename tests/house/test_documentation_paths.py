@@ -224,8 +224,11 @@ def test_the_site_is_searched_from_the_file_system_in_both_languages(tmp_path: P
             page.keyboard.type(query)
             wanted = {path.relative_to(DOCS).with_suffix("").as_posix() for path in search(query)}
             first = page.locator(".md-search-result__item > a, .md-search-result__item article a")
-            first.first.wait_for(timeout=20_000)
-            page.wait_for_timeout(1_000)
-            hrefs = first.evaluate_all("all => all.slice(0, 6).map(a => a.href)")
-            assert any(path in href for path in wanted for href in hrefs), (query, hrefs)
+            for _ in range(120):  # each letter is searched for
+                hrefs = first.evaluate_all("all => all.slice(0, 6).map(a => a.href)")
+                if any(path in href for path in wanted for href in hrefs):
+                    break
+                page.wait_for_timeout(500)
+            else:
+                raise AssertionError((query, hrefs))
         browser.close()

@@ -120,8 +120,9 @@ def test_a_script_that_was_not_rewritten_has_unchecked_figures(place: Path) -> N
 )
 def test_what_a_script_may_not_do_shows_nothing(place: Path, attempt: str) -> None:
     text = f"print(df$wage[1])\n{attempt}\n"
-    result = run(place, text, rewritten=False, entity=None, seconds=10.0)
+    code, seconds = ("time-limit", 3.0) if "sleep" in attempt else ("program", 120.0)
+    result = run(place, text, rewritten=False, entity=None, seconds=seconds)
     assert result.error is not None
-    assert result.error.code == ("time-limit" if "sleep" in attempt else "program")
+    assert result.error.code == code
     assert "1000.5" not in result.log
     assert not Path("/etc/discreet-r-was-here").exists()

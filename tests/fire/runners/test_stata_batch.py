@@ -132,7 +132,7 @@ def test_a_program_that_stops_shows_nothing(place: Path, text: str) -> None:
 
 @pytest.mark.exhaustive
 def test_a_program_that_hangs_is_ended(place: Path) -> None:
-    result = run(place, "fdzsummarize wage\nfake_hang\n", entity=None, seconds=5.0)
+    result = run(place, "fdzsummarize wage\nfake_hang\n", entity=None, seconds=3.0)
     assert result.error is not None
     assert (result.error.code, result.outputs) == ("time-limit", ())
 

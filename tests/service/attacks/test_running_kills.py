@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ import pytest
 
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
+from tests.helpers.service_server import free_port
 
 _LIMITS = """
 [limits]
@@ -45,9 +45,7 @@ class _Served:
         self.settings = folder / "SERVICE.toml"
         text = self.settings.read_text("utf-8") + _LIMITS
         self.settings.write_text(text, "utf-8")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         self.key = json.loads((folder / "DEMONSTRATION.json").read_text("utf-8"))["keys"][
             "demo-client"
         ]

@@ -145,11 +145,11 @@ def test_a_broken_trail_is_told(kept: Service, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_it_runs_beside_the_server_and_ends_with_it(kept: Service) -> None:
-    before = threading.active_count()
+    before = {*threading.enumerate()}
     with upkeep(kept, look=0.01):
         until = time.monotonic() + 120
         while kept.trail.last_signed() is None and time.monotonic() < until:
             time.sleep(0.01)
-    assert threading.active_count() == before
+    assert before >= {*threading.enumerate()}  # others may end meanwhile
     assert kept.trail.last_signed() is not None
     assert b"discreet_audit_chain_ok 1.0" in kept.metrics.page()

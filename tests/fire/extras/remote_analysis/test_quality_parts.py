@@ -303,8 +303,11 @@ def test_two_at_once_and_kill_9(tmp_path, killed: bool) -> None:
     path = tmp_path / "b"
     ledger = BudgetLedger.create(path, Budget(answer=1, each=40, everyone=60))
     context = multiprocessing.get_context("fork")
-    told = context.SimpleQueue()
-    both = [context.Process(target=_ask_many, args=(str(path), n, told)) for n in "ab"]
+    told = [context.SimpleQueue() for _ in "ab"]  # one that is killed holds up nobody else
+    both = [
+        context.Process(target=_ask_many, args=(str(path), name, own))
+        for name, own in zip("ab", told, strict=True)
+    ]
     for one in both:
         one.start()
     if killed:
@@ -315,8 +318,9 @@ def test_two_at_once_and_kill_9(tmp_path, killed: bool) -> None:
         one.join(180)
     assert ledger.usage("d", "Weber").answers == 40
     known = []
-    while not told.empty():
-        known.append("{} {}".format(*told.get()))
+    for own in told:
+        while not own.empty():
+            known.append("{} {}".format(*own.get()))
     assert len(known) >= (30 if killed else 40)
     assert all(ledger.known("d", "Weber", one) == "far" for one in known)
 

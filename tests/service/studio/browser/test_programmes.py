@@ -144,7 +144,7 @@ def test_without_scripts_pages_are_sent_and_read_anew(
     page.click("button[value=save]")
     page.wait_for_selector("#verdict.good")
     page.click("form[action$='/run'] button")
-    for _ in range(120):
+    for _ in range(1200):
         if page.locator("#cells").count():
             break
         again = page.locator("a.button", has_text="Reload")

@@ -152,7 +152,7 @@ class Walk:
             raise AssertionError(f"nothing came: {selector}")
         if verb == "Enter?" and not page.locator(selector).count():
             return
-        first.wait_for(timeout=15_000)
+        first.wait_for()
         if verb == "note":
             self.noted[text] = first.input_value()
         elif verb in ("wait", "look", "decide"):
