@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import LinearConstraint
 
 import discreet as dc
-from discreet.disclosure.cores import cyclic_cores, layers_of
+from discreet.disclosure.cores import LinkedTable, cores_of, cyclic_cores, layers_of
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import build_problem, find_pattern
 from discreet.protection.suppression.proof import joint_cubes
@@ -182,3 +182,21 @@ def test_a_filter_is_a_variable_of_its_own() -> None:
         & pl.col("b").is_in(some["b"].unique().to_list())
     )
     assert joint.number == len(everybody) + len(both)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_layers_of_a_core_hold_what_is_hidden_or_not_zero(seed: int) -> None:
+    draw, tables = np.random.default_rng(seed), linked(records(seed))
+    number = draw.permutation(sum(map(len, tables)))
+    value, hidden = draw.integers(0, 3, number.size), draw.random(number.size) < 0.3
+    number[draw.random(number.size) < 0.2] = -1
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    members = [LinkedTable(*own, None) for own in zip(tables, np.split(number, ends), strict=True)]
+    (core,) = cores_of(value, np.zeros(number.size), hidden, members)
+    inner = {
+        cell
+        for own in members
+        for cell, *codes in zip(own.cells, *own.table.index, strict=True)
+        if min(codes) > 0 and cell >= 0 and (hidden[cell] or value[cell])
+    }
+    assert {cell for layer in core.layers for cell in layer.cells} == inner

@@ -167,7 +167,14 @@ def _limits(tree: Classification, values: Sequence[str]) -> FloatArray:
 
 
 def codes_together(one: Cut | None, other: Cut | None) -> tuple[IntArray, IntArray] | None:
-    """The codes of two levels of one column that have values in common; None for other levels."""
+    """The codes of two levels of one column that have values in common; None for other levels.
+
+    >>> names = ("age", "age", "size")
+    >>> ages, classes, sizes = [Classification.from_intervals(n, [0, 15, 30]) for n in names]
+    >>> [codes.tolist() for codes in codes_together((ages, 1), (classes, 1))]
+    [[1, 2, 3], [1, 2, 3]]
+    >>> codes_together((ages, 1), (sizes, 1))
+    """
     if one is None or other is None:
         return None
     trees = one[0], other[0]

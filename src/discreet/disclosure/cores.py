@@ -79,7 +79,7 @@ class _PartitionsByName:
             place = {code: at for at, code in enumerate(sorted(other))}
             above = [self._ancestor(dimension.name, code, other) for code in codes]
             if None not in above:
-                numbers = np.full(len(dimension), -1, dtype=np.int64)
+                numbers = np.zeros(len(dimension), dtype=np.int64)
                 numbers[level] = [place[code] for code in above if code is not None]
                 yield name, numbers
 
@@ -124,7 +124,7 @@ class _PartitionsOfRecords:
             same = any((a, b) in self.of.up and (b, a) in self.of.up for a in members if a < b)
             if self.of.constant >> b & 1 or b == self.of.join or (same and not filtered):
                 continue
-            numbers = np.full(len(dimension), -1, dtype=np.int64)
+            numbers = np.zeros(len(dimension), dtype=np.int64)
             numbers[level] = self.of.code(number, level - shift, b)
             yield self._name(b), numbers
 
@@ -544,10 +544,7 @@ def cores_of(
         # Tables of other records hang together with all others of their units by name.
         own = [t for t in tables if t.records is records or records is None]
         own = [linked for linked in own if linked.table.unit == unit]
-        numbers = [
-            np.where((table.cells >= 0) & there[np.maximum(table.cells, 0)], table.cells, -1)
-            for table in own
-        ]
+        numbers = [np.where(there[table.cells], table.cells, -1) for table in own]
         layers = layers_of([table.table for table in own], numbers, records)
         cores += cyclic_cores(layers, records)
     return [core for core in cores if any(hidden[layer.cells].any() for layer in core.layers)]

@@ -281,19 +281,19 @@ def _split(cell: int, sums: Any, parts: Any, splits: Any) -> None:
     """Set the leaves under a cell apart from the others of their parts."""
     first, leaf = sums
     element, place, part, begin, end, moved, outside, number = parts
-    touched = [np.int64(0) for _ in range(0)]
     for k in range(first[cell], first[cell + 1]):
         one = np.int64(leaf[k])
         at = part[one]
-        if moved[at] == 0:
-            touched.append(at)
         to, old = begin[at] + moved[at], place[one]
         other = element[to]
         element[to], element[old] = one, other
         place[one], place[other] = to, old
         moved[at] += 1
-    for at in touched:
+    for k in range(first[cell], first[cell + 1]):
+        at = part[leaf[k]]
         inside, moved[at] = moved[at], 0
+        if not inside:  # set apart already
+            continue
         if inside == end[at] - begin[at]:
             if outside[at]:  # no longer, but still one part
                 outside[at] = False
@@ -304,8 +304,8 @@ def _split(cell: int, sums: Any, parts: Any, splits: Any) -> None:
         begin[fresh], end[fresh] = begin[at], begin[at] + inside
         begin[at] += inside
         outside[fresh], moved[fresh] = False, 0
-        for k in range(begin[fresh], end[fresh]):
-            part[element[k]] = fresh
+        for to in range(begin[fresh], end[fresh]):
+            part[element[to]] = fresh
         splits.append((at, fresh))
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.linalg import null_space
 
 import discreet as dc
+from discreet.disclosure import Relations
 from discreet.protection.suppression import Cost, Suppression
-from discreet.protection.suppression.methods.subtables import protect_hypercube, protect_modular
+from discreet.protection.suppression.methods.subtables import (
+    cheapest_cube,
+    protect_hypercube,
+    protect_modular,
+    subtables_of,
+)
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet_argus import read_jj
+from tests.helpers.small_systems import sums_of_table
 
 
 def square(*rows: tuple[int, ...]) -> dc.Table:
@@ -85,3 +94,34 @@ def test_a_time_limit_leaves_a_safe_pattern(reference: Path, protect: Any) -> No
     pattern = protect(problem, WorkTime(1e-9))
     assert pattern.safe
     assert not pattern.complete
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (3, 4, 3)])
+def test_the_cheapest_cube_is_as_wide_as_relations_let_its_corners_move(
+    shape: tuple[int, ...],
+) -> None:
+    """Beside trying all cubes: moves of the corners that no relation forbids."""
+    draw = np.random.default_rng(8)
+    relations = Relations.of(int(np.prod(shape)), sums_of_table(shape))
+    (subtable,) = subtables_of(relations)
+    matrix, number = relations.dense(), relations.cells
+    for _ in range(6):
+        ranges = draw.integers(0, 30, (6, number)).astype(np.float64)
+        ranges = np.append(ranges // [[1], [1], [3], [3], [2], [1]], np.full((6, 1), np.inf), 1)
+        hidden = draw.random(number) < 0.2
+        price = np.where(np.append(hidden, False), 0, ranges[5])
+        for cell, place in subtable.place.items():
+            wide = {}
+            for other in product(*(range(size) for size in subtable.grid.shape)):
+                if all(a != b for a, b in zip(place, other, strict=True)):
+                    cube = subtable.grid[np.ix_(*zip(place, other, strict=True))].ravel()
+                    moves = null_space(matrix[:, cube])
+                    assert moves.shape[1] == 1
+                    rising = moves[:, 0] * moves[cube == cell, 0] > 0
+                    up = np.where(rising, ranges[1, cube], ranges[0, cube]).min()
+                    down = np.where(rising, ranges[0, cube], ranges[1, cube]).min()
+                    lower, upper, sliding = ranges[2:5, cell]
+                    if up >= upper and down >= lower and up + down >= max(sliding, 1):
+                        wide[frozenset(cube.tolist())] = price[cube].sum()
+            found = frozenset(cheapest_cube(subtable, cell, hidden, ranges).tolist())
+            assert wide.get(found) == min(wide.values(), default=None)

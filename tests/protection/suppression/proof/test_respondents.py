@@ -14,10 +14,15 @@ import pytest
 
 import discreet as dc
 from discreet.disclosure import Insiders
+from discreet.protection.suppression.methods.cuts import movable_cells
+from discreet.protection.suppression.methods.insider_guard import insider_aims
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.coalitions import audit_respondents
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.insider_proofs import InsiderProofs
+from tests.helpers.small_systems import problem_of as system_of
 
 
 def problem_of(counts: dict[str, int], *sensitive: str) -> tuple[SuppressionProblem, Any]:
@@ -49,6 +54,22 @@ def test_one_owner_of_two_cells_knows_the_third(number: int) -> None:
     done = find_pattern(problem, "fast", insiders=Insiders(owner=owner))
     assert done.secondaries == 1
     assert not open_to(problem, done.hidden, respondents, owner)
+
+
+@pytest.mark.parametrize(("sliding", "width"), [(0, 0), (15, 0), (20, 14)])
+def test_an_insider_with_most_of_a_cell_is_asked_for_his_share_of_each_level(
+    sliding: int, width: int
+) -> None:
+    """Of 100 he knows 60: levels of 6, 9 and the sliding one shrink to two thirds."""
+    rows = [[(0, 1), (1, 1), (2, 1), (3, -1)], [(3, 1), (4, 1), (5, -1)]]
+    value, total = np.array([60, 25, 15, 100, 80, 180]), (np.arange(6) == 3).astype(np.int64)
+    levels = {"lower": 6 * total, "upper": 9 * total, "sliding": sliding * total}
+    problem = system_of(value, rows, high=2 * value, state=CellState.primary * total, **levels)
+    insiders = Insiders(owner=np.where(np.arange(6) == 0, 7, -1))
+    aims = insider_aims(movable_cells(problem), InsiderProofs(DraftPattern(problem), insiders))
+    expected = {(3, 1, 6, 7), (3, -1, 4, 7)} | ({(3, 0, width, 7)} if width else set())
+    assert set(zip(aims.cell, aims.side, aims.level, aims.who, strict=True)) == expected
+    assert len(aims) == len(expected)
 
 
 def test_the_published_cases(reference: Path) -> None:

@@ -291,14 +291,14 @@ def _cubes(
     )
     for cell in todo:
         looked_at.add(cell)
-        cube = _cheapest(subtable, int(cell), now, ranges)
+        cube = cheapest_cube(subtable, int(cell), now, ranges)
         fresh = cube[~now[cube]]
         now[fresh] = True
         todo += fresh.tolist()
     return subtable.cells[now[subtable.cells]]
 
 
-def _cheapest(subtable: Subtable, cell: int, hidden: BoolArray, ranges: FloatArray) -> IntArray:
+def cheapest_cube(subtable: Subtable, cell: int, hidden: BoolArray, ranges: FloatArray) -> IntArray:
     """The corners of the cheapest cube that lets a cell move far enough; none if there is none."""
     grid, place = subtable.grid, subtable.place[cell]
     falls, rises, lower, upper, sliding, costs = ranges
