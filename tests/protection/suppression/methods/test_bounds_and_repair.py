@@ -49,6 +49,19 @@ def test_the_quick_bound_of_one_cell_is_the_cheapest_partner_in_each_relation() 
     assert hypercube.gap is not None
 
 
+def test_one_bound_holds_what_totals_and_what_relations_ask_for() -> None:
+    """Sums of smallest cells must be hidden; another relation asks for the cheapest partner."""
+    value = np.array([1, 1, 2, 3, 5, 20, 30, 50])
+    rows = [[(0, 1), (1, 1), (2, -1)], [(2, 1), (3, 1), (4, -1)], [(5, 1), (6, 1), (7, -1)]]
+    sensitive = np.isin(np.arange(8), [0, 5]).astype(np.int64)
+    low = np.where(np.arange(8) < 5, value, 0)
+    levels = {"state": sensitive * CellState.primary, "upper": sensitive}
+    cost = np.array([0, 1, 2, 1, 50, 0, 7, 9])
+    problem = problem_of(value, rows, cost=cost, low=low, high=10 * value, **levels)
+    bound = find_pattern(problem, "fast").bound
+    assert quick_lower_bound(problem) == lower_bound_of(problem) == bound == 2 + 50 + 7
+
+
 # -- classic instances ---------------------------------------------------------------
 
 

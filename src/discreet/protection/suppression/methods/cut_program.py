@@ -303,7 +303,7 @@ def single_relation_bounds(
         movable,
         aims_of(movable.unknowns),
         already=problem.cost_of(problem.hidden),
-        floor=problem.cost_of(problem.hidden | always_hidden(problem)),
+        floor=quick_lower_bound(problem),
     )
     program.until = until
     program.near(_ROUNDS, over)
