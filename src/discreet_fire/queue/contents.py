@@ -185,12 +185,12 @@ def findings_against(
     until = time.monotonic() + (SECONDS if seconds is None else seconds)
     nothing = np.zeros(0, dtype=np.int64)
     mine = np.unique(np.concatenate([nothing, *(one.table.records for one in tables)]))
-    earlier = [
-        one
-        for theirs, _ in others.values()
-        for one in theirs
-        if np.isin(one.table.records, mine).any()
-    ]
+    earlier, rest = list[ShownTable](), [one for theirs, _ in others.values() for one in theirs]
+    # A whole of others less a part of others is of the rest of the records.
+    while near := [one for one in rest if np.isin(one.table.records, mine).any()]:
+        earlier += near
+        rest = [one for one in rest if one not in near]
+        mine = np.unique(np.concatenate([mine, *(one.table.records for one in near)]))
     findings = list[Finding]()
     if earlier and tables:
         both = linked_findings(tables, limits=limits, earlier=earlier, until=until)

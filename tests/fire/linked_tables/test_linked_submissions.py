@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -75,6 +76,21 @@ def test_other_people_are_no_matter(queue: Queue, tmp_path: Path) -> None:
     hand(queue, tmp_path / "1", FINE, records())
     others = records().with_columns(pid=pl.col("pid") + 10_000)
     assert not told(queue, hand(queue, tmp_path / "2", COARSE, others))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_a_part_is_held_against_the_whole_less_the_other_part(
+    queue: Queue, tmp_path: Path, order: tuple[int, ...]
+) -> None:
+    """The last two have no record in common; both have some in common with the first."""
+    codes = np.repeat([0, 1, 4, 5], [20, 12, 16, 2])  # values of few become (other), with 1
+    frame = pl.DataFrame({"fine": np.tile(codes, 2), "half": np.repeat([0, 1], 50)})
+    frame = frame.with_columns(coarse=pl.col("fine") // 2).with_row_index("pid")
+    texts = [
+        f"tabulate {name}\n" for name in ("coarse", "coarse if half == 0", "fine if half == 1")
+    ]
+    numbers = [hand(queue, tmp_path / str(at), texts[at], frame) for at in order]
+    assert [len(told(queue, one, "difference")) for one in numbers] == [0, 0, 1]
 
 
 def test_what_is_rejected_tells_nothing(queue: Queue, tmp_path: Path) -> None:
