@@ -32,7 +32,7 @@ lazy_face(__name__)
 
 #: Modules make so many objects that stay: to look for rubbish among them, also when all ends,
 #: takes a fourth of a small command.
-_BETWEEN = 200_000
+_BETWEEN = 400_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -45,12 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ...
     SystemExit: 0
     """
+    gc.set_threshold(_BETWEEN, *gc.get_threshold()[1:])
+    atexit.register(_keep_all)
     from discreet.cli.commands import app
     from discreet.memory_limit import share_heap
 
     share_heap()
-    gc.set_threshold(_BETWEEN, *gc.get_threshold()[1:])
-    atexit.register(_keep_all)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # looks through all that is installed
     app(args=None if arguments is None else list(arguments), prog_name="discreet")
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.disclosure import units_of
 from discreet.errors import SuppressionError
 from discreet.files import file_digest, write_text
 from discreet.protection.protocol import (
@@ -33,37 +32,12 @@ from discreet.protection.protocol import (
     ReleaseContext,
     ReleasedOutcome,
 )
-from discreet.protection.suppression.problem.demands import hidden_in
-from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.publish.protected_tables import figure_of, marks_of
+from discreet.protection.suppression import release
 from discreet.protection.suppression.release.checks import (
     check_suppression,
     joined,
     linked_tables,
     suppression_warnings,
-)
-from discreet.protection.suppression.release.earlier_tables import (
-    RecountedTable,
-    changed_notes,
-    differing,
-    recounted_tables,
-    tables_before,
-)
-from discreet.protection.suppression.release.hidden_cells import (
-    SensitiveTable,
-    TableSuppression,
-    components,
-    internal_entry,
-    public_entries,
-    verdict_on,
-)
-from discreet.protection.suppression.release.sensitive_cells import (
-    PrimaryJudge,
-    column_of,
-    needed,
-    rules_of,
-    unpublished_values,
-    wanted_values,
 )
 from discreet.rules import rule_filters
 from discreet.tables import CellStatus
@@ -122,7 +96,7 @@ class SuppressionProtection(Protection):
         for value in entry.values:
             if value != COUNT:
                 yield NamedColumn(("tables", table, "value"), value, numeric=True)
-        for value in unpublished_values(programme, entry):
+        for value in release.unpublished_values(programme, entry):
             yield NamedColumn(("relations",), value, numeric=True)
         if entry.shadow is not None:
             yield NamedColumn(("tables", table, "shadow"), entry.shadow, numeric=True)
@@ -144,8 +118,8 @@ class SuppressionProtection(Protection):
     def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records of the table, and those of who asked for protection."""
         entry = inputs.programme.tables[table]
-        columns = wanted_values(inputs.programme, entry)
-        filters = needed(rules_of(inputs.programme, entry), entry.where)
+        columns = release.wanted_values(inputs.programme, entry)
+        filters = release.needed(release.rules_of(inputs.programme, entry), entry.where)
         return dict.fromkeys(filters, columns)
 
     def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
@@ -182,23 +156,21 @@ class SuppressionProtection(Protection):
     ) -> Iterator[ProtectedGroup]:
         """The tables of a group, those together that do share cells."""
         names = list(counted)
-        hider = TableSuppression(inputs, context.tell)
+        hider = release.TableSuppression(inputs, context.tell)
         judged = hider.judged(counted, context.spanning)
-        past = recounted_tables(inputs, names)
+        past = release.recounted_tables(inputs, names)
         parts = hider.partitions(judged, past)
-        changed = changed_notes(past)
+        changed = release.changed_notes(past)
         if parts is not None:
             changed += [f"{', '.join(names)}: {line}" for line in parts.doubt_lines()]
-        groups = [(own, before) for own, before in components(judged, past, parts) if own]
+        groups = [(own, before) for own, before in release.components(judged, past, parts) if own]
         for done in [hider.hidden(own, before, parts) for own, before in groups]:
-            entries = public_entries(done)
+            entries = release.public_entries(done)
             tables = done.tables if inputs.programme.suppression.hide_less else ()
             savings = hider.savings(tables, context)
             late = not all(item.pattern.complete for item in done.by_value.values())
-            found = (
-                f"the time limit ended the search for {', '.join(done.tables)}; the "
-                "suppression pattern is safe"
-            )
+            listed = ", ".join(done.tables)
+            found = f"the time limit ended the search for {listed}; the suppression pattern is safe"
             base = inputs.programme.suppression.round_to
             yield ProtectedGroup(
                 tables={
@@ -210,11 +182,11 @@ class SuppressionProtection(Protection):
                     )
                     for name, table in done.tables.items()
                 },
-                internal=internal_entry(done, context.digests, savings),
+                internal=release.internal_entry(done, context.digests, savings),
                 warnings=(
                     *changed,
                     *([found] if late else []),
-                    *(f"{', '.join(done.tables)}: {line}" for line in verdict_on(done).lines()),
+                    *(f"{listed}: {line}" for line in release.verdict_on(done).lines()),
                 ),
             )
             changed = []
@@ -241,7 +213,9 @@ class SuppressionProtection(Protection):
     def concluded(self, inputs: InputsView, made: Sequence[str]) -> Iterable[str]:
         """Earlier tables that had no part in anything."""
         groups = linked_tables(inputs.programme, made)
-        used = {before.name for group in groups for before, _ in tables_before(inputs, group)}
+        used = {
+            before.name for group in groups for before, _ in release.tables_before(inputs, group)
+        }
         for item in inputs.earlier:
             if item.protect == self.name and item.name not in used:
                 yield (
@@ -298,29 +272,29 @@ class SuppressionProtection(Protection):
     ) -> Mapping[str, Mapping[str, tuple[FloatArray, Any]]]:
         """True values, and which cells are sensitive in the pattern of all tables together."""
         programme = inputs.programme
-        hider = TableSuppression(inputs)
+        hider = release.TableSuppression(inputs)
         judged = hider.judged(counted, context.spanning)
         records = hider.partitions(judged, ())
         found: dict[tuple[str, str], tuple[FloatArray, Any]] = {}
-        for group, _ in components(judged, (), records):
+        for group, _ in release.components(judged, (), records):
             weight = programme.tables[group[0].name].weight
             every = {item.name: programme.tables[item.name].values for item in group}
             for value in dict.fromkeys(v for values in every.values() for v in values):
                 own = [item for item in group if value in every[item.name]]
                 primaries = [item.primaries[every[item.name].index(value)] for item in own]
                 decimals = hider.judge.decimals(value, weight)
-                _, members = build_problem(
+                _, members = release.build_problem(
                     [(item.table, one) for item, one in zip(own, primaries, strict=True)],
-                    value=column_of(value, weight),
+                    value=release.column_of(value, weight),
                     decimals=decimals,
                     knowledge=hider.knowledge,
                     zero_cells="partners",
                     records=records,
                 )
                 marks = [primary.conf_status() for primary in primaries]
-                status = marks_of(members, marks, [p.sensitive for p in primaries], "D")
+                status = release.marks_of(members, marks, [p.sensitive for p in primaries], "D")
                 for item, primary, cells in zip(own, primaries, members.cells, strict=True):
-                    units = units_of(item.table, primary.value, decimals)
+                    units = release.units_of(item.table, primary.value, decimals)
                     shared = np.where(cells >= 0, status[np.maximum(cells, 0)], "D")
                     found[item.name, value] = units / 10.0**decimals, shared
         values_of = {item.name: programme.tables[item.name].values for item in judged}
@@ -339,9 +313,9 @@ class SuppressionProtection(Protection):
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Verdicts on hidden cells, with all that was published before."""
         programme, first = inputs.programme, next(iter(counted))
-        judged = TableSuppression(inputs).judged(counted, context.spanning)
+        judged = release.TableSuppression(inputs).judged(counted, context.spanning)
         groups = linked_tables(programme, programme.protected[self.name])
-        past = recounted_tables(inputs, next(group for group in groups if first in group))
+        past = release.recounted_tables(inputs, next(group for group in groups if first in group))
         return _group_audit(inputs, judged, past, kept, coalition)
 
 
@@ -382,8 +356,8 @@ def _member(inputs: InputsView, name: str) -> list[Any]:
 
 def _group_audit(
     inputs: InputsView,
-    judged: Sequence[SensitiveTable],
-    past: Sequence[RecountedTable],
+    judged: Sequence[release.SensitiveTable],
+    past: Sequence[release.RecountedTable],
     kept: Mapping[str, Any],
     coalition: int | None,
 ) -> tuple[dict[tuple[str, str], Audit], list[str]]:
@@ -391,11 +365,11 @@ def _group_audit(
     from discreet.protection.suppression.proof.audit import audit
 
     programme, stated = inputs.programme, inputs.programme.suppression
-    hider = TableSuppression(inputs)
+    hider = release.TableSuppression(inputs)
     audits: dict[tuple[str, str], Audit] = {}
     findings: list[str] = []
     parts = hider.partitions(judged, past)
-    for group, before in components(judged, past, parts):
+    for group, before in release.components(judged, past, parts):
         own = [v for each in group for v in programme.tables[each.name].values]
         values = dict.fromkeys([*own, *(v for one in before for v in one.primaries)])
         relations = hider.relations([i.name for i in group], values) if group else []
@@ -415,7 +389,7 @@ def _group_audit(
             if len(names) == 1:
                 weight = programme.tables[group[0].name].weight
                 options = {
-                    "value": column_of(names[0], weight),
+                    "value": release.column_of(names[0], weight),
                     "decimals": hider.judge.decimals(names[0], weight),
                     "earlier": [p.as_earlier(names[0]) for p in before if names[0] in p.then],
                 }
@@ -448,8 +422,8 @@ _Row = tuple["ProtectedTable", "Table", "Primary"]
 
 def _rows(
     inputs: InputsView,
-    group: Sequence[SensitiveTable],
-    past: Sequence[RecountedTable],
+    group: Sequence[release.SensitiveTable],
+    past: Sequence[release.RecountedTable],
     kept: Mapping[str, Any],
     value: str,
     *,
@@ -457,7 +431,7 @@ def _rows(
 ) -> tuple[list[str], list[_Row]]:
     """What was published of one value, beside the truth; and where it is not the truth."""
     rows: list[_Row] = []
-    judge, findings = PrimaryJudge(inputs.programme), []
+    judge, findings = release.PrimaryJudge(inputs.programme), []
     for item in group:
         entry = inputs.programme.tables[item.name]
         if value not in entry.values:
@@ -466,10 +440,12 @@ def _rows(
         if kept[item.name].extras.get("about", {}).get("tells") != entry.values:
             findings.append(f"{item.name}: published with other values")
             continue
-        published = figure_of(kept[item.name].table, number)
+        published = release.figure_of(kept[item.name].table, number)
         if inputs.programme.suppression.round_to is None:  # else the audit compares them
             decimals = judge.decimals(value, entry.weight)
-            off = differing(published, item.table, column_of(value, entry.weight), decimals)
+            off = release.differing(
+                published, item.table, release.column_of(value, entry.weight), decimals
+            )
             if off:
                 message = f"{off:,} values of {value!r} differ from the data"
                 findings.append(f"{item.name}: {message}")
@@ -478,7 +454,7 @@ def _rows(
         if (rows or not alone) and value in one.primaries and not (alone and value in one.then):
             # What is sensitive in an earlier table and was hidden: what was shown stays shown.
             primary, published = one.primaries[value], one.published(value)
-            hidden = np.where(hidden_in(one.table, published), primary.verdict, 0)
+            hidden = np.where(release.hidden_in(one.table, published), primary.verdict, 0)
             primary = dataclasses.replace(primary, verdict=hidden.astype(np.int8))
             rows.append((published, one.table, primary))
     return findings, rows

@@ -20,14 +20,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-    load_pem_public_key,
-)
 
 from discreet.confidential import Unpicklable, without_values
 from discreet.errors import PackageError
@@ -59,7 +51,7 @@ def key_id(public: bytes) -> str:
 def public_bytes(key: Ed25519PrivateKey | Ed25519PublicKey) -> bytes:
     """The 32 bytes of a public key."""
     public = key.public_key() if isinstance(key, Ed25519PrivateKey) else key
-    return public.public_bytes(Encoding.Raw, PublicFormat.Raw)
+    return public.public_bytes_raw()
 
 
 def is_signed(content: bytes, signature: bytes, public: bytes) -> bool:
@@ -79,6 +71,13 @@ def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
     Args:
         path: Where to, with or without the suffix .key.
     """
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        PublicFormat,
+    )
+
     stem = Path(path)
     if stem.suffix in (".key", ".pub"):
         stem = stem.with_suffix("")
@@ -96,6 +95,8 @@ def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
 
 def read_signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     """Read a key that signs, from a file that only its owner can open."""
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     refuse_public_key(path, f"not the signing key but the public key; use {Path(path).stem}.key")
     content = read_private(path, "signing key")
     try:
@@ -128,6 +129,8 @@ def refuse_public_key(path: str | os.PathLike[str], hint: str) -> None:
 
 def read_verify_key(path: str | os.PathLike[str]) -> bytes:
     """Read a public key."""
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
     hint = "use the file NAME.pub of the signer"
     try:
         key = load_pem_public_key(Path(path).read_bytes())

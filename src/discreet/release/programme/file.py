@@ -95,7 +95,7 @@ def main_source(data: DataEntry, keys: ProgrammeEntry, official: str | None = No
         path=("data",),
         records=data,
         keys_path=("keys",),
-        keys=SourceKeysEntry(**keys.model_dump(exclude={"grid"})),
+        keys=SourceKeysEntry.model_construct(**{n: v for n, v in keys if n != "grid"}),
         official=official,
     )
 
@@ -451,7 +451,9 @@ class Programme(ProgrammeFile):
     def settings(self, method: str) -> Any:
         """[protection.NAME], in the form that the method gives it."""
         form = protection(method).settings
-        return self.document.protection.get(method, None if form is None else form())
+        return self.document.protection.get(
+            method, None if form is None else form.model_construct()
+        )
 
     def value(self, name: str) -> ValueEntry:
         """[values.NAME], or how a value is printed that has no section."""
@@ -465,7 +467,7 @@ class Programme(ProgrammeFile):
     @property
     def suppression(self) -> SuppressionEntry:
         """[suppression]"""
-        return self.document.suppression or SuppressionEntry()
+        return self.document.suppression or SuppressionEntry.model_construct()
 
     def spanning(self, source: str) -> set[str]:
         """The names in `by` of all tables of a source, of those elsewhere, too."""

@@ -48,6 +48,7 @@ from discreet.release.programme.values import (
     Mistake,
     Moment,
     ProgrammeEntry,
+    Stated,
     Texts,
     Variable,
     both_secrets,
@@ -145,7 +146,7 @@ class MagnitudeEntry(MagnitudeNoiseSettings, MarkedNoiseSettings, ProgrammeEntry
         StrengthEntry | None,
         Key(needed='strength = { kind = "simple", share = 0.1 }, or kind = "flex"'),
     ] = None
-    sensitive: SensitiveEntry | None = None
+    sensitive: Stated[SensitiveEntry | None] = None
     bracket_above: Limit | None = None
 
 
@@ -186,7 +187,7 @@ class PublicationEntry(ProgrammeEntry):
     @property
     def conditions(self) -> dict[str, str]:
         """From when on, and by whom, a release may be passed on, as far as it is stated."""
-        stated = self.model_dump(include={"embargo", "redistribution"})
+        stated = {"embargo": self.embargo, "redistribution": self.redistribution}
         return {name: text for name, text in stated.items() if text}
 
 
@@ -614,19 +615,19 @@ class TableEntry(ReleaseSettings):
         Key(needed='add the spanning variables, such as by = ["region", "sex"]', once=True),
     ] = None
     title: Texts = Field(default_factory=dict)
-    figures: dict[str, FigureEntry] = Field(default_factory=dict)
-    parts: PartsEntry | None = None
-    areas: AreasEntry | None = None
-    notes: list[CellNoteEntry] = Field(default_factory=list)
+    figures: Stated[dict[str, FigureEntry]] = Field(default_factory=dict)
+    parts: Stated[PartsEntry | None] = None
+    areas: Stated[AreasEntry | None] = None
+    notes: Stated[list[CellNoteEntry]] = Field(default_factory=list)
     value: NameList | None = None
     shadow: Text | None = None
-    marks: Annotated[list[MarkEntry], MARKS] = Field(default_factory=list)
+    marks: Annotated[Stated[list[MarkEntry]], MARKS] = Field(default_factory=list)
     known: Text | None = None
-    ratios: dict[str, RatioEntry] = Field(default_factory=dict)
-    flows: FlowsEntry | None = None
-    available: AvailableEntry | None = None
-    quantiles: dict[str, QuantilesEntry] = Field(default_factory=dict)
-    map: MapEntry = MapEntry()
+    ratios: Stated[dict[str, RatioEntry]] = Field(default_factory=dict)
+    flows: Stated[FlowsEntry | None] = None
+    available: Stated[AvailableEntry | None] = None
+    quantiles: Stated[dict[str, QuantilesEntry]] = Field(default_factory=dict)
+    map: Stated[MapEntry] = Field(default_factory=MapEntry.model_construct)
 
     @property
     def values(self) -> list[str]:
@@ -743,27 +744,27 @@ class Document(ProgrammeEntry):
     atlas: Text | None = None
     data: DataEntry | None = None
     keys: KeysEntry | None = None
-    period: PeriodEntry | None = None
-    sources: dict[str, SourceEntry] = Field(default_factory=dict)
-    parameters: ParametersEntry | None = None
+    period: Stated[PeriodEntry | None] = None
+    sources: Stated[dict[str, SourceEntry]] = Field(default_factory=dict)
+    parameters: Stated[ParametersEntry | None] = None
     perturbation: PerturbationEntry | None = None
-    magnitudes: dict[str, MagnitudeEntry] = Field(default_factory=dict)
-    figures: FiguresEntry | None = None
-    parts: PartsEntry | None = None
-    suppression: SuppressionEntry | None = None
+    magnitudes: Stated[dict[str, MagnitudeEntry]] = Field(default_factory=dict)
+    figures: Stated[FiguresEntry | None] = None
+    parts: Stated[PartsEntry | None] = None
+    suppression: Stated[SuppressionEntry | None] = None
     protection: Annotated[dict[str, Any], BeforeValidator(_sections_of_methods)] = Field(
         default_factory=dict
     )
-    rules: dict[str, RuleSetEntry] = Field(default_factory=dict)
-    values: dict[str, ValueEntry] = Field(default_factory=dict)
+    rules: Stated[dict[str, RuleSetEntry]] = Field(default_factory=dict)
+    values: Stated[dict[str, ValueEntry]] = Field(default_factory=dict)
     relations: dict[str, Text] = Field(default_factory=dict)
-    quality: QualityEntry = QualityEntry()
-    attacks: AttacksEntry | None = None
-    slivers: SliversEntry | None = None
-    release: SealEntry = SealEntry()
-    publication: PublicationEntry = PublicationEntry()
+    quality: Stated[QualityEntry] = Field(default_factory=QualityEntry.model_construct)
+    attacks: Stated[AttacksEntry | None] = None
+    slivers: Stated[SliversEntry | None] = None
+    release: Stated[SealEntry] = Field(default_factory=SealEntry.model_construct)
+    publication: Stated[PublicationEntry] = Field(default_factory=PublicationEntry.model_construct)
     variables: dict[str, VariableEntry] = Field(default_factory=dict)
-    defaults: ReleaseSettings = ReleaseSettings()
+    defaults: Stated[ReleaseSettings] = Field(default_factory=ReleaseSettings.model_construct)
     tables: dict[str, TableEntry] = Field(default_factory=dict)
 
     def mistakes(self) -> Iterator[Mistake]:

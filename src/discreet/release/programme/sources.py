@@ -21,6 +21,7 @@ from discreet.release.programme.values import (
     Key,
     Mistake,
     ProgrammeEntry,
+    Stated,
     Variable,
     both_secrets,
     reading_option,
@@ -62,7 +63,7 @@ class RecordsEntry(ProgrammeEntry):
     types: Annotated[Any, reading_option("types")] = None
     rename: Annotated[Any, reading_option("rename")] = None
     recode: Annotated[Any, reading_option("recode")] = None
-    calibrate: CalibrateEntry | None = None
+    calibrate: Stated[CalibrateEntry | None] = None
 
     @property
     def stated(self) -> dict[str, Any]:

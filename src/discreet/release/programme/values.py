@@ -11,8 +11,9 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import Annotated, Any, Literal, LiteralString, NamedTuple, get_args
+from typing import Annotated, Any, Literal, LiteralString, NamedTuple, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -20,10 +21,12 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import no_info_plain_validator_function
 
 from discreet.errors import DiscreetError, nearest
 from discreet.keygrid import KeyGrid
@@ -47,6 +50,19 @@ class Key:
     pattern: bool = False  # it names files by a pattern, or one by a URL
     variable: bool = False  # it names a variable of the environment
     filter: bool = False  # it is a filter of records
+
+
+class _WhenStated:
+    """Mark of a section whose form is made ready when a programme has it: most have few."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        config = None if hasattr(source, "model_config") else ConfigDict(strict=True)
+        form = cache(lambda: TypeAdapter(source, config=config))
+        return no_info_plain_validator_function(lambda value: form().validate_python(value))
+
+
+_Section = TypeVar("_Section")
+Stated = Annotated[_Section, _WhenStated()]
 
 
 class Mistake(NamedTuple):
