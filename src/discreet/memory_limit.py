@@ -11,9 +11,10 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 
 from discreet.errors import MicrodataError
@@ -24,8 +25,9 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _LEAST = 500 * 10**6
 _STATUS = Path("/proc/self/status")
 _LOOKS = 0.05
-#: Number of the setting of memory that says how many heaps a process has.
-_MOST_HEAPS = -8
+#: Numbers of settings of memory: how many heaps a process has; the size from which arrays lie
+#: outside; how much that is free is kept.
+_MOST_HEAPS, _OUTSIDE, _KEPT = -8, -3, -1
 #: What the packages that count take by themselves.
 _BASE = 400 * 10**6
 #: How little polars reads ahead where memory is limited.
@@ -59,11 +61,26 @@ def share_heap() -> None:
     The usual library of Linux gives each thread a heap of its own, so that a process grows with
     the records, although it holds some of them at a time only. Programs call this when they begin.
     """
+    _set_memory({_MOST_HEAPS: 1})
+
+
+@cache
+def keep_heap() -> None:
+    """Let arrays of some megabytes take the memory of those before them.
+
+    The library would give it back and ask for it again with each of them, until it has once freed
+    an array of the size set here: that takes several times as long as most steps of counting.
+    """
+    _set_memory({_OUTSIDE: 2**25, _KEPT: 2**26})
+
+
+def _set_memory(settings: Mapping[int, int]) -> None:
     import ctypes
 
     if sys.platform == "linux":
-        with suppress(OSError, AttributeError):  # other libraries have no such setting
-            ctypes.CDLL(None).mallopt(_MOST_HEAPS, 1)
+        with suppress(OSError, AttributeError):  # other libraries have no such settings
+            for setting, value in settings.items():
+                ctypes.CDLL(None).mallopt(setting, value)
 
 
 class MemoryWatch:

@@ -1,6 +1,8 @@
 """Tables with all margins and levels, equal on every engine, bit for bit."""
 
 import itertools
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import duckdb
@@ -283,3 +285,36 @@ def test_many_tables_are_worth_the_compiler_too(monkeypatch):
     layout = SimpleNamespace(rows=range(3), largest={})
     records = SimpleNamespace(count=25_000_000, layout=layout)
     assert [memory._compiled_pays(records) for _ in range(4)] == [False, False, True, True]
+
+
+FAULTS = """
+import resource
+import numpy as np, polars as pl
+import discreet as dc
+
+draw = np.random.default_rng(1)
+columns = {"area": draw.integers(0, 400, 100_000), "age": draw.integers(0, 18, 100_000)}
+records = pl.DataFrame({**columns, "key": draw.integers(0, 10**15, 100_000)})
+faults = []
+for _ in range(12):
+    dc.tabulate(records, ["area", "age"], record_key="key")
+    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+print(faults[-1] - faults[1])
+"""
+
+
+def test_steps_of_counting_take_the_memory_of_those_before():
+    """Usually some 80 new pages in ten tables; 2,700 if arrays went back to the system."""
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 1_000
+
+
+def test_keys_of_more_records_than_fit_into_64_bits_are_added():
+    keys = [10**15 - 1 - k for k in range(20_000)]
+    frame = pl.DataFrame({"sex": ["m"] * 19_000 + ["w"] * 1_000, "key": keys})
+    table = dc.tabulate(frame, ["sex"], record_key="key", allow_unsuitable_keys=True)
+    parts = (keys, keys[:19_000], keys[19_000:])
+    assert table.cell_key is not None
+    assert table.cell_key.tolist() == [sum(part) % 10**15 for part in parts]

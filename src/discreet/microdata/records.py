@@ -55,21 +55,23 @@ def read_microdata(
     >>> read_microdata(people, rename={"GESCHL": "sex"}, null_values=["9"]).to_native().rows()
     [('1',), (None,)]
     """
-    if isinstance(source, nw.LazyFrame) and not (stated or options or format or table or query):
+    named = isinstance(source, str | os.PathLike)
+    connection = type(source).__name__ == "DuckDBPyConnection"
+    if not (named or connection or stated or options or format or table or query):
         return open_frame(source)
     reading = ReadingOptions.of(stated, options)
     if isinstance(source, str) and is_url(source):
         reading.refuse("sql", shown_url(source))
         refuse_options(format=format)
         return typed_records(read_sql(source, table, query), reading, shown_url(source))
-    if isinstance(source, str | os.PathLike):
+    if named:
         path = Path(source)
         if detect:
             refuse_options(table=table, query=query)
             reading = detect_reading(path, format=format, options=options, **stated).stated()
         return read_path(path, format, table, query, reading)
     reading.refuse("frame", "a frame")
-    if type(source).__name__ == "DuckDBPyConnection":
+    if connection:
         from discreet.microdata.databases import relation
 
         refuse_options(format=format)

@@ -448,10 +448,10 @@ class Table:
         digest = hashlib.sha256(b"discreet table 1")
         for dimension, part in zip(self.dimensions, self.index, strict=True):
             digest.update("\0".join((dimension.name, *dimension.codes)).encode())
-            digest.update(np.ascontiguousarray(part, dtype="<i4").tobytes())
+            digest.update(np.ascontiguousarray(part, dtype="<i4").data)
         digest.update(str(self.grid.size).encode())
         for column in (self.count, self.cell_key):
-            digest.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+            digest.update(np.ascontiguousarray(column, dtype="<i8").data)
         return digest.digest()
 
     def __repr__(self) -> str:

@@ -122,8 +122,8 @@ def _dimension(
     """The spanning variable, and per classification each cell's leaf in it."""
     trees, numbers = [], []
     if not variable.trees:
-        tree, positions = _from_values(cube, variable)
-        return Dimension(classifications=(tree,)), [positions]
+        dimension, positions = _from_values(cube, variable)
+        return dimension, [positions]
     for tree, axis in zip(variable.trees, variable.axes, strict=True):
         at = cube.place[axis]
         codes, values = cube.codes[at], cube.values[at]
@@ -144,27 +144,29 @@ def _dimension(
     return dimension, shifted
 
 
-def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Classification, PositionArray]:
+def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Dimension, PositionArray]:
     """A flat classification of the values found."""
     at = cube.place[variable.axes[0]]
     codes, values = cube.codes[at], cube.values[at]
     occurring = np.flatnonzero(np.bincount(codes, minlength=1))
-    texts = (values if len(occurring) == len(values) else values.gather(occurring)).to_list()
-    filled = [text for text in texts if text is not None]
-    tree = _found_tree(variable.name, tuple(filled))
-    if len(filled) < len(texts):
-        tree = _with_missing(tree)
-    named = (tree.missing if text is None else text for text in texts)
-    table = np.array([tree.index[code] for code in named], dtype=np.int32)
+    texts = values if len(occurring) == len(values) else values.gather(occurring)
+    dimension, table = _found_codes(variable.name, tuple(texts.to_list()))
     lookup = np.zeros(max(len(values), 1), dtype=np.int32)
     lookup[occurring] = table
-    return tree, lookup.take(codes)
+    return dimension, lookup.take(codes)
 
 
 @lru_cache(maxsize=32)
-def _found_tree(name: str, codes: tuple[str, ...]) -> Classification:
-    """The flat classification of codes that were found; many tables have the same."""
-    return flat(name, natural_order(codes), found="all")
+def _found_codes(name: str, texts: tuple[str | None, ...]) -> tuple[Dimension, PositionArray]:
+    """The flat classification of codes that were found, with where each stands in it.
+
+    Many tables have the same.
+    """
+    tree = flat(name, natural_order([text for text in texts if text is not None]), found="all")
+    if None in texts:
+        tree = _with_missing(tree)
+    table = [tree.index[tree.missing if text is None else text] for text in texts]
+    return Dimension(classifications=(tree,)), np.array(table, dtype=np.int32)
 
 
 def _with_missing(tree: Classification) -> Classification:

@@ -27,8 +27,8 @@ import polars as pl
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import DiscreetError
 from discreet.key_check import lowest, sampled_places
-from discreet.keygrid import LIMB, KeyGrid, grid_keys
-from discreet.memory_limit import read_ahead
+from discreet.keygrid import LIMB, KeyGrid, grid_keys, limbs_of
+from discreet.memory_limit import keep_heap, read_ahead
 from discreet.microdata import eager_columns, filter_failed
 from discreet.tabulation.columns import CodedColumn, code_columns
 from discreet.tabulation.cube import Cube
@@ -260,10 +260,16 @@ class _Interpreted:
 
     def count(self, numbers: IntArray, keys: IntArray | None, row: int) -> int:
         """Count records and add their keys from this row on; the next row."""
-        self.measures[row] += np.bincount(numbers, minlength=self.records.cells)
+        counts = np.bincount(numbers, minlength=self.records.cells)
+        self.measures[row] += counts
         if keys is None:
             return row + 1
-        return self._add(numbers, divmod(keys, LIMB), row + 1)
+        if int(counts.max(initial=0)) * self.records.modulus >= 2**63:
+            return self._add(numbers, limbs_of(keys), row + 1)
+        sums = np.zeros(self.records.cells, dtype=np.int64)
+        np.add.at(sums, numbers, keys)
+        self.measures[row + 1 : row + 3] += limbs_of(sums)
+        return row + 3
 
     def add(self, numbers: IntArray, values: FloatArray, row: int) -> int:
         """Add values from this row on; the next row."""
@@ -477,7 +483,7 @@ def _sparse(records: RecordArrays) -> tuple[list[Any], Counted]:
 
 def _columns_to_add(records: RecordArrays) -> list[Any]:
     """Per record, everything that cells add up, but for the number of records."""
-    columns: list[Any] = [] if records.keys is None else [*divmod(records.keys, LIMB)]
+    columns: list[Any] = [] if records.keys is None else [*limbs_of(records.keys)]
     for values in records.amounts.in_order:
         columns += [part.astype(np.int64) for part in to_limbs(values)]
     for share, summed in records.amounts.summed(records.layout):
@@ -485,7 +491,7 @@ def _columns_to_add(records: RecordArrays) -> list[Any]:
         inside[records.amounts.among(share, slice(None))] = 1
         if share.counted:
             columns.append(inside)
-            columns += [] if records.keys is None else divmod(records.keys * inside, LIMB)
+            columns += [] if records.keys is None else limbs_of(records.keys * inside)
         if summed is not None:
             columns += [limb.astype(np.int64) * inside for limb in to_limbs(summed)]
     return columns
@@ -519,6 +525,7 @@ class MemoryEngine(Engine):
 
     def __init__(self, task: TabulationTask) -> None:
         super().__init__(task)
+        keep_heap()
         records, queries, columns = task.records, task.queries, task.reads
         if isinstance(records, nw.LazyFrame):
             records = records.select(columns).collect()
@@ -559,7 +566,7 @@ class MemoryEngine(Engine):
 
     def some_records(self, columns: Sequence[str]) -> pl.DataFrame:
         """Records from everywhere."""
-        return self.frame.select(pl.col(columns).gather(sampled_places(self.height)))
+        return self.frame[sampled_places(self.height), list(columns)]
 
     def lowest_keys(self, record_key: str) -> pl.Series:
         """All record keys in the lowest part of the grid."""

@@ -251,6 +251,7 @@ _MANY = 1 << 19  # from here on threads pay
 _MAX_THREADS = 8
 _DENSE = 1 << 23  # rows × keys up to which the noise of every key is written out
 _WORTH = 16  # and this many times the number of cells
+_STRETCHES = 16  # for each interval, where the noise of a key is searched
 
 
 def thresholds(content: Intervals, grid: KeyGrid) -> IntArray:
@@ -314,13 +315,24 @@ def _in_pieces(
 ) -> IntArray:
     """Take each cell's noise from `values`: at row × size + key, or the place above it."""
     noise = np.empty(len(count), dtype=np.int64)
+    if places is not None:
+        # Most stretches of equal width have no place inside: there is nothing to search.
+        rows = content.n_max + 1
+        width = -(-rows * size // max(rows, min(_STRETCHES * len(places), len(count))))
+        starts = np.arange(0, rows * size, width, dtype=np.int64)
+        first = np.searchsorted(places, starts, side="right")
+        last = np.searchsorted(places, starts + (width - 1), side="right")
+        above = np.where(first == last, first, -1)
 
     def fill(begin: int) -> None:
         piece = slice(begin, begin + _CHUNK)
         at = rows_of(content, count[piece]) * size + cell_key[piece]
         if places is not None:
-            at = np.searchsorted(places, at, side="right")
-        noise[piece] = values[at]
+            here = above.take(at // width)
+            searched = np.flatnonzero(here < 0)
+            here[searched] = np.searchsorted(places, at.take(searched), side="right")
+            at = here
+        noise[piece] = values.take(at)
 
     begins = range(0, len(count), _CHUNK)
     if len(count) < _MANY:
