@@ -260,15 +260,11 @@ class _Interpreted:
 
     def count(self, numbers: IntArray, keys: IntArray | None, row: int) -> int:
         """Count records and add their keys from this row on; the next row."""
-        counts = np.bincount(numbers, minlength=self.records.cells)
-        self.measures[row] += counts
+        self.measures[row] += np.bincount(numbers, minlength=self.records.cells)
         if keys is None:
             return row + 1
-        if int(counts.max(initial=0)) * self.records.modulus >= 2**63:
-            return self._add(numbers, limbs_of(keys), row + 1)
-        sums = np.zeros(self.records.cells, dtype=np.int64)
-        np.add.at(sums, numbers, keys)
-        self.measures[row + 1 : row + 3] += limbs_of(sums)
+        for at, part in enumerate(limbs_of(keys), row + 1):
+            np.add.at(self.measures[at], numbers, part)
         return row + 3
 
     def add(self, numbers: IntArray, values: FloatArray, row: int) -> int:
