@@ -33,6 +33,8 @@ AnyArray: TypeAlias = npt.NDArray[Any]
 
 #: From so many cells on, numbers would not be sure to fit into 64 bits.
 _LIMIT = 2**62
+#: Cells are looked up on the whole grid if it has at most so many places, and so many per cell.
+_DENSE, _DENSE_SHARE = 2**22, 8
 
 
 @dataclass(frozen=True)
@@ -192,9 +194,17 @@ class CellIndex:
         >>> cells.find([np.array([1, 0]), np.array([0, 2])], [np.array([0, 1]), np.array([2, 1])])
         array([ 1, -1])
         """
-        if math.prod(self.sizes) < _LIMIT:
+        if (size := math.prod(self.sizes)) < _LIMIT:
             one, other = lengths or (None, None)
-            return find_numbers(self.numbers(known, one), self.numbers(wanted, other))
+            here, there = self.numbers(known, one), self.numbers(wanted, other)
+            few = len(there) > size or size > min(_DENSE_SHARE * len(there), _DENSE)
+            if few or int(there.min()) < 0:
+                return find_numbers(here, there)
+            if len(here) == len(there) and np.array_equal(here, there):
+                return np.arange(len(here), dtype=np.int64)
+            places = np.full(size, -1, dtype=np.int64)
+            places[here[::-1]] = np.arange(len(here) - 1, -1, -1)
+            return places.take(there)
         return find_numbers(*self.shared(known, wanted, lengths=lengths))
 
 

@@ -328,6 +328,8 @@ class Table:
             each cell, negative where there are several; nothing where that is not known.
         unit: What its records are, such as "households", where tables of several kinds of units
             are protected together; empty for the main ones.
+        added_up: Whether every cell above one with records is there, and was added up from those
+            below it, as `discreet.tabulate` does.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -344,6 +346,7 @@ class Table:
     keys: KeyCheck | None = None
     only: Mapping[str, IntArray] = field(default_factory=dict)
     unit: str = ""
+    added_up: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", MappingProxyType(dict(self.sums)))

@@ -113,6 +113,7 @@ def assemble(cube: Cube, query: Query, grid: KeyGrid, keys: KeyCheck | None) -> 
         where=query.where_text,
         name=query.name,
         keys=keys,
+        added_up=True,
     )
 
 

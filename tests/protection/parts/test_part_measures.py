@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tracemalloc
 from collections import Counter
 from itertools import pairwise, product
@@ -14,10 +15,11 @@ import pytest
 from hypothesis import given
 
 from discreet.classifications import Classification
-from discreet.protection.parts import measure_parts
+from discreet.protection.parts import PartRules, check_parts, measure_parts
 from discreet.protection.parts.levels import PartLattice, levels_of, named_level
 from discreet.tables import Dimension, Table
 from discreet.tables.dimension import level_numbers, within
+from discreet.tabulation import tabulate
 
 PLACE = Classification.from_parents(
     "place", {"N": None, "N1": "N", "N2": "N", "S": None, "S1": "S", "B": None}
@@ -121,6 +123,33 @@ def test_measures_are_what_counting_records_gives(records: list[Record]) -> None
         name = " × ".join(filter(None, (place_level, sex_level))) or "grand total"
         assert found[name].pop("of") == "table"
         assert found[name] == pytest.approx(by_hand(records, place_level, sex_level)), name
+
+
+@given(
+    records=st.lists(
+        st.tuples(*map(st.sampled_from, (["N1a", "N1b", "N2a", "B"], ["x1", "x2", "y1"], "mwd"))),
+        min_size=1,
+        max_size=25,
+    ),
+    where=st.sampled_from(["", "sex == 'm'", "sex != 'd'", "age != '4'"]),
+    most=st.sampled_from([0.0, 0.3, 0.6]),
+)
+def test_parts_of_added_up_tables_are_decided_as_those_of_any_cells(
+    records: list[tuple[str, str, str]], where: str, most: float
+) -> None:
+    people = pl.DataFrame(records, schema=["place", "square", "sex"], orient="row")
+    people = people.with_columns(age=(pl.int_range(pl.len()) % 5).cast(pl.String))
+    flat = [
+        Classification.flat(name, list(codes)) for name, codes in (("sex", "mwd"), ("age", "01234"))
+    ]
+    by: list[Any] = [grid().classifications, *flat]
+    every, own = (tabulate(people, by=by, where=kept or None) for kept in ("", where))
+    rules, decided = PartRules(max_share_grouped=most, max_share_unique=most), []
+    for added_up in (True, False):
+        table, universe = (dataclasses.replace(one, added_up=added_up) for one in (own, every))
+        against = universe if where else None
+        decided.append(check_parts(table, rules, universe=against).to_dict())
+    assert decided[0] == decided[1]
 
 
 def test_deviations_may_be_given_cell_by_cell() -> None:

@@ -45,7 +45,7 @@ class Level:
     #: finer ones, so that every level covers every record
     members: BoolArray
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of codes on the level."""
         return int(self.members.sum())

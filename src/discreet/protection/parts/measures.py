@@ -8,15 +8,23 @@ leaves out. Empty cells are counted by arithmetic; no grid is ever made.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
+from discreet.arrays import (
+    BoolArray,
+    CellIndex,
+    FloatArray,
+    IntArray,
+    PositionArray,
+    find_numbers,
+)
 from discreet.errors import FilterError, Problem, SuppressionError, raise_all
 from discreet.microdata import parse_filter
 from discreet.protection.parts.levels import Level, PartKey, levels_of
@@ -105,6 +113,7 @@ class PartCells:
         relative: FloatArray | None = None,
         named: Sequence[int] = (),
         area: int | None = None,
+        added_up: bool = False,
     ) -> None:
         self.dimensions = tuple(dimensions)
         self.index = tuple(index)
@@ -113,6 +122,7 @@ class PartCells:
         self.relative = relative
         self.named = tuple(named)
         self.area = area
+        self.added_up = added_up
         self.levels = tuple(levels_of(dimension) for dimension in dimensions)
         self._kinds = [
             _kinds(dimension) if at != area else (np.arange(len(dimension)),) * 2
@@ -138,11 +148,26 @@ class PartCells:
     @cached_property
     def _totals(self) -> tuple[IntArray, ...]:
         """Cells, records, small cells and cells of one record, of every part at once."""
-        masks: list[Any] = [slice(None), self.count <= self.small_up_to, self.count == 1]
-        cells, small, unique = (self._by_kind(self._kind[mask]) for mask in masks)
+        cells = self._by_kind(self._kind)
+        small, unique = self._numbers([self.count <= self.small_up_to, self.count == 1])
         # Floats hold whole numbers up to 2^53, more than there are records anywhere.
         records = self._by_kind(self._kind, self.count).astype(np.int64)
         return tuple(_on_parts(np.stack((cells, records, small, unique)), self._on_levels))
+
+    def _numbers(self, masks: Sequence[BoolArray]) -> list[IntArray]:
+        """Per mask, how many of its cells there are per combination of kinds; a few at once."""
+        shape = tuple(len(first) for _, first in self._kinds)
+        together = max(1, min(6, (len(self.count) // math.prod(shape)).bit_length()))
+        numbers = list[IntArray]()
+        for start in range(0, len(masks), together):
+            some = masks[start : start + together]
+            key = self._kind << len(some)
+            key += sum((mask.astype(np.uint8) << at) for at, mask in enumerate(some))
+            cells = np.bincount(key, minlength=math.prod(shape) << len(some))
+            bits = cells.reshape(-1, 1 << len(some))
+            member = np.arange(1 << len(some))[:, None] >> np.arange(len(some)) & 1
+            numbers += [column.reshape(shape) for column in (bits @ member).T]
+        return numbers
 
     def _by_kind(
         self, kind: npt.NDArray[np.int64], weights: IntArray | None = None
@@ -212,6 +237,7 @@ class PartCells:
             added(self.count),
             small_up_to=self.small_up_to,
             named=tuple(others.index(at) for at in self.named if at != self.area),
+            added_up=self.added_up,
         )
         return cells, None if beside is None else added(beside)
 
@@ -255,51 +281,94 @@ class PartCells:
     @cached_property
     def _every_group(self) -> dict[int, tuple[IntArray, IntArray]]:
         """Per variable that groups are one level up in, the groups of every part at once."""
-        numbers, size = CellIndex.of(self.dimensions).joined(self.index, len(self.count))
-        group = {}
+        grid = CellIndex.of(self.dimensions)
+        numbers, size = grid.joined(self.index, len(self.count))
+        known = grid.fits and self.added_up
+        groups = self._known_groups(grid, numbers) if known else self._groups_below(numbers, size)
+        every: dict[int, tuple[IntArray, IntArray]] = {}
+        for at, tree, several, alone in groups:
+            # A group counts on the level of the codes below, where its records are alike or not.
+            matrices = list(self._on_levels)
+            matrices[at] = self._exactly_on_levels(at, tree)
+            above = list(self._on_levels)
+            above[at] = self._exactly_on_levels(at, tree, above=known)
+            both = _on_parts(several[None], above)[0], _on_parts(alone[None], matrices)[0]
+            before = every.get(at, (0, 0))
+            every[at] = before[0] + both[0], before[1] + both[1]
+        return every
+
+    def _splits(self) -> Iterator[tuple[int, int, BoolArray, BoolArray]]:
+        """Per variable and classification: the codes below others, and those that divide.
+
+        A code divides its records if several codes below it are possible.
+        """
         for at, dimension in enumerate(self.dimensions):
-            if at == self.area:
-                continue
-            trees = range(len(dimension.classifications))
-            pairs = [self._groups_below(at, tree, numbers, size) for tree in trees]
-            several, alone = (np.sum(cubes, axis=0) for cubes in zip(*pairs, strict=True))
-            group[at] = (several, alone)
-        return group
+            possible = np.ones(len(dimension), dtype=np.bool_)
+            if at in self.named:
+                possible = np.bincount(self.index[at], minlength=len(dimension)) > 0
+            for tree in range(len(dimension.classifications) if at != self.area else 0):
+                below = (dimension.breakdown == tree) & (dimension.levels > 0)
+                parents = dimension.parents[below & possible]
+                yield at, tree, below, np.bincount(parents, minlength=len(dimension)) >= 2
+
+    def _known_groups(
+        self, grid: CellIndex, numbers: IntArray
+    ) -> Iterator[tuple[int, int, IntArray, IntArray]]:
+        """The groups of a table that has all of them among its cells.
+
+        The records of a group are alike if one of the cells below it has all of them.
+        """
+        dense = grid.size <= _DENSE_SHARE * len(numbers) + _DENSE
+        counts = np.full((grid.size if dense else len(numbers)) + 1, -1, dtype=np.int64)
+        counts[numbers + 1 if dense else slice(1, None)] = self.count
+        several, masks, places = self.count >= 2, list[BoolArray](), list[tuple[int, int]]()
+        for at, tree, below, divides in self._splits():
+            dimension, codes = self.dimensions[at], self.index[at]
+            moved = (dimension.parents - np.arange(len(dimension))) * grid.strides[at]
+            # Other codes lead before the first cell, where no count is.
+            moved = np.where(below & divides[dimension.parents], moved + 1, -grid.size)
+            group = moved.take(codes)
+            group += numbers
+            if not dense:
+                group = find_numbers(numbers, group - 1) + 1
+            whole = counts.take(group, mode="clip")
+            alone = whole == self.count
+            alone &= several
+            places.append((at, tree))
+            masks += [divides.take(codes) & several, alone]
+        cubes = self._numbers(masks)
+        yield from (
+            (*place, *cubes[2 * number : 2 * number + 2]) for number, place in enumerate(places)
+        )
 
     def _groups_below(
-        self, at: int, tree: int, numbers: npt.NDArray[np.int64], size: int
-    ) -> tuple[IntArray, IntArray]:
-        """The groups one level up in one classification of a variable."""
-        dimension, codes = self.dimensions[at], self.index[at]
-        possible = np.full(len(dimension), at not in self.named)
-        possible[codes] = True
-        own = (dimension.breakdown == tree) & (dimension.levels > 0)
-        children = np.bincount(dimension.parents[own & possible], minlength=len(dimension))
-        # The codes whose parent has several possible codes below it.
-        split = own & (children[dimension.parents] >= 2)
-        cells = np.flatnonzero(split[codes])
+        self, numbers: IntArray, size: int
+    ) -> Iterator[tuple[int, int, IntArray, IntArray]]:
+        """The groups one level up in each classification, whatever cells the table has."""
         grid = CellIndex.of(self.dimensions)
-        if grid.fits:
-            # The number is a place on the grid: a cell moves to the place of its group.
-            moved = (dimension.parents - np.arange(len(dimension))) * grid.strides[at]
-            groups = numbers[cells] + moved[codes[cells]]
-        else:
-            columns = [column[cells] for column in self.index]
-            columns[at] = dimension.parents[columns[at]]
-            groups, size = grid.joined(columns)
-        first, alone = _alike(groups, size, self.count[cells])
-        matrices = list(self._on_levels)
-        matrices[at] = self._exactly_on_levels(at, tree)
-        cubes = [self._by_kind(self._kind[cells[chosen]]) for chosen in (first, alone)]
-        every, alike = _on_parts(np.stack(cubes), matrices)
-        return every, alike
+        for at, tree, below, divides in self._splits():
+            dimension, codes = self.dimensions[at], self.index[at]
+            cells = np.flatnonzero((below & divides[dimension.parents])[codes])
+            bound = size
+            if grid.fits:
+                # The number is a place on the grid: a cell moves to the place of its group.
+                moved = (dimension.parents - np.arange(len(dimension))) * grid.strides[at]
+                groups = numbers[cells] + moved[codes[cells]]
+            else:
+                columns = [column[cells] for column in self.index]
+                columns[at] = dimension.parents[columns[at]]
+                groups, bound = grid.joined(columns)
+            first, alone = _alike(groups, bound, self.count[cells])
+            one, alike = (self._by_kind(self._kind[cells[chosen]]) for chosen in (first, alone))
+            yield at, tree, one, alike
 
-    def _exactly_on_levels(self, at: int, tree: int) -> BoolArray:
-        """As `_on_levels` of a variable, but a code stands on its own level only."""
+    def _exactly_on_levels(self, at: int, tree: int, *, above: bool = False) -> BoolArray:
+        """As `_on_levels` of a variable, but a code stands on its own level only, or below it."""
         dimension, first = self.dimensions[at], self._kinds[at][1]
-        own = dimension.breakdown[first] == tree
+        depth = dimension.levels[first]
+        own = (dimension.breakdown[first] == tree) | (depth == 0)
         rows = [
-            own & (dimension.levels[first] == level.depth) & (level.tree == tree)
+            own & (depth == level.depth - above) & (level.tree == tree)
             for level in self.levels[at].values()
         ]
         return np.array(rows, dtype=np.bool_)
@@ -340,7 +409,13 @@ def part_cells(
     deviation: Deviation | None = None,
     area: int | None = None,
 ) -> PartCells:
-    """The cells of a table that have records, to be measured, as a whole or area by area."""
+    """The cells of a table that have records, to be measured, as a whole or area by area.
+
+    A table is measured once, also where others are held against it.
+    """
+    measured = _MEASURED.setdefault(table, {})
+    if deviation is None and (small_up_to, area) in measured:
+        return measured[small_up_to, area]
     occupied = table.count > 0
     whole = bool(occupied.all())
     count = table.count if whole else table.count[occupied]
@@ -348,7 +423,7 @@ def part_cells(
     relative = None
     if deviation is not None:
         relative = _relative(deviation, table, count, occupied)
-    return PartCells(
+    cells = PartCells(
         table.dimensions,
         index,
         count,
@@ -356,7 +431,15 @@ def part_cells(
         relative=relative,
         named=named_variables(table),
         area=area,
+        added_up=table.added_up,
     )
+    if deviation is None:
+        measured[small_up_to, area] = cells
+    return cells
+
+
+#: What was measured without noise of tables that are still in use.
+_MEASURED = WeakKeyDictionary[Table, dict[tuple[int, int | None], PartCells]]()
 
 
 def _relative(
@@ -418,6 +501,7 @@ class FilterUniverse:
             small_up_to=small_up_to,
             named=query.named,
             area=area,
+            added_up=every.added_up and query.added_up,
         )
         return cls(every, passing, left_out, query.named)
 
@@ -436,19 +520,38 @@ class FilterUniverse:
         Where the filter names a spanning variable, such as age in a table of adults by
         age, its codes that all or none pass tell nothing but what the filter says.
         """
-        here = self.every.cells_on(part)
-        groups = here[self.every.count[here] >= 2]
-        for at in self.named:
-            groups = groups[~self._settled(here, at)[self.every.index[at][groups]]]
-        passing, count = self.passing[groups], self.every.count[groups]
-        return len(count), int(((passing == 0) | (passing == count)).sum())
+        every = self.every
+        if every.area is None and self.left_out.added_up:
+            place = every.place(part)
+            groups, told = (int(cube[place]) for cube in self._told)
+            return groups, told
+        here = every.cells_on(part)
+        groups = here[self._groups(here)[here]]
+        return len(groups), int(self._alike[groups].sum())
 
-    def _settled(self, here: npt.NDArray[np.int64], at: int) -> BoolArray:
-        """The codes of a variable that all or none of whose records pass."""
-        size, codes = len(self.every.dimensions[at]), self.every.index[at][here]
-        passing = np.bincount(codes, weights=self.passing[here], minlength=size)
-        every = np.bincount(codes, weights=self.every.count[here], minlength=size)
-        return np.asarray((passing == 0) | (passing == every))
+    @cached_property
+    def _told(self) -> npt.NDArray[Any]:
+        """Both numbers of every part at once: the records of a code are the same on all."""
+        groups = self._groups(slice(None))
+        cubes = self.every._numbers([groups, groups & self._alike])
+        return _on_parts(np.stack(cubes), self.every._on_levels)
+
+    @cached_property
+    def _alike(self) -> BoolArray:
+        """The cells all or none of whose records pass."""
+        return np.asarray((self.passing == 0) | (self.passing == self.every.count))
+
+    def _groups(self, here: npt.NDArray[np.int64] | slice) -> BoolArray:
+        """The cells of two and more records whose codes, among some cells, do not settle it."""
+        groups = self.every.count >= 2
+        for at in self.named:
+            size, codes = len(self.every.dimensions[at]), self.every.index[at]
+            passing, every = (
+                np.bincount(codes[here], weights=of[here], minlength=size)
+                for of in (self.passing, self.every.count)
+            )
+            groups &= ((passing != 0) & (passing != every))[codes]
+        return groups
 
 
 def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
@@ -118,12 +119,19 @@ class PartRules(Thresholds):
             return ()
         broken = []
         for code, name in rules.items():
-            value = getattr(measures, name)
-            most, least = (getattr(self, f"{kind}_{name}", None) for kind in ("max", "min"))
+            most, least = self._limits[name]
+            value = None if most is least is None else getattr(measures, name)
             above = most is not None and value is not None and value > most
             if above or (least is not None and value < least):
                 broken.append(code)
         return tuple(broken)
+
+    @cached_property
+    def _limits(self) -> dict[str, tuple[float | None, float | None]]:
+        """Per measure, its maximum and its minimum."""
+        every = self.to_dict()
+        names = (*_RISKS.values(), *_LOSSES.values())
+        return {name: (every.get(f"max_{name}"), every.get(f"min_{name}")) for name in names}
 
     def to_dict(self) -> dict[str, float | int]:
         """The thresholds that are set, by name. SECRET."""

@@ -213,8 +213,11 @@ def _counted(
         allow_unsuitable_keys=origin.keys.allow_unsuitable,
     )
     for at, table in passes:
+        where = counts[at].where
         for name in users[counts[at]]:
-            waiting[name][counts[at].where] = dataclasses.replace(table, name=name)
+            # A table that others are only held against stays one: it is measured once.
+            own = name != table.name and where in inputs.programme.method(name).needs(inputs, name)
+            waiting[name][where] = dataclasses.replace(table, name=name) if own else table
             if len(waiting[name]) == len(wanted[name]):
                 yield name, waiting.pop(name)
 
