@@ -12,13 +12,14 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication.formats import WriteOptions
 from discreet.tables import (
@@ -125,10 +126,19 @@ def described(table: ProtectedTable) -> dict[str, Any]:
         **({} if table.imprint is None else {"imprint": _plain(table.imprint)}),
         **({} if table.margin is None else {"margin": table.margin}),
         "dimensions": [
-            {"name": dimension.name, "classifications": _plain(dimension.classifications)}
+            {
+                "name": dimension.name,
+                "classifications": [_tree(tree, tree.found) for tree in dimension.classifications],
+            }
             for dimension in table.dimensions
         ],
     }
+
+
+@lru_cache(maxsize=64)
+def _tree(tree: Classification, found: str) -> Any:
+    """A classification as JSON takes it, and whether it was found, which makes it no other."""
+    return _plain(tree)
 
 
 def _plain(value: Any) -> Any:

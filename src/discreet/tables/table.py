@@ -443,10 +443,14 @@ class Table:
         """
         if self.cell_key is None or self.grid is None:
             return None
-        inner = np.ones(len(self), dtype=np.bool_)
-        for dimension, part in zip(self.dimensions, self.index, strict=True):
-            inner &= dimension.is_leaf.take(part)
-        if np.count_nonzero(inner) * math.log2(self.grid.size) < _ENOUGH_BITS:
+        enough = _ENOUGH_BITS / math.log2(self.grid.size)
+        for last in (len(self) // 16, len(self)):  # the first cells will mostly do
+            inner = np.ones(last, dtype=np.bool_)
+            for dimension, part in zip(self.dimensions, self.index, strict=True):
+                inner &= dimension.is_leaf.take(part[:last])
+            if np.count_nonzero(inner) >= enough:
+                break
+        else:
             return None
         digest = hashlib.sha256(b"discreet table 1")
         for dimension, part in zip(self.dimensions, self.index, strict=True):

@@ -14,12 +14,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.assessment.probabilities import exact_sum
 from discreet.confidential import Confidential
 from discreet.derived import KeyFigure, derive
@@ -632,56 +632,72 @@ def total_differences(table: ProtectedTable, grid: PartGrid) -> IntArray:
             continue
         if not table.several_figures and table.value.dtype.kind != "i":
             continue
-        value, hidden = value.astype(np.int64, copy=False), status == CellStatus.suppressed
         shut = grid.shut(table, at)
+        cells = _StoredCells(
+            index,
+            grid.cells.joined(index, len(value))[0],
+            # Whole numbers in floats: exact below 2^53.
+            value.astype(np.float64),
+            status == CellStatus.suppressed,
+            grid.part(index, len(value)) if shut.any() else None,
+        )
         for variable, dimension in enumerate(table.spanning):
             for tree in range(len(dimension.classifications)):
                 below = (dimension.breakdown == tree) & (dimension.levels > 0)
-                off = _differences(grid, shut, index, value, hidden, variable, below)
+                off = _differences(grid, shut, cells, variable, below)
                 rows[variable, 1:4] += [len(off), np.count_nonzero(off), off.sum()]
                 rows[variable, 4] = max(rows[variable, 4], off.max(initial=0))
     return rows
 
 
+class _StoredCells(NamedTuple):
+    """The cells of one figure."""
+
+    index: list[PositionArray]  # per variable, the position of each cell's code
+    numbers: IntArray  # the number of each cell
+    value: FloatArray  # as published
+    hidden: BoolArray  # which are suppressed
+    part: IntArray | None  # the part of each cell; None if all parts are published
+
+
 def _differences(
-    grid: PartGrid,
-    shut: BoolArray,
-    index: list[PositionArray],
-    value: IntArray,
-    hidden: BoolArray,
-    variable: int,
-    below: BoolArray,
+    grid: PartGrid, shut: BoolArray, cells: _StoredCells, variable: int, below: BoolArray
 ) -> IntArray:
     """The |differences| of the totals of one variable that are published with all their parts."""
-    dimension, own = grid.dimensions[variable], index[variable]
-    above = np.zeros(len(dimension), dtype=np.bool_)
-    above[dimension.parents[below]] = True
-    parts, totals = np.flatnonzero(below[own]), np.flatnonzero(above[own])
+    dimension, own = grid.dimensions[variable], cells.index[variable]
+    parents, above = np.where(below, dimension.parents, 0), np.zeros(len(dimension), np.bool_)
+    above[parents[below]] = True
+    parts, totals = (np.flatnonzero(codes.take(own)) for codes in (below, above))
     entry = np.concatenate([parts, totals])
-    total = [part[entry] for part in index]
-    total[variable][: len(parts)] = dimension.parents[own[parts]]
-    row, size = grid.cells.joined(total, len(entry))
+    if grid.cells.fits:
+        row, size = cells.numbers.take(entry), grid.cells.size
+        moved = (parents - np.arange(len(parents))) * grid.cells.strides[variable]
+        row[: len(parts)] += moved.take(own.take(parts))
+    else:
+        total = [part[entry] for part in cells.index]
+        total[variable][: len(parts)] = parents[own[parts]]
+        row, size = grid.cells.joined(total, len(entry))
     if size > _DENSE * len(entry):
         rows, row = np.unique(row, return_inverse=True)
         size = len(rows)
-    # Whole numbers in floats: exact below 2^53.
-    off = np.bincount(row, np.concatenate([value[parts], -value[totals]]), minlength=size)
-    wanted = np.zeros(size, dtype=np.bool_)
-    wanted[row[value[entry] != 0]] = True
-    wanted[row[hidden[entry]]] = False
-    if shut.any():
-        first = np.zeros(size, dtype=np.int64)
-        first[row] = np.arange(len(entry))
-        place = np.flatnonzero(wanted)
-        cells = [part[first[place]] for part in total]
-        part, code = grid.part(cells, len(place)), cells[variable]
-        rank = grid.rank[variable] * grid.strides[variable]
-        # Each code itself, then per level one of those directly below it; -1 for none.
-        every, levels = [np.arange(len(dimension), dtype=np.int32)], level_numbers(dimension)
+    value = cells.value.take(entry)
+    value[len(parts) :] *= -1
+    shown = value != 0
+    if cells.part is not None:
+        codes, rank = len(dimension), grid.rank[variable] * grid.strides[variable]
+        # Per part and code: a total there lacks itself or, on a level below it, its parts.
+        lacking, levels = np.repeat(shut[:, None], codes, axis=1), level_numbers(dimension)
         for level in np.unique(levels[below]).tolist():
-            codes = np.flatnonzero(below & (levels == level))
-            every.append(np.full(len(dimension), -1, dtype=np.int32))
-            every[-1][dimension.parents[codes]] = codes
-        for its in (codes[code] for codes in every):
-            wanted[place[(its >= 0) & shut[part + rank[its] - rank[code]]]] = False
+            its = np.flatnonzero(below & (levels == level))
+            over, first = np.unique(parents[its], return_index=True)
+            lower = np.arange(len(grid))[:, None] + (rank[its[first]] - rank[over])
+            lacking[:, over] |= shut.take(lower, mode="clip")
+        place = cells.part.take(entry) * codes
+        place[: len(parts)] += ((rank[parents] - rank) * codes + parents).take(own.take(parts))
+        place[len(parts) :] += own.take(totals)
+        shown &= ~lacking.ravel().take(place)
+    wanted = np.zeros(size, dtype=np.bool_)
+    wanted[row[shown]] = True
+    wanted[row[cells.hidden.take(entry)]] = False
+    off = np.bincount(row, value, minlength=size)
     return np.abs(off[wanted]).astype(np.int64)

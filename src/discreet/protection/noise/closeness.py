@@ -123,10 +123,9 @@ class GatedCells:
             above = lookup.parents(axis)
             tree = dimension.breakdown[self.table.index[axis]].astype(np.int64)
             below = np.flatnonzero((above >= 0) & seen)
-            codes, family = np.unique(
-                np.column_stack([above[below], tree[below]]), axis=0, return_inverse=True
-            )
-            families.append((below, family.reshape(-1), codes[:, 0].astype(np.int64)))
+            trees = len(dimension.classifications)
+            codes, family = np.unique(above[below] * trees + tree[below], return_inverse=True)
+            families.append((below, family, codes // trees))
         more = True
         while more:
             more = False

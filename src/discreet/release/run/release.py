@@ -527,7 +527,7 @@ class _Release:
             (*method.statement(self.inputs, name), *full),
             {**printed, **own} if printed else {},
         )
-        judged = table = dataclasses.replace(table, margin=method.margin(self.inputs, name))
+        judged = table = table.described_as(margin=method.margin(self.inputs, name))
         entry = self.programme.tables[name]
         if entry.available is not None:
             from discreet.derived import available_areas
