@@ -13,6 +13,7 @@ variables is never more likely than one of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import erf
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,7 @@ class GatedCells:
         if sums.counts is not None and how.ptable is not None:
             number = sums.counts.number[sums.own]
             counted = largest_of_two(how.ptable.content)
-        first, second = self._largest()
+        first, second = self._largest
         marked = how.gated
         if marked is None:
             marked = self._made.absolute - first - second < within * first
@@ -105,6 +106,7 @@ class GatedCells:
     def _made(self) -> Contributions:
         return self.table.contributions[self.sums.column]
 
+    @cached_property
     def _largest(self) -> tuple[FloatArray, FloatArray]:
         """The two largest records' contributions; one not known is as large as it can be."""
         top, weight = np.abs(np.nan_to_num(self._made.top[:, :2])), self._made.top_weight
@@ -143,10 +145,13 @@ class GatedCells:
     ) -> IntArray:
         """Per total that opens what is hidden below it, the smallest part that is shown."""
         below, family, above = families
+        concerned = np.bincount(family, failed[below], len(above)) > 0
+        own = np.flatnonzero(concerned[family])
+        below, family, above = below[own], (np.cumsum(concerned) - 1)[family[own]], above[concerned]
         number, away, spread = len(above), hidden[below], self.sums.deviation[self.sums.own]
         noise = spread[above] ** 2
         noise += np.bincount(family, np.where(away, 0.0, spread[below] ** 2), number)
-        largest = self._largest()
+        largest = self._largest
         sizes = np.concatenate([item[below] * away for item in largest])
         twice = np.concatenate([family, family])
         order = np.lexsort((-sizes, twice))
@@ -154,8 +159,7 @@ class GatedCells:
         first, second = sizes[order][begin], sizes[order][begin + 1]
         rest = np.bincount(family, self._made.absolute[below] * away, number) - first - second
         within = self.sums.how.p_percent / 100 * first
-        open_ = ~hidden[above] & (np.bincount(family, failed[below], number) > 0)
-        open_ &= (np.bincount(family, ~away, number) > 0) & (rest < within)
+        open_ = ~hidden[above] & (np.bincount(family, ~away, number) > 0) & (rest < within)
         # The sum of several noises is nearly normal, and the best guess is its middle.
         strays = quotient(within, np.sqrt(2 * noise))
         likely = np.array([erf(stray) for stray in strays.tolist()]) > self.sums.how.chance

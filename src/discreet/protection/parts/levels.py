@@ -111,8 +111,15 @@ class PartLattice:
 
     def named(self, part: PartKey) -> tuple[PartLevel, ...]:
         """The levels of a part with their names."""
-        places = zip(self.dimensions, self.levels, part, strict=True)
-        return tuple(named_level(own, levels[number]) for own, levels, number in places)
+        return tuple(levels[number] for levels, number in zip(self._named, part, strict=True))
+
+    @cached_property
+    def _named(self) -> tuple[Mapping[int, PartLevel], ...]:
+        """Per spanning variable, its levels with their names by number."""
+        return tuple(
+            {number: named_level(own, level) for number, level in levels.items()}
+            for own, levels in zip(self.dimensions, self.levels, strict=True)
+        )
 
     @cached_property
     def outward(self) -> tuple[PartKey, ...]:

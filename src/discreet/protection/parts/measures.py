@@ -52,7 +52,7 @@ def named_variables(table: Table) -> tuple[int, ...]:
 Deviation = Callable[[IntArray], Any] | Any
 
 _DENSE = 2**16
-_DENSE_SHARE = 8
+_DENSE_SHARE = 16
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -385,10 +385,14 @@ def _kinds(dimension: Dimension) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
 
 def _on_parts(cubes: npt.NDArray[Any], matrices: Sequence[BoolArray | None]) -> npt.NDArray[Any]:
     """Cubes of numbers per combination of kinds, summed up to every part."""
+    shape = list(cubes.shape)
     for at, matrix in enumerate(matrices, 1):
         if matrix is not None:
-            cubes = np.moveaxis(np.tensordot(matrix.astype(np.int64), cubes, (1, at)), 0, at)
-    return cubes
+            cubes = matrix @ cubes.reshape(
+                math.prod(shape[:at]), shape[at], math.prod(shape[at + 1 :])
+            )
+            shape[at] = len(matrix)
+    return cubes.reshape(shape)
 
 
 def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[IntArray, BoolArray]:
