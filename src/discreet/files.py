@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
+from json.encoder import encode_basestring
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
@@ -63,6 +64,29 @@ def write_text(path: str | os.PathLike[str], text: str, *, private: bool = False
     """Write a text file atomically, in UTF-8 with unix line ends."""
     with atomic_path(path, private=private) as temporary:
         temporary.write_bytes(text.encode("utf-8"))
+
+
+def json_text(content: Any, margin: str = "\n") -> str:
+    """Indented JSON as `json.dumps` makes it, but not out of one list of all its pieces.
+
+    >>> content = {"a": [1, {}, None], "b": {"ä": 0.5}}
+    >>> json_text(content) == json.dumps(content, ensure_ascii=False, indent=2)
+    True
+    """
+    inner = f"{margin}  "
+    if isinstance(content, str):
+        return encode_basestring(content)
+    if type(content) is int:
+        return str(content)
+    if isinstance(content, dict) and content:
+        items = [
+            f"{encode_basestring(name)}: {json_text(item, inner)}" for name, item in content.items()
+        ]
+        return f"{{{inner}{(',' + inner).join(items)}{margin}}}"
+    if isinstance(content, list | tuple) and content:
+        items = [json_text(item, inner) for item in content]
+        return f"[{inner}{(',' + inner).join(items)}{margin}]"
+    return json.dumps(content)
 
 
 def write_together(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:

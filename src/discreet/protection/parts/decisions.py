@@ -8,7 +8,6 @@ told about the data.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -19,7 +18,7 @@ import numpy as np
 from discreet.arrays import CellIndex
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
-from discreet.files import texts_of
+from discreet.files import json_text, texts_of
 from discreet.protection.parts.levels import (
     LANGUAGES,
     AreaParts,
@@ -170,11 +169,13 @@ class PartDecisions:
 
     def to_dict(self) -> dict[str, Any]:
         """The log as plain data; `from_dict` takes it back."""
+        known = (level for one in (*self.parts, *self.suggestions) for level in one.levels)
+        levels = {(level.variable, level.number): level.to_dict() for level in known}
         parts = [
             {
                 "step": step,
                 "part": list(decision.part),
-                "levels": [level.to_dict() for level in decision.levels],
+                "levels": [levels[level.variable, level.number] for level in decision.levels],
                 "action": decision.action,
                 "reasons": [{**vars(one), "text": _in_words(one)} for one in decision.reasons],
                 "text": _in_words(decision),
@@ -184,7 +185,7 @@ class PartDecisions:
         suggestions = [
             {
                 "part": [level.number for level in one.levels],
-                "levels": [level.to_dict() for level in one.levels],
+                "levels": [levels[level.variable, level.number] for level in one.levels],
                 "changed": list(one.changed),
                 "text": _in_words(one),
             }
@@ -203,7 +204,7 @@ class PartDecisions:
 
     def to_json(self) -> str:
         """The log as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n"
+        return json_text(self.to_dict()) + "\n"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PartDecisions:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import SuppressionError
-from discreet.files import file_digest, write_text
+from discreet.files import file_digest, json_text, write_text
 from discreet.protection.protocol import (
     COUNT,
     AuditVerdict,
@@ -330,7 +330,7 @@ def _hidden_cells(table: ProtectedTable) -> set[tuple[str, ...]]:
 
 
 def _as_json(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return json_text(content) + "\n"
 
 
 def _member(inputs: InputsView, name: str) -> list[Any]:

@@ -7,7 +7,6 @@ leaves every parameter open, and an internal one, CONFIDENTIAL, readable by its 
 from __future__ import annotations
 
 import html
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -26,7 +25,7 @@ from discreet.assessment import (
     statements,
 )
 from discreet.errors import PublicationError
-from discreet.files import check_writable, make_folder, write_text
+from discreet.files import check_writable, json_text, make_folder, write_text
 from discreet.publication import LANGUAGES, facts_html, page_head, page_tail
 from discreet.release.report.sections import (
     Document,
@@ -217,7 +216,7 @@ class QualityReport:
     def json(self, *, internal: bool = False) -> str:
         """The document for programs."""
         document = self.internal if internal else self.public
-        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        return json_text(document) + "\n"
 
     def __repr__(self) -> str:
         return f"<QualityReport (confidential): {len(self.log)} tables>"

@@ -6,7 +6,6 @@ reach the release folder together. The internal report goes elsewhere: it is CON
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._version import __version__
 from discreet.errors import PublicationError
-from discreet.files import check_writable, file_digest, write_text
+from discreet.files import check_writable, file_digest, json_text, write_text
 from discreet.release.inputs import Inputs
 from discreet.release.packages.parameters import package_line
 from discreet.release.report.summary import MANIFEST, ReleasedTable
@@ -321,8 +320,7 @@ class Writer:
         self._write_json(MANIFEST, content)
 
     def _write_json(self, file: str, content: Mapping[str, Any]) -> None:
-        text = json.dumps(content, ensure_ascii=False, indent=2)
-        write_text(self.shelf.stage / file, text + "\n")
+        write_text(self.shelf.stage / file, json_text(content) + "\n")
 
     def _links(self, language: str) -> dict[str, list[Path]]:
         """Per table, its files in one language, as they will stand beside the page."""
