@@ -439,10 +439,13 @@ def part_cells(
     )
     if deviation is None:
         measured[small_up_to, area] = cells
+    while len(_MEASURED) > _LATEST:
+        del _MEASURED[next(iter(_MEASURED))]
     return cells
 
 
-#: What was measured without noise of tables that are still in use.
+#: What was measured without noise of the latest tables that are still in use.
+_LATEST = 4
 _MEASURED = WeakKeyDictionary[Table, dict[tuple[int, int | None], PartCells]]()
 
 
