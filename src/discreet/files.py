@@ -66,26 +66,27 @@ def write_text(path: str | os.PathLike[str], text: str, *, private: bool = False
         temporary.write_bytes(text.encode("utf-8"))
 
 
-def json_text(content: Any, margin: str = "\n") -> str:
+def json_text(content: Any, step: str = "  ", line: str = "\n") -> str:
     """Indented JSON as `json.dumps` makes it, but not out of one list of all its pieces.
 
     >>> content = {"a": [1, {}, None], "b": {"ä": 0.5}}
     >>> json_text(content) == json.dumps(content, ensure_ascii=False, indent=2)
     True
     """
-    inner = f"{margin}  "
+    inner = line + step
     if isinstance(content, str):
         return encode_basestring(content)
     if type(content) is int:
         return str(content)
     if isinstance(content, dict) and content:
         items = [
-            f"{encode_basestring(name)}: {json_text(item, inner)}" for name, item in content.items()
+            f"{encode_basestring(name)}: {json_text(item, step, inner)}"
+            for name, item in content.items()
         ]
-        return f"{{{inner}{(',' + inner).join(items)}{margin}}}"
+        return f"{{{inner}{(',' + inner).join(items)}{line}}}"
     if isinstance(content, list | tuple) and content:
-        items = [json_text(item, inner) for item in content]
-        return f"[{inner}{(',' + inner).join(items)}{margin}]"
+        items = [json_text(item, step, inner) for item in content]
+        return f"[{inner}{(',' + inner).join(items)}{line}]"
     return json.dumps(content)
 
 

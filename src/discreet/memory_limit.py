@@ -6,7 +6,6 @@ as there are records; an error at the next step of a run that took more. Public.
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sys
@@ -54,7 +53,7 @@ def bytes_of(size: str | int) -> int:
     return number
 
 
-@functools.cache
+@cache
 def share_heap() -> None:
     """Let all threads take memory from one heap: what one has freed, another uses again.
 

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from discreet.files import json_text
 from discreet.publication.cells import (
     MARGINS,
     ListedCells,
@@ -41,7 +42,7 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     whole["complete"] = is_complete(table, options.complete)
     if not whole["complete"]:
         whole["unlisted"] = unlisted_text(table, options.language)
-    head = _indented(whole).removesuffix("\n}")
+    head = json_text(whole, step=" ").removesuffix("\n}")
     names = [dimension.name for dimension in table.dimensions]
     columns = [*names, "value", "status"]
     columns += [] if table.withheld is None else table.withheld.columns
@@ -64,22 +65,6 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
             _write_items(file, (column(number, cells) for cells in chunks))
             file.write("]")
         file.write("\n }\n}\n")
-
-
-_quoted = json.encoder.encode_basestring
-
-
-def _indented(value: Any, line: str = "\n") -> str:
-    """As `json.dumps` with an indent of one, many times as fast."""
-    if isinstance(value, str):
-        return _quoted(value)
-    if not value or not isinstance(value, dict | list | tuple):
-        return json.dumps(value)
-    inner = f"{line} "
-    if isinstance(value, dict):
-        items = [f"{_quoted(key)}: {_indented(item, inner)}" for key, item in value.items()]
-        return f"{{{inner}{f',{inner}'.join(items)}{line}}}"
-    return f"[{inner}{f',{inner}'.join(_indented(item, inner) for item in value)}{line}]"
 
 
 def _write_items(file: IO[str], chunks: Iterable[list[Any] | dict[str, Any]]) -> None:
@@ -141,7 +126,7 @@ def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None
         "extension": {**extension, "provenance": about["provenance"]},
     }
     whole = {key: value for key, value in whole.items() if value or key == "role"}
-    head = _indented(whole)
+    head = json_text(whole, step=" ")
     names = np.array([status.name for status in CellStatus], dtype=object)
     sizes = [len(dimension) for dimension in table.dimensions]
 
