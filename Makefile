@@ -7,7 +7,9 @@ JOBS ?= auto
 ARGS ?=
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --no-build-isolation --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --no-build-isolation --no-compile --constraint constraints.txt
+# pip would compile on one core, and the tests of all packages, too.
+COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/tests?/' $(VENV)/lib >/dev/null 2>&1 || true
 JAVA := $(shell java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
 SPARK := $(shell test "$(or $(JAVA),0)" -ge 17 && echo yes)
 R := $(shell command -v Rscript)
@@ -153,16 +155,19 @@ $(VENV)/.stamp-venv: constraints.txt
 $(VENV)/.stamp-run: $(VENV)/.stamp-venv pyproject.toml
 	@echo "Installing what discreet needs"
 	@$(PIP) --editable .
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.stamp-serve: $(VENV)/.stamp-run
 	@echo "Installing what the service needs"
 	@$(PIP) --editable ".[service]"
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp-venv pyproject.toml
 	@echo "Installing what discreet, its tests and checks need"
 	@$(PIP) --editable ".[assistants,duckdb,pandas,service,stat,sas,sql]" --group dev
+	@$(COMPILE)
 	@touch $(VENV)/.stamp-run $@
 
 $(VENV)/.stamp-spark: $(VENV)/.stamp-dev
