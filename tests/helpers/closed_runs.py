@@ -73,6 +73,7 @@ def rules(result: RunResult | QueueView, severity: Severity = Severity.REVIEW) -
     return sorted({one.rule for one in result.findings if one.severity is severity})
 
 
+@few_exchanges()
 def released(place: Path, program: Path) -> tuple[QueueView, str]:
     """A submission that one person approves and releases, and the log of the release."""
     with Queue.create(place / "q", QueueSettings(persons=("Anna",), rate=0.0)) as queue:
