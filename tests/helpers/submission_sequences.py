@@ -2,7 +2,8 @@
 
 The reader is written apart from the library: he reads logs, and puts every figure into one linear
 program over the combinations of codes that are possible. Harm is a group of fewer persons than the
-minimum of which he knows how many there are, or what their wages add up to.
+minimum of which he knows how many there are, or what their wages add up to. From quantiles he knows
+how many wages are up to them, if no two wages are the same, and otherwise how many at least.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import polars as pl
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import Submission, approve, reject, release, submit, view
 from discreet_fire.statistics import SafeLimits
+from tests.helpers.quantile_reader import Quantile, QuantileReader
 from tests.helpers.queue_parts import new_queue, version
 
 SIZES = {"area": 6, "sex": 2, "age": 5, "job": 2}
@@ -37,6 +39,7 @@ class Command:
     word: str  # tabulate, tabstat, summarize
     by: tuple[str, ...] = ()
     where: tuple[tuple[str, str, int], ...] = ()
+    quantiles: tuple[int, ...] = ()  # in percent
 
     @property
     def text(self) -> str:
@@ -46,7 +49,8 @@ class Command:
         if self.word == "tabulate":
             return f"tabulate {' '.join(self.by)}{where}"
         if self.word == "tabstat":
-            return f"tabstat wage{where}, by({self.by[0]}) stat(n sum)"
+            shown = " ".join(f"p{one}" for one in self.quantiles) or "sum"
+            return f"tabstat wage{where}, by({self.by[0]}) stat(n {shown})"
         return f"summarize wage{where}"
 
     def inside(self, codes: dict[str, np.ndarray]) -> np.ndarray:
@@ -58,7 +62,7 @@ class Command:
         return kept
 
 
-def drawn_command(rng: np.random.Generator) -> Command:
+def drawn_command(rng: np.random.Generator, *, quantiles: bool) -> Command:
     """A command, mostly of everybody or of a simple selection."""
     names = [*SIZES, "region"]
     where = []
@@ -70,7 +74,13 @@ def drawn_command(rng: np.random.Generator) -> Command:
     word = str(rng.choice(["tabulate", "tabstat", "summarize"], p=[0.65, 0.25, 0.1]))
     width = {"tabulate": int(rng.integers(1, 3)), "tabstat": 1, "summarize": 0}[word]
     by = tuple(map(str, rng.choice(names, size=width, replace=False)))
-    return Command(word, by, tuple(where))
+    if not quantiles or rng.random() < 0.4:
+        return Command(word, by, tuple(where))
+    shown = sorted(rng.choice(_SHARES, size=int(rng.integers(1, 4)), replace=False).tolist())
+    return Command("tabstat", by[:1] or ("sex",), tuple(where), tuple(shown))
+
+
+_SHARES = (5, 10, 20, 25, 40, 50, 60, 75, 80, 90, 95)
 
 
 def drawn_people(rng: np.random.Generator) -> pl.DataFrame:
@@ -95,13 +105,15 @@ class Figure:
     measure: str  # count or wage
     atoms: np.ndarray
     value: float | None
+    share: int = 0  # of a quantile, in percent
+    number: float = 0.0  # of how many
 
 
 def read_log(log: str, commands: list[Command]) -> Iterator[Figure]:
     """The figures of a log."""
     blocks = [one.split("\n") for one in log.split("\n. ")]
     blocks = [one for one in blocks if one[0].startswith("fdz")]
-    assert len(blocks) == len(commands)
+    assert len(blocks) == len(commands), (log, commands)
     for command, (head, *lines) in zip(commands, blocks, strict=True):
         assert head.startswith(f"fdz{command.word}"), head
         rows = [line.split("|") for line in lines if "|" in line]
@@ -144,9 +156,13 @@ def _tabstat(command: Command, rows: list[list[str]]) -> Iterator[Figure]:
     labels = [row[0].strip() for row in rows[1:]]
     sets = _sets(command, command.by[0], labels)
     for label, row in zip(labels, rows[1:], strict=True):
-        number, total = row[1].split()
-        yield Figure("count", sets[label], _value(number))
-        yield Figure("wage", sets[label], _value(total))
+        number, *others = map(_value, row[1].split())
+        yield Figure("count", sets[label], number)
+        for value, share in zip(others, command.quantiles or (0,), strict=True):
+            if not share:
+                yield Figure("wage", sets[label], value)
+            elif value is not None:
+                yield Figure("quantile", sets[label], value, share, number)
 
 
 def _summarize(command: Command, rows: list[list[str]]) -> Iterator[Figure]:
@@ -165,11 +181,23 @@ class Reader:
     """Somebody who reads all that is out, and knows which codes there are."""
 
     truth: dict[str, np.ndarray]  # of each combination, to say what is small
+    quantiles: QuantileReader
     figures: list[Figure] = field(default_factory=list)
 
     def harmed(self) -> set[tuple[str, bytes]]:
         """Small groups that he knows the number or the wages of."""
-        return {*self._opened("count"), *self._opened("wage")}
+        return {*self._opened("count"), *self._opened("wage"), *self._opened_by_quantiles()}
+
+    def _opened_by_quantiles(self) -> Iterator[tuple[str, bytes]]:
+        shown = [one for one in self.figures if one.value is not None]
+        counts = [(one.atoms, one.value) for one in shown if one.measure == "count"]
+        quantiles = [
+            Quantile(one.atoms, one.value, one.share, one.number)
+            for one in shown
+            if one.measure == "quantile"
+        ]
+        for persons in self.quantiles.opened(counts, quantiles):
+            yield "quantile", persons
 
     def _targets(self, measure: str) -> list[np.ndarray]:
         """Small groups: withheld ones, differences of two that are out, cells of crossings."""
@@ -253,21 +281,33 @@ class Outcome:
     said: list[str] = field(default_factory=list)
 
 
-def play(seed: int, folder: Path, submissions: int = 5) -> Outcome:
-    """Hand submissions in one after the other; what is not flagged is released."""
+def play(seed: int, folder: Path, submissions: int = 5, *, quantiles: bool = False) -> Outcome:
+    """Hand submissions in one after the other; what is not flagged is released.
+
+    Of quantiles, every second time no two wages are the same, and otherwise many are.
+    """
     rng = np.random.default_rng(seed)
     people = drawn_people(rng)
+    distinct = quantiles and seed % 2 == 0
+    if quantiles:
+        wage = np.sort(rng.choice(600_000, people.height, replace=False)) / 1e4 + 5
+        ranked = people["wage"].rank("ordinal").to_numpy() - 1
+        people = people.with_columns(
+            wage=pl.Series(wage[ranked] if distinct else wage[ranked].round())
+        )
     folder.mkdir(parents=True, exist_ok=True)
     people.write_csv(folder / "d.csv")
     codes = {name: people[name].to_numpy() for name in ATOMS}
     place = sum(
         codes[name] * int(np.prod(list(SIZES.values())[at + 1 :])) for at, name in enumerate(SIZES)
     )
-    reader = Reader({"count": np.bincount(place, minlength=NUMBER)})
+    readers = QuantileReader(ATOMS, place, people["wage"].to_numpy(), distinct, MINIMUM)
+    reader = Reader({"count": np.bincount(place, minlength=NUMBER)}, readers)
     queue, done = new_queue(folder, minimum=MINIMUM), Outcome()
     known: set[tuple[str, bytes]] = set()
     for at in range(submissions):
-        commands = [drawn_command(rng) for _ in range(int(rng.integers(1, 4)))]
+        number = int(rng.integers(1, 4))
+        commands = [drawn_command(rng, quantiles=quantiles) for _ in range(number)]
         program = folder / f"{at}.do"
         program.write_text("".join(f"{one.text}\n" for one in commands))
         number = submit(
@@ -283,7 +323,8 @@ def play(seed: int, folder: Path, submissions: int = 5) -> Outcome:
         shown = view(queue, number)
         log = (queue.store(queue.told(number, "token")) / "outputs" / f"{at}.log").read_text()
         findings = [one for one in shown.findings if one.rule in FLAGS]
-        together = Reader(reader.truth, [*reader.figures, *read_log(log, commands)])
+        figures = [*reader.figures, *read_log(log, commands)]
+        together = Reader(reader.truth, readers, figures)
         new = together.harmed() - known
         done.submissions += 1
         done.targets += len(together._targets("count"))

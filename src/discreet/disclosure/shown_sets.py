@@ -15,7 +15,7 @@ too many, those that occur, too, which takes readers to know more than they do.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,10 +80,10 @@ class ShownSets:
         empty = ~(self.shown & occurring).any(axis=1)
         self._possible = np.flatnonzero(~self.shown[empty].any(axis=0))
         # Atoms of the same sets stay together in all that follows.
-        columns, part_of = np.unique(self.shown[:, self._possible], axis=1, return_inverse=True)
+        first, self._part_of = _distinct_rows(self.shown[:, self._possible].T)
+        columns = self.shown[:, self._possible[first]]
         self._parts: BoolArray = columns
-        self._part_of = part_of.ravel().astype(np.int64)
-        self._distinct = np.unique(columns, axis=0)
+        self._distinct = columns[_distinct_rows(columns)[0]]
         place = np.full(atoms, -1, dtype=np.int64)
         place[self._possible] = self._part_of
         pairs = np.unique(np.stack([place[atom_of], owners]), axis=1)
@@ -110,7 +110,7 @@ class ShownSets:
         parts = [self._left(least, signed), self._follow(self._pairs(least))]
         parts += [self._follow(one) for one in self._intersections(least)]
         every = np.concatenate(parts)
-        _, first = np.unique(every & (self._cases > 0), axis=0, return_index=True)
+        first, _ = _distinct_rows(every & (self._cases > 0))
         figures = []
         for one in every[np.sort(first)]:
             units = [self._units[at] for at in np.flatnonzero(one).tolist()]
@@ -258,7 +258,17 @@ class ShownSets:
                 yield held[few[:, 0]] & (other if inside else ~other)
             some = np.argwhere(np.triu(common, 1) > 0.5)
             some = some[np.argsort(common[some[:, 0], some[:, 1]], kind="stable")[:most_held]]
-            held = np.unique(held[some[:, 0]] & self._distinct[some[:, 1]], axis=0)
+            held = held[some[:, 0]] & self._distinct[some[:, 1]]
+            held = held[_distinct_rows(held)[0]]
+
+
+def _distinct_rows(rows: BoolArray) -> tuple[IntArray, IntArray]:
+    """The first of equal rows, in order of rows, and for each row which of these it is equal to."""
+    rows = np.column_stack([rows, np.ones(len(rows), dtype=np.bool_)])
+    packed = np.ascontiguousarray(np.packbits(rows, axis=1))
+    marks = packed.view(f"V{packed.shape[1]}").ravel()
+    _, first, equal_to = np.unique(marks, return_index=True, return_inverse=True)
+    return first.astype(np.int64), equal_to.ravel().astype(np.int64)
 
 
 #: More combinations are not made; those that occur stand for them.
@@ -278,13 +288,21 @@ class RecordAtoms:
     count: IntArray  # how many records each has
 
     @classmethod
-    def of(cls, codes: IntArray, unknown: IntArray, inside: BoolArray) -> RecordAtoms:
+    def of(
+        cls,
+        codes: IntArray,
+        unknown: IntArray,
+        inside: BoolArray,
+        classes: Collection[int] = (),
+    ) -> RecordAtoms:
         """The atoms of some records.
 
         Args:
             codes: Of each variable, that of each record, from 0.
             unknown: Of each variable, the code of records of which it is not known.
             inside: Of each table, whether it has each record.
+            classes: Variables whose codes are classes of values, ascending. Nobody sees in which
+                of them a cell has no record.
 
         >>> sex, age = np.arange(40) % 2, np.arange(40) // 20
         >>> every = np.ones((1, 40), dtype=np.bool_)
@@ -295,7 +313,7 @@ class RecordAtoms:
         sets, set_of = np.unique(inside, axis=0, return_inverse=True)
         rows = np.concatenate([codes, sets.astype(np.int64)])
         occurring, number_of, numbers = _joined(rows)
-        possible = _combinations(occurring, numbers, unknown)
+        possible = _combinations(occurring, numbers, unknown, classes)
         atoms = occurring if possible is None else possible
         known = {tuple(one): at for at, one in enumerate(atoms.T.tolist())}
         place = np.array([known[tuple(one)] for one in occurring.T.tolist()], dtype=np.int64)
@@ -338,7 +356,9 @@ def _joined(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     return rows[:, first], number_of.ravel().astype(np.int64), times.astype(np.int64)
 
 
-def _combinations(occurring: IntArray, numbers: IntArray, unknown: IntArray) -> IntArray | None:
+def _combinations(
+    occurring: IntArray, numbers: IntArray, unknown: IntArray, classes: Collection[int]
+) -> IntArray | None:
     """All combinations of categories that must be taken for possible; None if too many.
 
     Who is in a table is known of every combination of categories. Of each variable one category
@@ -349,9 +369,13 @@ def _combinations(occurring: IntArray, numbers: IntArray, unknown: IntArray) -> 
     for a, b in itertools.combinations(range(len(occurring)), 2):
         pairs = np.zeros((occurring[a].max() + 1, occurring[b].max() + 1), dtype=np.int64)
         np.add.at(pairs, (occurring[a], occurring[b]), numbers)
-        if b >= variables or _is_related(pairs):
+        if a in classes and b not in classes:
+            allowed[a, b] = _may_be(pairs, unknown[a])
+        elif b in classes and a not in classes:
+            allowed[a, b] = _may_be(pairs.T, unknown[b]).T
+        elif b >= variables or _is_related(pairs):
             allowed[a, b] = pairs > 0
-    filters = [*_filters(occurring, numbers, unknown)]
+    filters = [*_filters(occurring, numbers, unknown, classes)]
     combinations = np.unique(occurring[0])[None, :]
     for at in range(1, len(occurring)):
         more = np.unique(occurring[at])
@@ -372,8 +396,18 @@ def _combinations(occurring: IntArray, numbers: IntArray, unknown: IntArray) -> 
     return combinations
 
 
+def _may_be(pairs: IntArray, unknown: int) -> BoolArray:
+    """Which classes of values and codes may go together: also those that only chance leaves out."""
+    possible = pairs > 0
+    expected = pairs.sum(axis=1, keepdims=True) * pairs.sum(axis=0) / pairs.sum()
+    for own, chance in zip(possible[:unknown].T, expected[:unknown].T, strict=True):
+        run = np.cumsum(own)
+        own |= np.bincount(run, chance * ~own)[run] < EXPECTED
+    return possible
+
+
 def _filters(
-    occurring: IntArray, numbers: IntArray, unknown: IntArray
+    occurring: IntArray, numbers: IntArray, unknown: IntArray, classes: Collection[int]
 ) -> Iterator[tuple[list[int], int]]:
     """Variables that tell together who is in a table, and which table.
 
@@ -391,7 +425,8 @@ def _filters(
             own = occurring[inside, known]
             pairs = np.zeros((joint.max() + 1, own.max() + 1), dtype=np.int64)
             np.add.at(pairs, (joint, own), numbers[known])
-            if (len(columns) == 2 and _is_related(pairs)) or ((pairs > 0).sum(axis=1) == 1).all():
+            two = len(columns) == 2 and not set(columns) & set(classes)
+            if (two and _is_related(pairs)) or ((pairs > 0).sum(axis=1) == 1).all():
                 yield columns, inside
 
 

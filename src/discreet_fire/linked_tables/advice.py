@@ -138,15 +138,19 @@ _SECONDS = 30.0
 _WHOLE = 2**20
 
 
-def opened_cells(system: LinkedSystem, hidden: BoolArray | None = None) -> dict[int, bool]:
+def opened_cells(system: LinkedSystem, more: MoreWithheld | None = None) -> dict[int, bool]:
     """The withheld cells that all tables together tell, or tell of a small one how large it is.
+
+    Args:
+        system: All tables.
+        more: What is withheld besides.
 
     Returns:
         For each, whether only one number is left, up to how it would be shown.
     """
     from discreet.protection.suppression import CellState, certify
 
-    problem = _problem(system, system.hidden if hidden is None else hidden)
+    problem = _problem(system, more)
     unknown = np.isin(problem.state, (int(CellState.primary), int(CellState.secondary)))
     certificate = certify(problem, unknown)
     first, exact = len(system.atoms), set(certificate.exact.tolist())
@@ -179,7 +183,7 @@ def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithh
         left = _SECONDS if until is None else min(until - time.monotonic(), _SECONDS)
         if left <= 0:
             return None
-        problem = _problem(system, system.hidden, exact)
+        problem = _problem(system, exact=exact)
         try:
             hidden = find_pattern(problem, "fast", time_limit=left).hidden[len(system.atoms) :]
         except SuppressionError:
@@ -195,12 +199,14 @@ def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithh
                 return None
             cells = np.union1d(more.cells, system.cells_of(table))
             fewer = MoreWithheld(cells=cells, tables=(*more.tables, table))
-            tries.append((len(opened_cells(system, fewer.hidden(system))), fewer))
+            tries.append((len(opened_cells(system, fewer)), fewer))
         opened, more = min(tries, key=itemgetter(0))
     return more
 
 
-def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> SuppressionProblem:
+def _problem(
+    system: LinkedSystem, more: MoreWithheld | None = None, *, exact: bool = False
+) -> SuppressionProblem:
     """All tables as one problem: withheld cells are sensitive, atoms are cells that nobody sees.
 
     If it is to be `exact`, exact numbers only are to be protected.
@@ -208,6 +214,7 @@ def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> Su
     from discreet.protection.suppression import CellState, Relations, SuppressionProblem
 
     numbers, n = system.numbers, system.counts
+    hidden = system.hidden if more is None else more.hidden(system)
     unit = 1 if numbers.whole else _WHOLE
     bare = system.asked & (exact | ~numbers.small)
     atoms, cells = len(system.atoms), system.cells
@@ -230,8 +237,12 @@ def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> Su
         if members.size
     ]
     total = atoms + cells
-    low = np.maximum(numbers.floor, -_UNBOUNDED / unit) * unit
-    low = np.where(numbers.signed, -_UNBOUNDED, low).astype(np.int64)
+    low, high = numbers.floor.copy(), numbers.ceiling.copy()
+    for table in () if more is None else more.tables:
+        if system.tables[table].cuts is not None:  # quantiles that are left out bound nothing
+            low[system.cells_of(table)], high[system.cells_of(table)] = 0.0, np.inf
+    low = np.where(numbers.signed, -_UNBOUNDED, np.maximum(low * unit, -_UNBOUNDED))
+    low, high = low.astype(np.int64), np.minimum(high * unit, _UNBOUNDED).astype(np.int64)
     room = np.maximum(of_cells - low, 0)
     # Of sums, what is not known exactly is so in what is shown.
     sliding = bare * (1 if numbers.whole else int((numbers.rounding + 1e-3) * unit))
@@ -240,7 +251,7 @@ def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> Su
         cost=np.concatenate([nothing, cost]),
         state=np.concatenate([states, state]),
         low=np.concatenate([floor, low]),
-        high=np.full(total, _UNBOUNDED, dtype=np.int64),
+        high=np.concatenate([np.full(atoms, _UNBOUNDED, dtype=np.int64), high]),
         lower=np.concatenate([nothing, np.minimum(_levels(numbers.lower, unit, bare), room)]),
         upper=np.concatenate([nothing, _levels(numbers.upper, unit, bare)]),
         sliding=np.concatenate([nothing, sliding.astype(np.int64)]),
@@ -592,8 +603,17 @@ class _Differences:
     def _changes(
         self, table: int, figures: BoolArray, cells: _CellSets
     ) -> Iterator[tuple[str, _CellSets]]:
-        """What could be done about a table: two categories merged, a variable left out."""
+        """What could be done about a table: two categories merged, a variable left out; or one
+        quantile left out.
+        """
         shown = self.system.tables[table]
+        if shown.cuts is not None:
+            for at in cells.places:
+                rest = [one for one in range(len(cells.places)) if cells.places[one] != at]
+                members = [cells.members[one] for one in rest]
+                words = f"leave out {shown.place(at)} in {shown.name}"
+                yield words, _CellSets(table, members, [cells.places[one] for one in rest])
+            return
         inside = np.flatnonzero(figures.any(axis=0))
         tried = 0
         for at, axis in enumerate(shown.axes):

@@ -9,6 +9,7 @@ bytes, to be held against those of later programs; reading them executes nothing
 
 from __future__ import annotations
 
+import hashlib
 import io
 import itertools
 import json
@@ -23,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
-from discreet_fire.statistics import OTHER, margins_of, number_text, with_margins
+from discreet_fire.statistics import OTHER, margins_of, number_text, percentile, with_margins
 
 #: How safe commands call the total of an axis.
 TOTAL = "Total"
@@ -43,6 +44,23 @@ class TableAxis:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class QuantileCuts:
+    """Where quantiles cut the values of a cell: counts are of records up to each (confidential).
+
+    Where values are tied, or rounded when shown, a quantile only bounds two counts: of the values
+    up to it, and of those below it.
+    """
+
+    output: str  # a mark of the records of the output
+    cell: int  # the cell of the output that the quantiles are of
+    within: tuple[tuple[str, str], ...]  # and its variables with their categories
+    values: FloatArray  # that of each record
+    at: FloatArray  # ascending
+    low: FloatArray  # everyone knows that a count that is not shown is no less
+    high: FloatArray  # and no more
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ShownCounts:
     """Counts of a program (confidential); the last place along each axis is the total."""
 
@@ -52,6 +70,7 @@ class ShownCounts:
     owners: IntArray | None  # whom each record is about; None if each is another case
     hidden: BoolArray  # which cells and margins are withheld
     silent: bool  # whether margins that are not shown were never asked for
+    cuts: QuantileCuts | None = None  # of quantiles: what its axis stands for
 
     @property
     def table(self) -> ShownCounts:
@@ -65,7 +84,7 @@ class ShownCounts:
     @cached_property
     def withheld(self) -> BoolArray:
         """Which cells and margins were asked for, have records, and are not shown."""
-        positive = self.hidden & (self.counts > 0)
+        positive = self.hidden & (self.counts > 0) & (self.cuts is None)
         return positive & ~margins_of(self.hidden.shape) if self.silent else positive
 
     @cached_property
@@ -84,7 +103,18 @@ class ShownCounts:
     def counts(self) -> IntArray:
         """Records in each cell and margin."""
         inner = np.bincount(self.cells, minlength=int(np.prod(self.sizes, dtype=np.int64)))
-        return with_margins(inner.astype(np.int64).reshape(self.sizes))
+        counts = with_margins(inner.astype(np.int64).reshape(self.sizes))
+        return counts if self.cuts is None else np.append(np.cumsum(counts[:-1]), counts[-1])
+
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """What everyone knows of each cell and margin, shown or not: no less and no more."""
+        if self.cuts is not None:
+            return self.cuts.low, self.cuts.high
+        inner = self.counts[(slice(None, -1),) * len(self.axes)]
+        # Everyone sees which inner cells are empty.
+        low = with_margins((inner > 0).astype(np.int64)).ravel().astype(np.float64)
+        return low, np.full(low.shape, np.inf)
 
     @cached_property
     def cases(self) -> IntArray:
@@ -95,41 +125,46 @@ class ShownCounts:
         if len(owners) == int(owners.max(initial=-1)) + 1:  # each has one record
             return self.counts
         cases = np.zeros(self.hidden.size, dtype=np.int64)
-        many = int(owners.max(initial=0)) + 1
-        for cells in self._margins():
-            pairs = np.unique(cells * many + owners)
-            cases += np.bincount(pairs // many, minlength=len(cases))
+        for cell, inside in self.groups():
+            cases[cell] = np.unique(owners[inside]).size
         return cases.reshape(self.hidden.shape)
 
-    def members(self) -> Iterator[IntArray]:
-        """The records of each cell and margin that is shown."""
-        shown = ~self.hidden.ravel()
-        for cells in self._margins():
-            order = np.argsort(cells, kind="stable")
-            known, first = np.unique(cells[order], return_index=True)
-            for cell, records in zip(known, np.split(self.records[order], first[1:]), strict=True):
-                if shown[cell]:
-                    yield records
-
-    def _margins(self) -> Iterator[IntArray]:
-        """For all inner cells and each kind of margins the number of the one of each record."""
+    def groups(self) -> Iterator[tuple[int, IntArray]]:
+        """Cells and margins with the places of their records."""
+        if self.cuts is not None:
+            for at in range(len(self.cuts.at)):
+                yield at, np.flatnonzero(self.cells <= at)
+            return
         number = np.arange(self.hidden.size).reshape(self.hidden.shape)
         for total in itertools.product((False, True), repeat=len(self.axes)):
             place = [
                 np.full(len(self.records), -1) if one else axis.codes
                 for axis, one in zip(self.axes, total, strict=True)
             ]
-            yield number[tuple(place)] if place else np.zeros(len(self.records), dtype=np.int64)
+            cells = number[tuple(place)] if place else np.zeros(len(self.records), dtype=np.int64)
+            order = np.argsort(cells, kind="stable").astype(np.int64)
+            known, first = np.unique(cells[order], return_index=True)
+            if known.size:
+                yield from zip(known.tolist(), np.split(order, first[1:]), strict=True)
+
+    def members(self) -> Iterator[IntArray]:
+        """The records of each cell and margin that is shown."""
+        shown = ~self.hidden.ravel()
+        return (self.records[inside] for cell, inside in self.groups() if shown[cell])
 
     def place(self, at: int) -> str:
         """The name of a cell or margin, from its number."""
-        where = np.unravel_index(at, self.hidden.shape) if self.axes else ()
-        parts = [
-            f"{axis.name} = {axis.labels[one]}"
-            for axis, one in zip(self.axes, where, strict=True)
-            if one < len(axis.labels)
-        ]
+        sign = "=" if self.cuts is None else "≤"
+        parts = [f"{name} = {label}" for name, label in self.cuts.within] if self.cuts else []
+        parts += [f"{name} {sign} {label}" for name, label in self.categories(at)]
         return ", ".join(parts) or "all"
+
+    def categories(self, at: int) -> Iterator[tuple[str, str]]:
+        """The variables of a cell or margin that are no totals there, and their categories."""
+        where = np.unravel_index(at, self.hidden.shape) if self.axes else ()
+        for axis, one in zip(self.axes, where, strict=True):
+            if one < len(axis.labels):
+                yield axis.name, axis.labels[one]
 
     def __repr__(self) -> str:
         return f"<ShownCounts {self.name}>"
@@ -256,6 +291,119 @@ def _variance(word: str, numbers: FloatArray, n: IntArray, mean: FloatArray) -> 
     return deviation**2
 
 
+#: Names of quantiles: of `summarize`, and of `centile` with the ends of its interval.
+_QUANTILE = re.compile(r"iqr|p([1-9][0-9]?)|centile ([0-9.]+)( low| high)?")
+
+
+def shown_quantiles(
+    name: str,
+    shown: pl.DataFrame,
+    labels: pl.DataFrame,
+    records: IntArray,
+    owners: IntArray,
+    values: pl.Series,
+    *,
+    digits: int,
+) -> list[ShownCounts] | None:
+    """The counts that quantiles show, a table for each cell; None if they cannot be followed.
+
+    Who reads a quantile knows how many records have values up to it. A record of this very value
+    counts to those below. An interquartile range shows both quartiles.
+
+    >>> shown = pl.DataFrame({"p50": [3.5]})
+    >>> (table,) = shown_quantiles("line 1, tabstat x", shown, pl.DataFrame(), np.arange(6),
+    ...     np.arange(6), pl.Series("x", [1, 2, 3, 4, 5, 6]), digits=7)
+    >>> table.counts[~table.hidden], table.place(0)
+    (array([3]), 'x ≤ p50')
+    """
+    axes, words = shown.columns[: labels.width], shown.columns[labels.width :]
+    figures: dict[int, dict[str, float]] = {}
+    for word in words:
+        placed = _placed(name, shown.select(*axes, word), labels, records, owners)
+        if placed is None:
+            return None
+        table, numbers, kept = placed
+        for cell in np.flatnonzero(~np.isnan(numbers)).tolist():
+            figures.setdefault(cell, {})[word] = float(numbers.flat[cell])
+    known = values.cast(pl.Float64).to_numpy()[kept]
+    output = hashlib.blake2b(np.sort(table.records).tobytes(), digest_size=8).hexdigest()
+    tables = []
+    for cell, inside in table.groups():
+        own, shown_of = known[inside], figures.pop(cell, {})
+        if shown_of.pop("iqr", None) is not None:
+            ordered = np.sort(own)
+            for share in (25, 75):
+                shown_of.setdefault(f"p{share}", percentile(ordered, share / 100))
+        cuts = [_cuts(word, number, own, digits) for word, number in shown_of.items()]
+        if not all(cuts):
+            return None
+        if not cuts and cell < table.hidden.size - 1:  # all records say who is in the output
+            continue
+        rows = sorted(itertools.chain(*cuts))
+        at, names, low, high = zip(*rows, strict=True) if rows else ((),) * 4
+        cut = QuantileCuts(
+            output=output,
+            cell=cell,
+            within=tuple(table.categories(cell)),
+            values=own,
+            at=np.array(at, dtype=np.float64),
+            low=np.array([*low, 0.0, 0.0]),
+            high=np.array([*high, np.inf, np.inf]),
+        )
+        hidden = (cut.low > 0) | np.isfinite(cut.high)
+        hidden[-2:] = True
+        codes = np.searchsorted(cut.at, own)
+        tables.append(
+            ShownCounts(
+                name=name,
+                axes=(TableAxis(name=values.name, labels=(*names, "∞"), codes=codes),),
+                records=table.records[inside],
+                owners=None if table.owners is None else table.owners[inside],
+                hidden=hidden,
+                silent=True,
+                cuts=cut,
+            )
+        )
+    return None if figures else tables
+
+
+def _cuts(
+    word: str, number: float, values: FloatArray, digits: int
+) -> list[tuple[float, str, float, float]]:
+    """Where a quantile cuts values, its name, and how many are up to there if not exactly known.
+
+    Nothing if it is no such quantile of these values.
+    """
+    half = 10.0 ** (math.floor(math.log10(abs(number))) + 1 - digits) / 2 if number else 0.0
+    first, last = math.nextafter(number - half, -np.inf), math.nextafter(number + half, np.inf)
+    below, up_to = int((values <= first).sum()), int((values <= last).sum())
+    least, most = _ranks(word, len(values), below, up_to)
+    if up_to < least or below > most:
+        return []
+    if up_to == least:
+        return [(last, word, 0.0, np.inf)]
+    if below == most:
+        return [(first, word, 0.0, np.inf)]
+    return [(first, word, 0.0, most)] * (below > 0) + [(last, word, least, np.inf)]
+
+
+def _ranks(word: str, n: int, below: int, up_to: int) -> tuple[int, int]:
+    """How many values are up to a quantile at least, and below it at most.
+
+    Ends of intervals are values of known ranks: the lower one counts to those below, the upper one
+    to those above.
+    """
+    match = _QUANTILE.fullmatch(word)
+    assert match is not None
+    if match[3]:
+        return (up_to, n) if match[3] == " low" else (0, below)
+    if match[1]:
+        place = round(n * int(match[1]) / 100, 9)
+        return math.ceil(place), math.floor(place)
+    place = round((n + 1) * float(match[2]) / 100, 9)
+    return math.floor(place), math.ceil(place) - 1
+
+
 def _placed(
     name: str,
     shown: pl.DataFrame,
@@ -357,6 +505,10 @@ def with_records(
     return restored, left
 
 
+#: What is stored of quantiles: plain values, and arrays.
+_PLAIN, _CUTS = ("output", "cell", "within"), ("values", "at", "low", "high")
+
+
 def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
     """Tables as bytes, with the names of outputs that cannot be followed.
 
@@ -373,6 +525,9 @@ def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
         arrays |= {f"{at} axis {axis}": item.codes for axis, item in enumerate(table.axes)}
         fields: dict[str, Any] = {"name": table.name, "silent": table.silent}
         fields["axes"] = [[item.name, list(item.labels)] for item in table.axes]
+        if table.cuts is not None:
+            arrays |= {f"{at} cut {key}": getattr(table.cuts, key) for key in _CUTS}
+            fields |= {key: getattr(table.cuts, key) for key in _PLAIN}
         if isinstance(one, ShownSums):
             arrays[f"{at} values"] = one.values
             fields |= {"variable": one.variable, "digits": one.digits, "squared": one.squared}
@@ -393,6 +548,11 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
                 TableAxis(name=name, labels=tuple(labels), codes=arrays[f"{at} axis {axis}"])
                 for axis, (name, labels) in enumerate(fields["axes"])
             )
+            cuts = None
+            if "within" in fields:
+                own = {key: arrays[f"{at} cut {key}"] for key in _CUTS}
+                own |= {key: fields[key] for key in _PLAIN}
+                cuts = QuantileCuts(**own | {"within": tuple(map(tuple, own["within"]))})
             table: ShownTable = ShownCounts(
                 name=fields["name"],
                 axes=axes,
@@ -400,6 +560,7 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
                 owners=arrays.get(f"{at} owners"),
                 hidden=arrays[f"{at} hidden"],
                 silent=fields["silent"],
+                cuts=cuts,
             )
             if "variable" in fields:
                 table = ShownSums(
@@ -419,10 +580,7 @@ GroupsShown = Literal["nothing", "cells", "variables", "sample", "unfollowed"]
 _COUNTS = ("N", "n")
 _FIRST = ("mean", "sum")
 #: Figures of variables that are not held against others, by the names of their columns.
-_LEFT = {
-    "percentiles": re.compile(r"p[1-9][0-9]?|iqr|centile"),
-    "skewness and kurtosis": re.compile(r"skewness|kurtosis"),
-}
+_LEFT = {"skewness", "kurtosis"}
 _NO_AXES = frozenset(("variable", "type", "missing"))
 
 
@@ -462,6 +620,19 @@ class OutputRecords:
         known = values.filter(kept)
         return shown_sums(self.title, table, *own, known, word=word, digits=self.digits)
 
+    def quantiles(
+        self, shown: pl.DataFrame, axes: list[str], columns: Mapping[str, str], variable: str
+    ) -> Sequence[ShownTable | None]:
+        """The counts that quantiles of a variable show, in columns by words; none if weighted."""
+        values = self.labels[variable]
+        if self.weights is not None or not values.dtype.is_numeric():
+            return (None,)
+        kept = _known(values)
+        own, known = self._some(kept, len(axes)), values.filter(kept)
+        table = shown.select(*axes, *(pl.col(one).alias(word) for word, one in columns.items()))
+        tables = shown_quantiles(self.title, table, *own, known, digits=self.digits)
+        return (None,) if tables is None else tables
+
     def _some(self, kept: BoolArray, axes: int) -> tuple[pl.DataFrame, IntArray, IntArray]:
         """Some of the records: the labels of the axes, numbers, and whom they are about."""
         labels = self.labels.select(self.labels.columns[:axes])
@@ -500,10 +671,10 @@ def kinds_left(columns: Iterable[str]) -> frozenset[str]:
     """The kinds of figures in some columns of an output that are not compared with others.
 
     >>> kinds_left(["n inc", "mean inc", "p50 inc"])
-    frozenset({'percentiles'})
+    frozenset()
     """
-    words = [column.partition(" ")[0] for column in columns]
-    return frozenset(kind for kind, pattern in _LEFT.items() if any(map(pattern.fullmatch, words)))
+    left = any(column.partition(" ")[0] in _LEFT for column in columns)
+    return frozenset(["skewness and kurtosis"] if left else [])
 
 
 def _single(n: float | None) -> pl.DataFrame:
@@ -533,6 +704,7 @@ def _cells(
         end = pl.DataFrame(last, schema={axes[0]: pl.String, "n": pl.Float64})
         shown = pl.concat([shown.select(axes[0], pl.col("n").cast(pl.Float64)), end])
     spread: set[str] = set()  # variables of which a spread was taken down; others tell the same
+    quantiles: dict[str, dict[str, str]] = {}  # the columns of each variable, by words
     for column in shown.columns[len(axes) :]:
         word, _, variable = column.partition(" ")
         known = variable in records.labels.columns
@@ -543,6 +715,12 @@ def _cells(
         elif word in _FIRST or (word in SPREADS and variable not in spread):
             spread |= {variable} if word in SPREADS else set()
             yield records.sums(shown, axes, column, variable, word) if known else None
+        elif _QUANTILE.fullmatch(word) and known:
+            quantiles.setdefault(variable, {})[word] = column
+        elif _QUANTILE.fullmatch(word):
+            yield None
+    for variable, columns in quantiles.items():
+        yield from records.quantiles(shown, axes, columns, variable)
 
 
 def _together(labels: pl.DataFrame, name: str) -> pl.Series:
@@ -579,9 +757,22 @@ def _variables(records: OutputRecords, shown: pl.DataFrame) -> Iterator[ShownTab
         counted = [one for one in _COUNTS if one in rows.columns][:1]
         about = [one for one in _FIRST if one in rows.columns]
         about += [one for one in SPREADS if one in rows.columns][:1]
+        if "centile" in rows.columns:  # a row for each percentage
+            rows = rows[:1].select(*axes, *counted).hstack(_centiles(rows))
         for column in [*counted, *about]:
             table = rows.select(*axes, column).unique(maintain_order=True)
             if column in _COUNTS:
                 yield own.counts(table, axes, column, _known(ordered[variable]))
             else:
                 yield own.sums(table, axes, column, variable, column)
+        if quantiles := {one: one for one in rows.columns if _QUANTILE.fullmatch(one)}:
+            yield from own.quantiles(rows, axes, quantiles, variable)
+
+
+def _centiles(rows: pl.DataFrame) -> list[pl.Series]:
+    """The percentiles of a variable and their intervals, all in one row."""
+    return [
+        pl.Series(f"centile {row['percentile']:g}{end}", [row[column]], dtype=pl.Float64)
+        for row in rows.unique("percentile", maintain_order=True).iter_rows(named=True)
+        for column, end in {"centile": "", "low": " low", "high": " high"}.items()
+    ]

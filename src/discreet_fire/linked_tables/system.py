@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -26,7 +27,6 @@ from discreet_fire.statistics import (
     SumTable,
     count_levels,
     margins_of,
-    with_margins,
 )
 
 #: Systems with more entries are taken apart: their tables are held against each other by twos.
@@ -44,7 +44,12 @@ class _Division:
 
     name: str
     codes: IntArray  # -1 where no table says so
-    labels: dict[str, int]
+    labels: dict[str | float, int]
+
+    @property
+    def cut(self) -> bool:
+        """Whether quantiles cut a variable into classes: their labels are upper ends, ascending."""
+        return any(isinstance(label, float) for label in self.labels)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -55,6 +60,7 @@ class CellNumbers:
     cells: FloatArray  # the number of each cell
     atoms: FloatArray  # and of each atom
     floor: FloatArray  # everyone knows that a cell has no less
+    ceiling: FloatArray  # and no more
     slack: FloatArray  # by how much a shown number may be off
     small: BoolArray  # withheld cells that break a rule, not only withheld for the sake of others
     lower: FloatArray  # how much smaller these must possibly be
@@ -132,18 +138,17 @@ def _counted_cells(
     tables: Sequence[ShownCounts], atoms: IntArray, counts: IntArray, limits: SafeLimits
 ) -> CellNumbers:
     """Counts: small ones must seem possible from the smallest to a safe one."""
-    inner = [table.counts[(slice(None, -1),) * len(table.axes)] for table in tables]
-    # Everyone sees which inner cells are empty.
-    least = np.concatenate([with_margins((n > 0).astype(np.int64)).ravel() for n in inner])
+    least, most = np.concatenate([np.stack(table.bounds) for table in tables], axis=1)
     cases = np.concatenate([table.cases.ravel() for table in tables])
     withheld = np.concatenate([table.withheld.ravel() for table in tables])
     small = withheld & (cases > 0) & (cases < limits.minimum)
-    lower, upper = count_levels(counts, least, limits.minimum)
+    lower, upper = count_levels(counts, least.astype(np.int64), limits.minimum)
     return CellNumbers(
         variable="",
         cells=counts.astype(np.float64),
         atoms=atoms.astype(np.float64),
-        floor=least.astype(np.float64),
+        floor=least,
+        ceiling=most,
         slack=np.zeros(len(counts)),
         small=small,
         lower=(lower * small).astype(np.float64),
@@ -202,6 +207,7 @@ def _of_sums(system: LinkedSystem, sums: Sequence[ShownSums], limits: SafeLimits
         cells=cells / unit,
         atoms=atoms / unit,
         floor=np.full(len(cells), -np.inf if signed else 0.0),
+        ceiling=np.full(len(cells), np.inf),
         slack=np.concatenate(slack) / unit,
         small=small,
         lower=wanted if signed else np.minimum(wanted, cells / unit),
@@ -235,10 +241,11 @@ def systems_of(
     number, group_of = connected_components(linked, directed=False)
     for at in range(number):
         group = np.flatnonzero(group_of == at).tolist()
-        if len(group) < 2 or not withheld(group):
+        alone = len(group) < 2 and kept[group[0]].cuts is None
+        if alone or not withheld(group):
             continue
         system = made(group)
-        if system.entries <= _MOST_ENTRIES or len(group) == 2:
+        if system.entries <= _MOST_ENTRIES or len(group) <= 2:
             yield system
             continue
         for two in itertools.combinations(group, 2):
@@ -250,7 +257,8 @@ def _distinct(tables: Sequence[ShownCounts]) -> list[ShownCounts]:
     """The tables, but each only once."""
     tables_by_key: dict[tuple[object, ...], ShownCounts] = {}
     for table in tables:
-        axes = tuple((axis.name, axis.labels) for axis in table.axes)
+        axes: tuple[object, ...] = tuple((axis.name, axis.labels) for axis in table.axes)
+        axes += () if table.cuts is None else (_output(table), table.cuts.within)
         order = np.argsort(table.records, kind="stable")
         inside = (table.records[order].tobytes(), table.cells[order].tobytes())
         tables_by_key.setdefault((axes, *inside, table.hidden.tobytes(), table.silent), table)
@@ -263,26 +271,43 @@ def _columns(
     """The variables of all tables, and which of them each table has."""
     columns: list[_Division] = []
     spans = []
+    # All quantiles of a variable together, whatever they are of, cut it into classes.
+    ends: dict[str, list[float]] = {}
+    for table in tables:
+        if table.cuts is not None:
+            ends.setdefault(table.axes[0].name, [np.inf]).extend(table.cuts.at)
     for table in tables:
         at, span = np.searchsorted(records, table.records), []
-        for axis in table.axes:
-            texts = np.array([axis.labels[code] for code in axis.codes.tolist()], dtype=object)
+        for name, known, codes in _axes(table, ends):
+            texts = known[codes]
             fitting = [
                 number
                 for number, column in enumerate(columns)
-                if column.name == axis.name and _fits(column, at, texts)
+                if column.name == name and _fits(column, at, texts)
             ]
             number = fitting[0] if fitting else len(columns)
             if not fitting:
                 empty = np.full(len(records), -1, dtype=np.int64)
-                columns.append(_Division(name=axis.name, codes=empty, labels={}))
+                columns.append(_Division(name=name, codes=empty, labels={}))
             labels = columns[number].labels
-            for label in axis.labels:
+            for label in known.tolist():
                 labels.setdefault(label, len(labels))
             columns[number].codes[at] = [labels[text] for text in texts.tolist()]
             span.append(number)
         spans.append(span)
     return columns, spans
+
+
+def _axes(table: ShownCounts, ends: dict[str, list[float]]) -> Iterator[tuple[str, Any, IntArray]]:
+    """Names, categories, and those of each record; of quantiles also what their cell is of."""
+    if table.cuts is None:
+        for axis in table.axes:
+            yield axis.name, np.array(axis.labels, dtype=object), axis.codes
+        return
+    for name, label in table.cuts.within:
+        yield name, np.array([label], dtype=object), np.zeros(len(table.records), dtype=np.int64)
+    known = np.unique(ends[table.axes[0].name])
+    yield f"{table.axes[0].name} ≤", known, np.searchsorted(known, table.cuts.values)
 
 
 def _fits(column: _Division, at: IntArray, texts: object) -> bool:
@@ -337,22 +362,36 @@ def _system(
     limits: SafeLimits,
 ) -> LinkedSystem:
     used = sorted({number for span in spans for number in span})
-    inside = np.stack([np.isin(records, table.records) for table in tables])
+    # Quantiles of a cell are of the records of their output that have its categories.
+    ordered = sorted(tables, key=lambda one: len(one.records))
+    every = {_output(table): table.records for table in ordered}
+    inside = np.stack([np.isin(records, every[_output(table)]) for table in tables])
     kept = inside.any(axis=0)
     # A category of their own for records of which no table says what they are.
     unknown = np.array([len(columns[at].labels) for at in used], dtype=np.int64)
     codes = [columns[at].codes[kept] for at in used]
     codes = [np.where(one < 0, size, one) for one, size in zip(codes, unknown, strict=True)]
     known = np.array(codes, dtype=np.int64).reshape(len(used), int(kept.sum()))
-    atoms = RecordAtoms.of(known, unknown, inside[:, kept])
+    classes = [at for at, number in enumerate(used) if columns[number].cut]
+    atoms = RecordAtoms.of(known, unknown, inside[:, kept], classes)
     members: list[IntArray] = []
     for number, (table, span) in enumerate(zip(tables, spans, strict=True)):
         within = np.flatnonzero(atoms.inside[number])
+        of_atoms = [atoms.codes[used.index(column)][within] for column in span]
+        if table.cuts is not None:  # up to each quantile, and all
+            ends = [*columns[span[-1]].labels, np.inf]
+            up_to = np.searchsorted(table.cuts.at, ends)[of_atoms[-1]]
+            for column, own, (_, label) in zip(span, of_atoms, table.cuts.within, strict=False):
+                up_to[own != columns[column].labels[label]] = table.sizes[0]
+            members += [
+                within[up_to <= min(at, table.sizes[0] - 1)] for at in range(table.hidden.size)
+            ]
+            continue
         axes = []
-        for column, axis in zip(span, table.axes, strict=True):
-            own = {label: at for at, label in enumerate(axis.labels)}
-            numbered = [own.get(label, -1) for label in columns[column].labels]
-            axes.append(np.array([*numbered, -1])[atoms.codes[used.index(column)][within]])
+        for column, axis, own in zip(span, table.axes, of_atoms, strict=True):
+            places: dict[str | float, int] = {label: at for at, label in enumerate(axis.labels)}
+            numbered = [places.get(label, -1) for label in columns[column].labels]
+            axes.append(np.array([*numbered, -1])[own])
         members += _members(within, axes, table.sizes)
     sizes = [table.hidden.size for table in tables]
     counts = np.concatenate([table.counts.ravel() for table in tables])
@@ -368,6 +407,12 @@ def _system(
         atoms=atoms.count,
         numbers=_counted_cells(tables, atoms.count, counts, limits),
     )
+
+
+def _output(table: ShownCounts) -> tuple[object, ...]:
+    """Which tables are quantiles of one output; other tables stand for themselves."""
+    cuts = table.cuts
+    return (id(table),) if cuts is None else (table.name, table.axes[0].name, cuts.output)
 
 
 def _members(within: IntArray, axes: Sequence[IntArray], sizes: tuple[int, ...]) -> list[IntArray]:

@@ -137,7 +137,8 @@ class SubmissionTables:
             lambda records: None if once else named(records, owner_of),
         )
         if units and not once:  # files of other years have other records, but the same units
-            places = {one.table.records.tobytes(): one.table for one in self.tables}
+            groups = [one.table for one in self.tables if one.table.cuts is None]
+            places = {one.records.tobytes(): one for one in groups}
             wholes = ((one.name, named(one.records, owner_of)) for one in places.values())
             tables += [_set(name, records) for name, records in wholes if records is not None]
         return table_bytes([*tables, *self._wholes], list(dict.fromkeys([*self.left, *left])))

@@ -295,7 +295,7 @@ def _summary(
     result = safe.summarize(setting.data.frame, values, detail=detail, **options)
     assert result.frame is not None
     table = SessionTable.of(result.frame, ["variable"], ["n", *wanted])
-    frame = result.frame.select("variable", "n", "mean", "sd")
+    frame = result.frame.select("variable", "n", *wanted)
     behind = setting.behind(values, where, weights)
     linked = [
         LinkedNumbers(numbers=one, places=(at,))

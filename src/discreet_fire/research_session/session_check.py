@@ -51,6 +51,7 @@ class LinkedOutput:
 
     def place(self, cell: int) -> int:
         """The place of a cell in the table that is shown."""
+        cell = cell if self.table.cuts is None else int(self.table.cuts.cell)
         return cell if self.of.places is None else self.of.places[cell]
 
 
@@ -148,7 +149,10 @@ class SessionTables:
                 if one.numbers is None:
                     continue
                 shown = LinkedOutput(output=output, of=one, numbers=one.numbers)
-                if gone:
+                if gone and shown.table.cuts is not None:
+                    if shown.place(0) in gone:
+                        continue
+                elif gone:
                     before = shown.table.hidden
                     mask = np.array([shown.place(at) in gone for at in range(before.size)])
                     table = replace(shown.table, hidden=before | mask.reshape(before.shape))
@@ -205,6 +209,8 @@ class SessionTables:
         """Verdicts, reasons and underlying counts of the outputs."""
         few: dict[int, int] = {}
         for one in self.now():
+            if one.table.cuts is not None:
+                continue
             shown = one.table.cases[~one.table.hidden]
             for n in shown[shown > 0].tolist():
                 few[one.output] = min(n, few.get(one.output, n))

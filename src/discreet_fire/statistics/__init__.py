@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .disclosure_rules import concentrated as concentrated
     from .disclosure_rules import counts_to_hide as counts_to_hide
     from .grouped_values import GroupedValues as GroupedValues
+    from .grouped_values import percentile as percentile
     from .histogram import MEASURES as MEASURES
     from .histogram import histogram as histogram
     from .histogram import survival as survival
