@@ -155,6 +155,8 @@ def test_a_key_depends_on_its_own_text_only(texts: list[str], cut: int) -> None:
 @given(st.lists(st.integers(0, 2**128 - 1), min_size=1, max_size=50), st.integers(2, 10**15))
 def test_scaling_is_exact(numbers: list[int], size: int) -> None:
     numbers = [*numbers, 0, 2**128 - 1]
+    # Where a point of the grid begins, the lower half decides.
+    numbers += [-(-(q << 128) // size) - d for q in (1, size // 2, size - 1) for d in (0, 1)]
     blocks = np.frombuffer(b"".join(n.to_bytes(16, "big") for n in numbers), dtype=np.uint8)
     scaled = to_grid(blocks.reshape(-1, 16), KeyGrid(size))
     assert scaled.tolist() == [n * size >> 128 for n in numbers]

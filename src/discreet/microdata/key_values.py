@@ -76,9 +76,9 @@ class KeyFunction:
 
         def fill(first: int) -> None:
             rows = slice(first, first + _ROWS_AT_ONCE)
-            blocks = np.zeros((len(keys[rows]), _BLOCK), dtype=np.uint8)
-            blocks[:, _BLOCK // 2 :] = numbers[rows].astype(">u8").view(np.uint8).reshape(-1, 8)
-            keys[rows] = to_grid(self._encrypt(blocks), self.grid)
+            blocks = np.zeros((len(keys[rows]), 2), dtype=">u8")
+            blocks[:, 1] = numbers[rows]
+            keys[rows] = to_grid(self._encrypt(blocks.view(np.uint8)), self.grid)
 
         firsts = range(0, len(numbers), _ROWS_AT_ONCE)
         if len(firsts) <= _FEW_PIECES:
@@ -91,10 +91,10 @@ class KeyFunction:
 
     def _keys(self, starts: IntArray, lengths: IntArray, letters: ByteArray) -> IntArray:
         """One pass of the cipher per block; rows whose text has ended step aside."""
-        state = np.empty((len(starts), _BLOCK), dtype=np.uint8)
-        state[:, :_LENGTH_BYTES] = lengths.astype(">u4").view(np.uint8).reshape(-1, _LENGTH_BYTES)
-        state[:, _LENGTH_BYTES:] = _pieces(starts, lengths, letters)[:, :_FIRST]
-        state = self._encrypt(state)
+        words = np.empty((len(starts), _BLOCK // _LENGTH_BYTES), dtype=np.uint32)
+        words[:, 0] = lengths.astype(">u4").view(np.uint32)
+        words[:, 1:] = _pieces(starts, lengths, letters).view(np.uint32)[:, :-1]
+        state = self._encrypt(words.view(np.uint8))
         read = _FIRST
         active = np.flatnonzero(lengths > read)
         while active.size:
@@ -136,9 +136,13 @@ def _letters(texts: pl.Series) -> tuple[IntArray, IntArray, ByteArray]:
 
 def _pieces(starts: IntArray, lengths: IntArray, letters: ByteArray) -> ByteArray:
     """The next block of each text, zeros after its end."""
-    windows = np.lib.stride_tricks.sliding_window_view(letters, _BLOCK)
-    pieces: ByteArray = windows[starts] & _KEEP[np.minimum(lengths, _BLOCK)]
-    return pieces
+    # Blocks are taken as one value each, so fast.
+    windows = np.ndarray(
+        len(letters) - _BLOCK + 1, dtype=f"V{_BLOCK}", buffer=letters, strides=(1,)
+    )
+    pieces = windows[starts].view(np.uint64).reshape(-1, 2)
+    pieces &= _KEEP.view(np.uint64).take(np.minimum(lengths, _BLOCK), axis=0)
+    return pieces.view(np.uint8)
 
 
 def to_grid(blocks: ByteArray, grid: KeyGrid) -> IntArray:
@@ -147,12 +151,14 @@ def to_grid(blocks: ByteArray, grid: KeyGrid) -> IntArray:
     >>> to_grid(np.full((1, 16), 255, dtype=np.uint8), KeyGrid(4096)).tolist()
     [4095]
     """
-    numbers = np.ascontiguousarray(blocks).view(">u8").astype(np.uint64)
+    halves = np.ascontiguousarray(blocks).view(">u8")
     size = np.uint64(grid.size)
-    carried, _ = _product(numbers[:, 1], size)
-    high, low = _product(numbers[:, 0], size)
-    total = low + carried
-    return (high + (total < low)).astype(np.int64)
+    high, low = _product(halves[:, 0].astype(np.uint64), size)
+    # The other half adds less than the size of the grid: it rarely carries.
+    near = np.flatnonzero(low >= np.uint64(2**64 - grid.size))
+    carried, _ = _product(halves[near, 1].astype(np.uint64), size)
+    high[near] += low[near] + carried < low[near]
+    return high.astype(np.int64)
 
 
 def _product(numbers: UintArray, size: np.uint64) -> tuple[UintArray, UintArray]:

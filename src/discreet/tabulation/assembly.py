@@ -22,7 +22,7 @@ from discreet.errors import ClassificationError, Problem, raise_all
 from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid
 from discreet.tables import Contributions, Dimension, Table, sort_cells
-from discreet.tabulation.cube import Cube, Tree, roll_up
+from discreet.tabulation.cube import Cube, roll_up
 from discreet.tabulation.measures import Largest, MeasureLayout, from_limbs
 from discreet.tabulation.query import Query, SpanningVariable
 
@@ -123,8 +123,14 @@ def _dimension(
     """The spanning variable, and per classification each cell's leaf in it."""
     trees, numbers = [], []
     if not variable.trees:
-        dimension, positions = _from_values(cube, variable)
-        return dimension, [positions]
+        at = cube.place[variable.axes[0]]
+        codes, values = cube.codes[at], cube.values[at]
+        occurring = np.flatnonzero(np.bincount(codes, minlength=1))
+        texts = values if len(occurring) == len(values) else values.gather(occurring)
+        dimension, table = _found_codes(variable.name, tuple(texts.to_list()))
+        lookup = np.zeros(max(len(values), 1), dtype=np.int32)
+        lookup[occurring] = table
+        return dimension, [lookup.take(codes)]
     for tree, axis in zip(variable.trees, variable.axes, strict=True):
         at = cube.place[axis]
         codes, values = cube.codes[at], cube.values[at]
@@ -145,18 +151,6 @@ def _dimension(
     return dimension, shifted
 
 
-def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Dimension, PositionArray]:
-    """A flat classification of the values found."""
-    at = cube.place[variable.axes[0]]
-    codes, values = cube.codes[at], cube.values[at]
-    occurring = np.flatnonzero(np.bincount(codes, minlength=1))
-    texts = values if len(occurring) == len(values) else values.gather(occurring)
-    dimension, table = _found_codes(variable.name, tuple(texts.to_list()))
-    lookup = np.zeros(max(len(values), 1), dtype=np.int32)
-    lookup[occurring] = table
-    return dimension, lookup.take(codes)
-
-
 @lru_cache(maxsize=32)
 def _found_codes(name: str, texts: tuple[str | None, ...]) -> tuple[Dimension, PositionArray]:
     """The flat classification of codes that were found, with where each stands in it.
@@ -165,20 +159,16 @@ def _found_codes(name: str, texts: tuple[str | None, ...]) -> tuple[Dimension, P
     """
     tree = flat(name, natural_order([text for text in texts if text is not None]), found="all")
     if None in texts:
-        tree = _with_missing(tree)
+        if tree.missing in tree.index:
+            raise ClassificationError(
+                f"code {tree.missing!r} occurs together with missing values",
+                code="missing-code",
+                where=tree.name,
+                hint="give the classification another code for missing values (missing=…)",
+            )
+        tree = tree.with_missing()
     table = [tree.index[tree.missing if text is None else text] for text in texts]
     return Dimension(classifications=(tree,)), np.array(table, dtype=np.int32)
-
-
-def _with_missing(tree: Classification) -> Classification:
-    if tree.missing in tree.index:
-        raise ClassificationError(
-            f"code {tree.missing!r} occurs together with missing values",
-            code="missing-code",
-            where=tree.name,
-            hint="give the classification another code for missing values (missing=…)",
-        )
-    return tree.with_missing()
 
 
 def _leaf_codes(numbers: pl.Series, tree: Classification) -> pl.Series:
@@ -229,11 +219,10 @@ def _all_levels(
     largest: dict[str, Largest],
 ) -> tuple[list[PositionArray], Any, dict[str, Largest]]:
     """Roll up once per choice of classifications; shared cells are kept once. Cells in order."""
-    trees = [Tree(dimension.parents, dimension.levels) for dimension in dimensions]
     parts = []
     for choice in product(*(range(len(options)) for options in leaves)):
         positions = [options[k] for options, k in zip(leaves, choice, strict=True)]
-        index, rolled, lists = roll_up(trees, positions, measures, largest)
+        index, rolled, lists = roll_up(dimensions, positions, measures, largest)
         if any(choice):
             own = [part > 0 for k, part in zip(choice, index, strict=True) if k > 0]
             keep = np.flatnonzero(np.logical_and.reduce(own))

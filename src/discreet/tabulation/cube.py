@@ -22,6 +22,7 @@ from discreet.arrays import CellIndex, IntArray
 from discreet.tabulation.measures import Largest, MeasureLayout
 
 if TYPE_CHECKING:
+    from discreet.tables import Dimension
     from discreet.tabulation.query import CubeAxis
 
 
@@ -136,62 +137,37 @@ _ROOM, _GAPS = 2**25, 64
 _SMALL = 2**16
 
 
-@dataclass(frozen=True)
-class Tree:
-    """The code tree of one spanning variable, by position."""
-
-    parents: npt.NDArray[np.int32]  # position of each code's parent, -1 for the total
-    levels: npt.NDArray[np.int32]  # level of each code
-
-    @property
-    def size(self) -> int:
-        """Number of codes."""
-        return len(self.parents)
-
-
-def merge_cells(flat: IntArray, measures: IntArray) -> tuple[IntArray, IntArray]:
-    """Add up the measures of cells with the same number; sorted by number."""
-    if flat.size and bool(np.all(flat[1:] > flat[:-1])):
-        return flat, measures
-    names = [f"m{k}" for k in range(len(measures))]
-    frame = pl.DataFrame({"flat": flat, **dict(zip(names, measures, strict=True))})
-    grouped = frame.group_by("flat").sum().sort("flat")
-    merged = np.vstack([grouped[name].to_numpy() for name in names])
-    return grouped["flat"].to_numpy(), merged
-
-
 def roll_up(
-    trees: Sequence[Tree],
+    trees: Sequence[Dimension],
     positions: Sequence[npt.NDArray[np.int32]],
     measures: IntArray,
     largest: Mapping[str, Largest],
 ) -> tuple[list[npt.NDArray[np.int32]], IntArray, dict[str, Largest]]:
     """Every cell on every combination of levels, in order."""
-    cells = CellIndex(tuple(tree.size for tree in trees))
+    cells = CellIndex.of(trees)
     size, finest = cells.size, cells.numbers(positions, measures.shape[1])
-    flat, measures = merge_cells(finest, measures)
     # Adding up slices takes a fraction of grouping, even where few of the cells occur.
-    if size <= _SMALL or (size * len(measures) <= _ROOM and size <= _GAPS * len(flat)):
-        flat, measures = _dense(trees, size, flat, measures)
+    if size <= _SMALL or (size * len(measures) <= _ROOM and size <= _GAPS * len(finest)):
+        flat, measures = _dense(trees, size, finest, measures)
     else:
-        flat, measures = _sparse(trees, flat, measures)
+        flat, measures = _sparse(trees, finest, measures)
     lists = _roll_up_largest(trees, finest, flat, largest) if largest else {}
     return cells.positions(flat), measures, lists
 
 
 def _dense(
-    trees: Sequence[Tree], size: int, flat: IntArray, measures: IntArray
+    trees: Sequence[Dimension], size: int, flat: IntArray, measures: IntArray
 ) -> tuple[IntArray, IntArray]:
     """On the complete grid: add whole slices of children to their parents."""
     rows = len(measures)
     grid = np.zeros((rows, size), dtype=np.int64)
     for row, measure in zip(grid, measures, strict=True):
-        row[flat] = measure
+        np.add.at(row, flat, measure)
     after = size
     before = 1
     for tree in trees:
-        after //= tree.size
-        view = grid.reshape(rows * before, tree.size, after)
+        after //= len(tree)
+        view = grid.reshape(rows * before, len(tree), after)
         for level in range(int(tree.levels.max()), 0, -1):
             nodes = np.flatnonzero(tree.levels == level)
             nodes = nodes[np.argsort(tree.parents[nodes], kind="stable")]
@@ -203,20 +179,24 @@ def _dense(
                 view[:, parents[0]] += np.einsum("ijk->ik", children)  # faster than its sum
             else:
                 view[:, parents] += np.add.reduceat(children, starts, axis=1)
-        before *= tree.size
+        before *= len(tree)
     occupied = np.flatnonzero(grid[0])
     return occupied, grid.take(occupied, axis=1)
 
 
-def _sparse(trees: Sequence[Tree], flat: IntArray, measures: IntArray) -> tuple[IntArray, IntArray]:
+def _sparse(
+    trees: Sequence[Dimension], flat: IntArray, measures: IntArray
+) -> tuple[IntArray, IntArray]:
     """On the cells that occur: one grouping per level of each variable."""
     names = [f"m{k}" for k in range(len(measures))]
     cells = pl.DataFrame({"flat": flat, **dict(zip(names, measures, strict=True))})
-    for tree, step in zip(trees, _strides(trees), strict=True):
+    if not bool(np.all(flat[1:] > flat[:-1])):
+        cells = cells.group_by("flat").sum()
+    for tree, step in zip(trees, CellIndex.of(trees).strides, strict=True):
         parts = [cells]
         fresh = cells
-        position = (pl.col("flat") // step) % tree.size
-        up = pl.Series((tree.parents - np.arange(tree.size)).astype(np.int64))
+        position = (pl.col("flat") // step) % len(tree)
+        up = pl.Series((tree.parents - np.arange(len(tree))).astype(np.int64))
         levels = pl.Series(tree.levels)
         for level in range(int(tree.levels.max()), 0, -1):
             pool = cells if fresh is cells else pl.concat([cells, fresh])
@@ -230,13 +210,8 @@ def _sparse(trees: Sequence[Tree], flat: IntArray, measures: IntArray) -> tuple[
     return cells["flat"].to_numpy(), np.vstack([cells[name].to_numpy() for name in names])
 
 
-def _strides(trees: Sequence[Tree]) -> tuple[int, ...]:
-    """How far apart the numbers of neighbours on each variable are."""
-    return CellIndex(tuple(tree.size for tree in trees)).strides
-
-
 def _roll_up_largest(
-    trees: Sequence[Tree], finest: IntArray, cells: IntArray, largest: Mapping[str, Largest]
+    trees: Sequence[Dimension], finest: IntArray, cells: IntArray, largest: Mapping[str, Largest]
 ) -> dict[str, Largest]:
     """Lists of every cell: those of children merged into their parent's, level by level."""
     places = np.searchsorted(cells, finest)
@@ -246,8 +221,8 @@ def _roll_up_largest(
         lists[name].add_lists(places, own)
     filled = np.zeros(len(cells), dtype=np.bool_)
     filled[places] = True
-    for tree, step in zip(trees, _strides(trees), strict=True):
-        position = (cells // step) % tree.size
+    for tree, step in zip(trees, CellIndex.of(trees).strides, strict=True):
+        position = (cells // step) % len(tree)
         level_of = tree.levels[position]
         up = (tree.parents[position].astype(np.int64) - position) * step
         for level in range(int(tree.levels.max()), 0, -1):
