@@ -150,7 +150,14 @@ def _stata(package: Any, path: Path) -> DescribedRecords:
             known = pl.Series(name, numbers, dtype=pl.Float64)
             reasons = pl.Series(name, codes, dtype=pl.String)
             reasons = reasons.zip_with(reasons.is_not_null(), _plain(known))
-            values = _dated(known, layout, whole=storage in WHOLE)
+            values = known
+            if _DAY.match(layout):
+                values = (known.floor().cast(pl.Int32) + _DAYS_TO_1960).cast(pl.Date)
+            elif _TIME.match(layout):
+                passed = known.round().cast(pl.Int64) + _DAYS_TO_1960 * _DAY_LENGTH
+                values = passed.cast(pl.Datetime("ms"))
+            elif storage in WHOLE:
+                values = known.cast(pl.Int64)
         variables.append(
             DescribedVariable(
                 name=name,
@@ -164,16 +171,6 @@ def _stata(package: Any, path: Path) -> DescribedRecords:
             )
         )
     return DescribedRecords(variables=variables, format="stata", label=meta.file_label or "")
-
-
-def _dated(numbers: pl.Series, layout: str, *, whole: bool) -> pl.Series:
-    """Numbers as dates and times where their format says so."""
-    if _DAY.match(layout):
-        return (numbers.floor().cast(pl.Int32) + _DAYS_TO_1960).cast(pl.Date)
-    if _TIME.match(layout):
-        passed = numbers.round().cast(pl.Int64) + _DAYS_TO_1960 * _DAY_LENGTH
-        return passed.cast(pl.Datetime("ms"))
-    return numbers.cast(pl.Int64) if whole else numbers
 
 
 def _spss(package: Any, path: Path) -> DescribedRecords:

@@ -140,16 +140,12 @@ def _integers(series: pl.Series, truth: bool) -> CodedColumn:
         values = pl.concat([values, pl.Series([str(int(high))])])
     if series.null_count():
         return _filled((series.cast(pl.Int64) - int(low)).cast(_narrow(width)), values)
-    return _filled(pl.Series(_shifted(series.to_numpy(), int(low), width)), values)
-
-
-def _shifted(numbers: npt.NDArray[Any], low: int, width: int) -> npt.NDArray[Any]:
-    """Numbers from `low` on as codes; small types that need no shift are not copied."""
-    if low == 0 and numbers.dtype.itemsize < 8:
-        return numbers.view(f"u{numbers.dtype.itemsize}")
+    numbers = series.to_numpy()
+    if low == 0 and numbers.dtype.itemsize < 8:  # not copied
+        return _filled(pl.Series(numbers.view(f"u{numbers.dtype.itemsize}")), values)
     narrow = np.uint8 if width <= 2**8 else np.uint16 if width <= 2**16 else np.uint32
-    shifted = numbers if low == 0 else numbers.astype(np.int64) - low
-    return shifted.astype(narrow)
+    shifted = numbers if low == 0 else numbers.astype(np.int64) - int(low)
+    return _filled(pl.Series(shifted.astype(narrow)), values)
 
 
 def _texts(series: pl.Series) -> CodedColumn:

@@ -226,7 +226,10 @@ class DatabaseEngine(Engine):
         """The rows of a statement; whole numbers where whole numbers are added."""
         result = connection.execute(statement)
         names = list(result.keys())
-        axes = {f"axis{at}": self._axis_type(axis) for at, axis in enumerate(one.axes)}
+        schema, axes = self.task.schema.to_polars(), dict[str, Any]()
+        for at, axis in enumerate(one.axes):
+            plain = pl.String() if axis.levels else schema.get(axis.column)
+            axes[f"axis{at}"] = plain if axis.bounds is None else pl.Int64()
         floats = (VALUE, WEIGHT, "low", "high")
         types = {
             name: axes.get(name, pl.Float64() if name.startswith(floats) else pl.Int64())
@@ -236,11 +239,6 @@ class DatabaseEngine(Engine):
         if not rows:
             return pl.DataFrame(schema=types)
         return self._source.framed(types, rows)
-
-    def _axis_type(self, axis: CubeAxis) -> Any:
-        if axis.bounds is not None:
-            return pl.Int64()
-        return pl.String() if axis.levels else self.task.schema.to_polars()[axis.column]
 
     # -- statements ----------------------------------------------------------------------
 

@@ -210,15 +210,9 @@ def cell_numbers(records: RecordArrays, start: int, stop: int) -> IntArray:
     return records.grid.numbers([codes[start:stop] for codes in records.codes], stop - start)
 
 
-def _nothing(records: RecordArrays) -> Counted:
-    """Arrays to count into."""
-    measures = np.zeros((len(records.layout.rows), records.cells), dtype=np.int64)
-    return Counted(measures, records.lists(records.cells))
-
-
 def _pass(records: RecordArrays, span: tuple[int, int], way: type[_Interpreted]) -> Counted:
     """Count the records of a span, step by step."""
-    loops = way(records, _nothing(records))
+    loops = way(records)
     measure(loops, span)
     loops.finish(span)
     return Counted(loops.measures, loops.largest)
@@ -249,10 +243,10 @@ class _Interpreted:
     #: Numbers of large tables that this process has added up so, about.
     added = 0
 
-    def __init__(self, records: RecordArrays, found: Counted) -> None:
+    def __init__(self, records: RecordArrays) -> None:
         self.records = records
-        self.measures = found.measures
-        self.largest = found.largest
+        self.measures = np.zeros((len(records.layout.rows), records.cells), dtype=np.int64)
+        self.largest = records.lists(records.cells)
 
     def numbers(self, start: int, stop: int) -> IntArray:
         """The cells of the records of a step."""
@@ -269,13 +263,10 @@ class _Interpreted:
 
     def add(self, numbers: IntArray, values: FloatArray, row: int) -> int:
         """Add values from this row on; the next row."""
-        return self._add(numbers, to_limbs(values), row)
-
-    def _add(self, numbers: IntArray, parts: Sequence[Any], row: int) -> int:
-        for at, part in enumerate(parts, row):
+        for at, part in enumerate(to_limbs(values), row):
             sums = np.bincount(numbers, weights=part, minlength=self.records.cells)
             self.measures[at] += sums.astype(np.int64)
-        return row + len(parts)
+        return row + 3
 
     def finish(self, span: tuple[int, int]) -> None:
         """Find the largest contributions of the span."""
@@ -292,13 +283,8 @@ class _Interpreted:
 class CompiledPass(_Interpreted):
     """The pass in compiled loops."""
 
-    @classmethod
-    def of(cls, records: RecordArrays) -> CompiledPass:
-        """One that has counted nothing yet."""
-        return cls(records, _nothing(records))
-
-    def __init__(self, records: RecordArrays, found: Counted) -> None:
-        super().__init__(records, found)
+    def __init__(self, records: RecordArrays) -> None:
+        super().__init__(records)
         from discreet.tabulation import compiled
 
         self.loops = compiled
@@ -383,7 +369,10 @@ class CodedRecords:
     def cube(self, axes: Sequence[CubeAxis], where: nw.Expr | None, layout: MeasureLayout) -> Cube:
         """Count the records that pass `where` into the finest cells over `axes`."""
         chosen = chosen_records(self.frame, where)
-        codings = self._codings(axes)
+        if math.prod(max(self.codings[axis].size, 1) for axis in axes) > _dense_limit(self.height):
+            # Without gaps, the possible cells may be few enough.
+            self.codings |= {axis: self.codings[axis].compacted() for axis in axes}
+        codings = [self.codings[axis] for axis in axes]
         amounts = Amounts.of(layout, self.numbers)
         keys = self.keys if layout.keyed else None
         codes = [coding.codes.to_numpy() for coding in codings]
@@ -410,14 +399,6 @@ class CodedRecords:
             layout=layout,
             largest=counted.largest,
         )
-
-    def _codings(self, axes: Sequence[CubeAxis]) -> list[CodedColumn]:
-        """The coded columns; without gaps where that makes the possible cells few enough."""
-        sizes = (max(self.codings[axis].size, 1) for axis in axes)
-        if math.prod(sizes) > _dense_limit(self.height):
-            for axis in axes:
-                self.codings[axis] = self.codings[axis].compacted()
-        return [self.codings[axis] for axis in axes]
 
 
 def chosen_records(frame: pl.DataFrame, where: nw.Expr | None) -> IntArray | None:

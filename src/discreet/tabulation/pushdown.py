@@ -49,14 +49,6 @@ def _key_sums(
     return columns, [*aggregates, *parts]
 
 
-def _split_keys(frame: pl.DataFrame) -> pl.DataFrame:
-    """Key sums in two parts, however the engine added them."""
-    if "key_total" not in frame.columns:
-        return frame.with_columns(pl.col("key_high", "key_low").fill_null(0))
-    total = pl.col("key_total").cast(pl.Int64).fill_null(0)
-    return frame.with_columns(key_high=total // LIMB, key_low=total % LIMB)
-
-
 def measure_name(row: int) -> str:
     """The name of an engine's column for a row of the measures."""
     return f"m{row}"
@@ -149,16 +141,6 @@ def _end_columns(layout: MeasureLayout, schema: nw.Schema) -> dict[str, nw.Expr]
     """Columns of which the smallest and largest are wanted."""
     values = {f"end{k}": number(name, schema) for k, name in enumerate(layout.largest)}
     return {name: nw.when(~absent(value)).then(value) for name, value in values.items()}
-
-
-def _end_totals(layout: MeasureLayout) -> list[nw.Expr]:
-    """Smallest and largest of the `_end_columns`."""
-    columns = [(k, nw.col(f"end{k}")) for k in range(len(layout.largest))]
-    return [
-        expression
-        for k, column in columns
-        for expression in (column.min().alias(f"low{k}"), column.max().alias(f"high{k}"))
-    ]
 
 
 def _first_records(

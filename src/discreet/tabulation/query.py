@@ -6,6 +6,7 @@ base cube share. Nothing here has seen data.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -251,32 +252,17 @@ def plan(
     order = sorted(range(len(queries)), key=lambda at: (-len(queries[at].axes), at))
     for at in order:
         query = queries[at]
-        home = _home(groups, query, limit, sizes)
-        if home is None:
-            home = QueryGroup(_same(query), query.weight)
-            groups.append(home)
-        home.take(at, query)
+        # Filters are told apart: texts by what they say, expressions by identity.
+        where = id(query.where) if query.opaque else query.where or ""
+        fitting = [one for one in groups if (one.where, one.weight) == (where, query.weight)]
+        homes = [one for one in fitting if one.axes.keys() >= {*query.axes}]
+        homes = homes or [
+            one
+            for one in fitting
+            if math.prod(sizes.get(a, UNKNOWN_SIZE) for a in {*one.axes, *query.axes}) <= limit
+        ]
+        if not homes:
+            homes = [QueryGroup(where, query.weight)]
+            groups += homes
+        homes[0].take(at, query)
     return groups
-
-
-def _same(query: Query) -> Any:
-    """What tells filters apart: texts by what they say, expressions by identity."""
-    return id(query.where) if query.opaque else query.where or ""
-
-
-def _home(
-    groups: Sequence[QueryGroup], query: Query, limit: int, sizes: Mapping[CubeAxis, int]
-) -> QueryGroup | None:
-    fitting = [
-        group for group in groups if group.where == _same(query) and group.weight == query.weight
-    ]
-    for group in fitting:
-        if all(axis in group.axes for axis in query.axes):
-            return group
-    for group in fitting:
-        cells = 1
-        for axis in {**group.axes, **dict.fromkeys(query.axes)}:
-            cells *= sizes.get(axis, UNKNOWN_SIZE)
-        if cells <= limit:
-            return group
-    return None

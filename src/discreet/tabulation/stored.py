@@ -352,11 +352,6 @@ class _StorePass:
                 self.loops.count_keys(numbers, keys[start:stop], self.grid.size, counts, sums)
         return counts, sums
 
-    def _two_columns(self) -> bool:
-        """Whether areas and two columns of few codes say all of a record's cell."""
-        small = all(codes.dtype.itemsize <= 2 for codes, _ in self.steps)
-        return small and len(self.steps) == 2 and not self._joint
-
     def _counted_by_two(self, ranges: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
         """The same in one loop, without the numbers of cells between."""
         store, ((codes, table), (others, other)) = self.store, self.steps
@@ -393,7 +388,7 @@ class _StorePass:
                 amounts=amounts,
                 layout=layout,
             )
-            loops = CompiledPass.of(records) if loops is None else loops
+            loops = CompiledPass(records) if loops is None else loops
             loops.records = records
             measure(loops, (0, len(chosen)))
         assert loops is not None

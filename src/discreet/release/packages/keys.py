@@ -71,12 +71,7 @@ def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
     Args:
         path: Where to, with or without the suffix .key.
     """
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-        PublicFormat,
-    )
+    from cryptography.hazmat.primitives import serialization as forms
 
     stem = Path(path)
     if stem.suffix in (".key", ".pub"):
@@ -86,9 +81,10 @@ def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
     if public.exists():
         raise _unusable("the file exists already", public, "choose another name")
     key = Ed25519PrivateKey.generate()
-    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    pem, bare = forms.Encoding.PEM, forms.NoEncryption()
+    secret = key.private_bytes(pem, forms.PrivateFormat.PKCS8, bare)
     write_private(private, secret.decode("ascii"))
-    open_half = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    open_half = key.public_key().public_bytes(pem, forms.PublicFormat.SubjectPublicKeyInfo)
     write_text(public, open_half.decode("ascii"))
     return KeyPair(private, public, key_id(public_bytes(key)))
 
