@@ -159,29 +159,33 @@ def _dense(
     trees: Sequence[Dimension], size: int, flat: IntArray, measures: IntArray
 ) -> tuple[IntArray, IntArray]:
     """On the complete grid: add whole slices of children to their parents."""
-    rows = len(measures)
-    grid = np.zeros((rows, size), dtype=np.int64)
-    for row, measure in zip(grid, measures, strict=True):
-        np.add.at(row, flat, measure)
-    after = size
-    before = 1
+    steps, before = [], 1
     for tree in trees:
-        after //= len(tree)
-        view = grid.reshape(rows * before, len(tree), after)
         for level in range(int(tree.levels.max()), 0, -1):
             nodes = np.flatnonzero(tree.levels == level)
             nodes = nodes[np.argsort(tree.parents[nodes], kind="stable")]
             parents, starts = np.unique(tree.parents[nodes], return_index=True)
             first, last = int(nodes[0]), int(nodes[-1])
             together = last - first + 1 == len(nodes) and bool((np.diff(nodes) > 0).all())
-            children = view[:, first : last + 1] if together else view[:, nodes]
-            if len(parents) == 1:
-                view[:, parents[0]] += np.einsum("ijk->ik", children)  # faster than its sum
-            else:
-                view[:, parents] += np.add.reduceat(children, starts, axis=1)
+            children = slice(first, last + 1) if together else nodes
+            steps.append(((before, len(tree), -1), children, parents, starts))
         before *= len(tree)
-    occupied = np.flatnonzero(grid[0])
-    return occupied, grid.take(occupied, axis=1)
+    grid, occupied, sums = np.zeros(size, dtype=np.int64), flat, list[IntArray]()
+    for number, measure in enumerate(measures):  # one at a time: their room is used again
+        if number:
+            grid.fill(0)
+        np.add.at(grid, flat, measure)
+        for shape, children, parents, starts in steps:
+            view = grid.reshape(shape)
+            if len(parents) == 1:
+                # Faster than its sum.
+                view[:, parents[0]] += np.einsum("ijk->ik", view[:, children])
+            else:
+                view[:, parents] += np.add.reduceat(view[:, children], starts, axis=1)
+        if not number:
+            occupied = np.flatnonzero(grid)
+        sums.append(grid.take(occupied))
+    return occupied, np.vstack(sums)
 
 
 def _sparse(

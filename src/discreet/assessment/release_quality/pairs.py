@@ -533,7 +533,7 @@ def twins(table: Table, pairs: Pairs) -> tuple[int, int]:
         pairs.status, (CellStatus.suppressed, CellStatus.official)
     )
     for dimension, part in zip(table.dimensions, table.index, strict=True):
-        inner &= dimension.is_leaf[part]
+        inner &= dimension.is_leaf.take(part)
     count = pairs.original[inner]
     group, _, cells = _tally(count, pairs.value[inner] - count)
     alike = np.add.reduceat(cells, np.unique(group, return_index=True)[1]) if len(cells) else cells
