@@ -281,10 +281,8 @@ class PartCells:
     @cached_property
     def _every_group(self) -> dict[int, tuple[IntArray, IntArray]]:
         """Per variable that groups are one level up in, the groups of every part at once."""
-        grid = CellIndex.of(self.dimensions)
-        numbers, size = grid.joined(self.index, len(self.count))
-        known = grid.fits and self.added_up
-        groups = self._known_groups(grid, numbers) if known else self._groups_below(numbers, size)
+        known = self.added_up and CellIndex.of(self.dimensions).fits
+        groups = self._known_groups() if known else self._groups_below()
         every: dict[int, tuple[IntArray, IntArray]] = {}
         for at, tree, several, alone in groups:
             # A group counts on the level of the codes below, where its records are alike or not.
@@ -311,13 +309,13 @@ class PartCells:
                 parents = dimension.parents[below & possible]
                 yield at, tree, below, np.bincount(parents, minlength=len(dimension)) >= 2
 
-    def _known_groups(
-        self, grid: CellIndex, numbers: IntArray
-    ) -> Iterator[tuple[int, int, IntArray, IntArray]]:
+    def _known_groups(self) -> Iterator[tuple[int, int, IntArray, IntArray]]:
         """The groups of a table that has all of them among its cells.
 
         The records of a group are alike if one of the cells below it has all of them.
         """
+        grid = CellIndex.of(self.dimensions)
+        numbers = grid.numbers(self.index, len(self.count))
         dense = grid.size <= _DENSE_SHARE * len(numbers) + _DENSE
         counts = np.full((grid.size if dense else len(numbers)) + 1, -1, dtype=np.int64)
         counts[numbers + 1 if dense else slice(1, None)] = self.count
@@ -341,25 +339,20 @@ class PartCells:
             (*place, *cubes[2 * number : 2 * number + 2]) for number, place in enumerate(places)
         )
 
-    def _groups_below(
-        self, numbers: IntArray, size: int
-    ) -> Iterator[tuple[int, int, IntArray, IntArray]]:
+    def _groups_below(self) -> Iterator[tuple[int, int, IntArray, IntArray]]:
         """The groups one level up in each classification, whatever cells the table has."""
-        grid = CellIndex.of(self.dimensions)
         for at, tree, below, divides in self._splits():
-            dimension, codes = self.dimensions[at], self.index[at]
-            cells = np.flatnonzero((below & divides[dimension.parents])[codes])
-            bound = size
-            if grid.fits:
-                # The number is a place on the grid: a cell moves to the place of its group.
-                moved = (dimension.parents - np.arange(len(dimension))) * grid.strides[at]
-                groups = numbers[cells] + moved[codes[cells]]
-            else:
-                columns = [column[cells] for column in self.index]
-                columns[at] = dimension.parents[columns[at]]
-                groups, bound = grid.joined(columns)
-            first, alone = _alike(groups, bound, self.count[cells])
-            one, alike = (self._by_kind(self._kind[cells[chosen]]) for chosen in (first, alone))
+            parents = self.dimensions[at].parents
+            cells = np.flatnonzero((below & divides[parents])[self.index[at]])
+            columns = [column[cells] for column in self.index]
+            columns[at] = parents[columns[at]]
+            groups, _ = CellIndex.of(self.dimensions).joined(columns)
+            _, first, group, categories = np.unique(
+                groups, return_index=True, return_inverse=True, return_counts=True
+            )
+            alone = (categories[group] == 1) & (self.count[cells] >= 2)
+            chosen = np.concatenate([first[categories >= 2], np.flatnonzero(alone)])
+            one, alike = (self._by_kind(self._kind[cells[some]]) for some in (chosen, alone))
             yield at, tree, one, alike
 
     def _exactly_on_levels(self, at: int, tree: int, *, above: bool = False) -> BoolArray:
@@ -393,18 +386,6 @@ def _on_parts(cubes: npt.NDArray[Any], matrices: Sequence[BoolArray | None]) -> 
             )
             shape[at] = len(matrix)
     return cubes.reshape(shape)
-
-
-def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[IntArray, BoolArray]:
-    """One cell of each group of two and more records; and the cells that are such a group."""
-    if size > _DENSE_SHARE * len(groups) + _DENSE:
-        _, groups = np.unique(groups, return_inverse=True)
-        size = int(groups.max(initial=-1)) + 1
-    categories = np.bincount(groups, minlength=size)
-    alone = (categories[groups] == 1) & (count >= 2)
-    one = np.zeros(size, dtype=np.int64)
-    one[groups] = np.arange(len(groups))
-    return np.concatenate([one[categories >= 2], np.flatnonzero(alone)]), alone
 
 
 def part_cells(
