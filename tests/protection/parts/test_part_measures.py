@@ -133,9 +133,10 @@ def test_measures_are_what_counting_records_gives(records: list[Record]) -> None
     ),
     where=st.sampled_from(["", "sex == 'm'", "sex != 'd'", "age != '4'"]),
     most=st.sampled_from([0.0, 0.3, 0.6]),
+    areas=st.sampled_from([None, "sex", "place"]),
 )
 def test_parts_of_added_up_tables_are_decided_as_those_of_any_cells(
-    records: list[tuple[str, str, str]], where: str, most: float
+    records: list[tuple[str, str, str]], where: str, most: float, areas: str | None
 ) -> None:
     people = pl.DataFrame(records, schema=["place", "square", "sex"], orient="row")
     people = people.with_columns(age=(pl.int_range(pl.len()) % 5).cast(pl.String))
@@ -148,7 +149,7 @@ def test_parts_of_added_up_tables_are_decided_as_those_of_any_cells(
     for added_up in (True, False):
         table, universe = (dataclasses.replace(one, added_up=added_up) for one in (own, every))
         against = universe if where else None
-        decided.append(check_parts(table, rules, universe=against).to_dict())
+        decided.append(check_parts(table, rules, universe=against, areas=areas).to_dict())
     assert decided[0] == decided[1]
 
 

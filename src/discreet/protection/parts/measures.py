@@ -148,26 +148,11 @@ class PartCells:
     @cached_property
     def _totals(self) -> tuple[IntArray, ...]:
         """Cells, records, small cells and cells of one record, of every part at once."""
-        cells = self._by_kind(self._kind)
-        small, unique = self._numbers([self.count <= self.small_up_to, self.count == 1])
+        masks: list[Any] = [slice(None), self.count <= self.small_up_to, self.count == 1]
+        cells, small, unique = (self._by_kind(self._kind[mask]) for mask in masks)
         # Floats hold whole numbers up to 2^53, more than there are records anywhere.
         records = self._by_kind(self._kind, self.count).astype(np.int64)
         return tuple(_on_parts(np.stack((cells, records, small, unique)), self._on_levels))
-
-    def _numbers(self, masks: Sequence[BoolArray]) -> list[IntArray]:
-        """Per mask, how many of its cells there are per combination of kinds; a few at once."""
-        shape = tuple(len(first) for _, first in self._kinds)
-        together = max(1, min(6, (len(self.count) // math.prod(shape)).bit_length()))
-        numbers = list[IntArray]()
-        for start in range(0, len(masks), together):
-            some = masks[start : start + together]
-            key = self._kind << len(some)
-            key += sum((mask.astype(np.uint8) << at) for at, mask in enumerate(some))
-            cells = np.bincount(key, minlength=math.prod(shape) << len(some))
-            bits = cells.reshape(-1, 1 << len(some))
-            member = np.arange(1 << len(some))[:, None] >> np.arange(len(some)) & 1
-            numbers += [column.reshape(shape) for column in (bits @ member).T]
-        return numbers
 
     def _by_kind(
         self, kind: npt.NDArray[np.int64], weights: IntArray | None = None
@@ -319,7 +304,7 @@ class PartCells:
         dense = grid.size <= _DENSE_SHARE * len(numbers) + _DENSE
         counts = np.full((grid.size if dense else len(numbers)) + 1, -1, dtype=np.int64)
         counts[numbers + 1 if dense else slice(1, None)] = self.count
-        several, masks, places = self.count >= 2, list[BoolArray](), list[tuple[int, int]]()
+        several = self.count >= 2
         for at, tree, below, divides in self._splits():
             dimension, codes = self.dimensions[at], self.index[at]
             moved = (dimension.parents - np.arange(len(dimension))) * grid.strides[at]
@@ -329,15 +314,11 @@ class PartCells:
             group += numbers
             if not dense:
                 group = find_numbers(numbers, group - 1) + 1
-            whole = counts.take(group, mode="clip")
-            alone = whole == self.count
-            alone &= several
-            places.append((at, tree))
-            masks += [divides.take(codes) & several, alone]
-        cubes = self._numbers(masks)
-        yield from (
-            (*place, *cubes[2 * number : 2 * number + 2]) for number, place in enumerate(places)
-        )
+            alone = several & (counts.take(group, mode="clip") == self.count)
+            one, alike = (
+                self._by_kind(self._kind[mask]) for mask in (divides.take(codes) & several, alone)
+            )
+            yield at, tree, one, alike
 
     def _groups_below(self) -> Iterator[tuple[int, int, IntArray, IntArray]]:
         """The groups one level up in each classification, whatever cells the table has."""
@@ -520,9 +501,9 @@ class FilterUniverse:
     @cached_property
     def _told(self) -> npt.NDArray[Any]:
         """Both numbers of every part at once: the records of a code are the same on all."""
-        groups = self._groups(slice(None))
-        cubes = self.every._numbers([groups, groups & self._alike])
-        return _on_parts(np.stack(cubes), self.every._on_levels)
+        every, groups = self.every, self._groups(slice(None))
+        cubes = [every._by_kind(every._kind[mask]) for mask in (groups, groups & self._alike)]
+        return _on_parts(np.stack(cubes), every._on_levels)
 
     @cached_property
     def _alike(self) -> BoolArray:
