@@ -33,7 +33,7 @@ from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import SecretValues, Unpicklable, without_values
 from discreet.errors import TableError
 from discreet.protection.noise import PerturbationTable, moments
-from discreet.tables import WITHOUT_NUMBER, CellStatus, Figure, ProtectedTable, Table, sort_cells
+from discreet.tables import CellStatus, Figure, ProtectedTable, Table, lacks_number, sort_cells
 
 if TYPE_CHECKING:
     import polars as pl
@@ -251,7 +251,7 @@ class TableComparison(Unpicklable):
         cells = self._named(figure)
         pairs, status = cells.pairs(), cells.status
         filled = cells.true != 0
-        hidden = int(np.count_nonzero(filled & np.isin(status, WITHOUT_NUMBER)))
+        hidden = int(np.count_nonzero(filled & lacks_number(status)))
         measures: dict[str, float] = {}
         if pairs.whole:
             statistics = count_statistics(pairs)
@@ -297,7 +297,7 @@ class TableComparison(Unpicklable):
             if labels:
                 texts = pl.Series(dimension.labels(language), dtype=pl.String)
                 columns[f"{dimension.name}_label"] = texts.gather(part)
-        shows = pl.Series(~np.isin(cells.status, WITHOUT_NUMBER))
+        shows = pl.Series(~lacks_number(cells.status))
         numbers = pl.DataFrame({"true": cells.true, "protected": cells.value}).select(
             "true", pl.when(shows).then("protected").alias("protected")
         )

@@ -26,7 +26,6 @@ from discreet.errors import TableError, raise_all
 from discreet.files import texts_of
 from discreet.settings import setting_problems
 from discreet.tables import (
-    WITHOUT_NUMBER,
     CellStatus,
     Dimension,
     Figure,
@@ -35,6 +34,7 @@ from discreet.tables import (
     ProtectedTable,
     Withheld,
     figure_dimension,
+    lacks_number,
     parts_with_figures,
 )
 
@@ -197,7 +197,7 @@ class _ValueClasses:
         counts = np.zeros((groups.shape[1], len(self.positions)))
         unknown = np.zeros(groups.shape[1], dtype=np.bool_)
         counts[which.ravel(), own[inside]] = np.maximum(table.value[inside], 0)
-        unknown[which.ravel()[np.isin(table.status[inside], WITHOUT_NUMBER)]] = True
+        unknown[which.ravel()[lacks_number(table.status[inside])]] = True
         return [part.astype(np.int32) for part in groups], counts, unknown
 
     def parts(self, table: ProtectedTable, rest: Sequence[int]) -> tuple[Parts | None, Parts]:

@@ -19,11 +19,11 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, Position
 from discreet.classifications import Classification, natural_order
 from discreet.errors import Problem, TableError, raise_all
 from discreet.tables import (
-    WITHOUT_NUMBER,
     CellStatus,
     Dimension,
     Ingredient,
     ProtectedTable,
+    lacks_number,
     within,
 )
 
@@ -263,7 +263,7 @@ class Component:
     @property
     def counts(self) -> BoolArray:
         """Which cells may enter a figure: all that are not suppressed and have a number."""
-        return ~np.isin(self.status, WITHOUT_NUMBER)
+        return ~lacks_number(self.status)
 
     @cached_property
     def visible(self) -> CellPlaces:

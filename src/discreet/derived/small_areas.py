@@ -16,7 +16,7 @@ from discreet.arrays import CellIndex
 from discreet.classifications import Classification
 from discreet.errors import TableError
 from discreet.files import texts_of
-from discreet.tables import WITHOUT_NUMBER, CellStatus, Note, ProtectedTable
+from discreet.tables import CellStatus, Note, ProtectedTable, lacks_number
 
 _PACKAGE, _LANGUAGES = "discreet.derived", ("en", "de")
 _NAMED = 8
@@ -55,7 +55,7 @@ def area_sizes(table: ProtectedTable, area: str) -> dict[str, int]:
     """The published totals of areas that have one, by their codes."""
     names = [dimension.name for dimension in table.dimensions]
     at = names.index(area)
-    total = np.isin(table.status, WITHOUT_NUMBER, invert=True)
+    total = ~lacks_number(table.status)
     for other, part in enumerate(table.index):
         total &= (part > 0) if other == at else (part == 0)
     codes = table.dimensions[at].codes

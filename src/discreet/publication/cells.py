@@ -19,7 +19,7 @@ import polars as pl
 from discreet.arrays import CellIndex, IntArray, PositionArray, SmallIntArray
 from discreet.errors import PublicationError
 from discreet.publication.formats import FILE_COMPLETE_LIMIT
-from discreet.tables import WITHOUT_NUMBER, CellStatus, ProtectedTable
+from discreet.tables import CellStatus, ProtectedTable, lacks_number
 
 #: Number of cells written at a time.
 CHUNK = 1_000_000
@@ -46,7 +46,7 @@ def stored_cells(table: ProtectedTable) -> ListedCells:
 
 def has_number(status: SmallIntArray) -> npt.NDArray[np.bool_]:
     """Which cells show a number: those that are neither suppressed, inapplicable nor imprecise."""
-    return np.isin(status, WITHOUT_NUMBER, invert=True)
+    return ~lacks_number(status)
 
 
 def is_complete(table: ProtectedTable, complete: bool | None) -> bool:

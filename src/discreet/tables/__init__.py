@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .protected import Provenance as Provenance
     from .protected import Withheld as Withheld
     from .protected import heading as heading
+    from .protected import lacks_number as lacks_number
     from .protected import listed_codes as listed_codes
     from .protected import note_of as note_of
     from .protected import single_figure as single_figure

@@ -161,6 +161,16 @@ _SDMX = {
 
 #: States of cells that show no number.
 WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable, CellStatus.imprecise)
+_LACKS_NUMBER = np.isin(np.arange(len(CellStatus)), WITHOUT_NUMBER)
+
+
+def lacks_number(status: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which cells show no number.
+
+    >>> lacks_number(np.array([CellStatus.published, CellStatus.suppressed])).tolist()
+    [False, True]
+    """
+    return _LACKS_NUMBER.take(status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +310,7 @@ class ProtectedTable:
         if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:
             raise TableError("the columns of a table differ in length", code="table")
         self._check_figures()
-        empty = np.isin(self.status, WITHOUT_NUMBER)
+        empty = lacks_number(self.status)
         value = np.where(empty, 0, self.value)
         zero = (value == 0) & ~empty
         status = np.where(zero, np.int8(CellStatus.zero_or_changed_to_zero), self.status)
@@ -444,7 +454,7 @@ class ProtectedTable:
                 texts = pl.Series(dimension.labels(labels), dtype=pl.String)
                 columns[f"{dimension.name}_label"] = texts.gather(part)
         shown = pl.Series(value)
-        hidden = np.isin(status, WITHOUT_NUMBER)
+        hidden = lacks_number(status)
         if bool(hidden.any()):
             shown = shown.to_frame("v").select(pl.when(pl.Series(~hidden)).then(pl.col("v")))["v"]
         columns["value"] = shown

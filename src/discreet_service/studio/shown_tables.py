@@ -40,7 +40,7 @@ from discreet.publication import (
     table_html,
     write,
 )
-from discreet.tables import WITHOUT_NUMBER, Dimension, ProtectedTable
+from discreet.tables import Dimension, ProtectedTable, lacks_number
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView
@@ -224,7 +224,7 @@ def _sorted(layout: PageLayout, view: StudioView) -> IntArray:
     codes, column = layout.row_codes, view.sort - 1
     blocks = list(layout.blocks(max(len(codes), 1)))
     value = np.concatenate([block.value[:, column] for block in blocks]).astype(np.float64)
-    hidden = np.isin(np.concatenate([block.status[:, column] for block in blocks]), WITHOUT_NUMBER)
+    hidden = lacks_number(np.concatenate([block.status[:, column] for block in blocks]))
     key = np.where(hidden, np.inf, -value if view.falling else value)
     if layout.rows and has_total(layout.table, layout.rows[-1]):
         key[codes[:, -1] == 0] = -np.inf
