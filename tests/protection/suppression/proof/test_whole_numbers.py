@@ -115,3 +115,35 @@ def test_large_blocks_move_near_a_cell_and_what_is_left_is_a_gap(
     assert found.safe  # attacks alone move them in whole numbers
     assert replace(found, certificate=left).verdict == "not examined"
     assert replace(found, certificate=left, accept=(gap.name,)).safe
+
+
+def test_more_cells_around_move_where_few_leave_a_cell_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = np.random.default_rng(13)
+    problem = cube_problem((13, 13, 13))
+    inner, number = draw.poisson(3, (13, 13, 13)) + 1, 13**3
+    totals = [np.moveaxis(inner, axis, 2).sum(axis=2).ravel() for axis in range(3)]
+    value = np.concatenate([inner.ravel(), *totals])
+    hidden = np.zeros(len(problem), dtype=np.bool_)
+    hidden[:number] = draw.random(number) < 0.5
+    state = np.where(hidden, CellState.secondary, CellState.fixed).astype(np.int8)
+    sensitive = np.flatnonzero(hidden & (value <= 2))[1:2]
+    state[sensitive] = CellState.primary
+    level = np.zeros(len(problem), dtype=np.int64)
+    level[sensitive] = 1
+    problem = replace(
+        problem,
+        value=value,
+        cost=value,
+        state=state,
+        high=4 * value + 5,
+        lower=level,
+        upper=2 * level,
+    )
+    fractions = certify(problem, hidden)
+    assert fractions.protected.all()
+    unseen = replace(fractions, whole=np.zeros_like(fractions.whole))
+    assert held_in_whole_numbers(problem, hidden, unseen).untested == 0
+    monkeypatch.setattr(whole_numbers, "_AROUND", (100, 300))
+    assert held_in_whole_numbers(problem, hidden, unseen).untested == 1

@@ -28,8 +28,8 @@ from discreet.protection.suppression.proof.certificate import Certificate
 
 #: So many cells move at most.
 MOST_CELLS = 100
-#: In large blocks more cells around one move where so many leave it open, so many times as many.
-_WIDER = 3
+#: In large blocks so many cells around one move, one after the other where fewer leave it open.
+_AROUND = (100, 300, 600)
 #: Of so many cells in large blocks the surroundings are searched for whole moves.
 _SEARCHED = 300
 #: Where levels are so many steps of whole numbers, these say next to nothing.
@@ -63,7 +63,7 @@ def held_in_whole_numbers(
             for cell, own in zip(at[~fine[at]].tolist(), place[~fine[at]].tolist(), strict=True):
                 moved = False
                 searched += 1
-                for many in (MOST_CELLS, _WIDER * MOST_CELLS) if searched <= _SEARCHED else ():
+                for many in _AROUND if searched <= _SEARCHED else ():
                     near = np.zeros(len(block), dtype=np.bool_)
                     near[patches.nearest(np.array([cell]), many, equally_far)] = True
                     close = WholeAttacker(block.part(near), least[number][near], most[number][near])
