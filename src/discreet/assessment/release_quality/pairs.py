@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -650,7 +650,8 @@ def total_differences(table: ProtectedTable, grid: PartGrid) -> IntArray:
     return rows
 
 
-class _StoredCells(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _StoredCells:
     """The cells of one figure."""
 
     index: list[PositionArray]  # per variable, the position of each cell's code

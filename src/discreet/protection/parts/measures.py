@@ -492,11 +492,11 @@ class FilterUniverse:
         every = self.every
         if every.area is None and self.left_out.added_up:
             place = every.place(part)
-            groups, told = (int(cube[place]) for cube in self._told)
-            return groups, told
+            groups, told = self._told
+            return int(groups[place]), int(told[place])
         here = every.cells_on(part)
-        groups = here[self._groups(here)[here]]
-        return len(groups), int(self._alike[groups].sum())
+        here = here[self._groups(here)[here]]
+        return len(here), int(self._alike[here].sum())
 
     @cached_property
     def _told(self) -> npt.NDArray[Any]:

@@ -120,10 +120,11 @@ class PartRules(Thresholds):
         broken = []
         for code, name in rules.items():
             most, least = self._limits[name]
-            value = None if most is least is None else getattr(measures, name)
-            above = most is not None and value is not None and value > most
-            if above or (least is not None and value < least):
-                broken.append(code)
+            if most is not None or least is not None:
+                value = getattr(measures, name)
+                above = most is not None and value is not None and value > most
+                if above or (least is not None and value < least):
+                    broken.append(code)
         return tuple(broken)
 
     @cached_property
