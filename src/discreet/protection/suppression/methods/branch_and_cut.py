@@ -140,6 +140,8 @@ class _Closing:
             cuts = program.cuts_at(chosen)
             if not program.add(cuts):
                 return chosen
+            for passed in program.passed:
+                program.add(program.cuts_at(passed))
             self.keep(self.completed(chosen, cuts))
             number -= 1
         return None

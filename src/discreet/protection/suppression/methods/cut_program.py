@@ -71,6 +71,8 @@ class CutProgram(Confidential):
         self.rounds = self.branchings = 0
         #: Whether attacks on the pattern in parts give no more cuts.
         self.complete = not len(aims)
+        #: Whole patterns that the last branching passed by, each cheaper than the one before.
+        self.passed: list[BoolArray] = []
         #: When the solver must stop, by the monotonic clock.
         self.until = math.inf
         self._blur = 0
@@ -79,7 +81,10 @@ class CutProgram(Confidential):
         number = len(movable)
         self._every = np.arange(number, dtype=np.int32)
         self._solver = quiet_solver(
-            mip_rel_gap=0.0, mip_abs_gap=_MET, mip_feasibility_tolerance=1e-9
+            mip_rel_gap=0.0,
+            mip_abs_gap=_MET,
+            mip_feasibility_tolerance=1e-9,
+            mip_pscost_minreliable=2,
         )
         self._solver.addVars(number, self.x, np.ones(number))
         self._solver.changeColsCost(number, self._every, movable.cost)
@@ -201,6 +206,7 @@ class CutProgram(Confidential):
         None if there is none, which raises the bound, or if it gave up.
         """
         self.branchings += 1
+        self.passed = []
         self._begin()
         if not self._bridged:
             self._bridged = True
@@ -225,11 +231,16 @@ class CutProgram(Confidential):
             left -= _ASKED * each
             event.interrupt(left < 0)
 
+        def better(event: Any) -> None:
+            self.passed.append(np.array(event.data_out.mip_solution) > 0.5)
+
         self._solver.cbMipInterrupt.subscribe(asked)
+        self._solver.cbMipImprovingSolution.subscribe(better)
         try:
             self._run(each)
         finally:
             self._solver.cbMipInterrupt.unsubscribe(asked)
+            self._solver.cbMipImprovingSolution.unsubscribe(better)
         status, known = self._solver.getModelStatus(), self._solver.getInfo()
         statuses = self._highspy.HighsModelStatus
         solution = None
