@@ -199,7 +199,7 @@ PUBLIC = {
     "osorio": 13,
     "targus": 2_033_155,
     "table7": 3_909_548,
-    "hie1372d": 529_266,
+    "hie1372d": 524_831,
     "dep_activite": 15_735,
 }
 #: Per cent of sensitive cells in tables of random firms, about.
