@@ -111,7 +111,7 @@ def test_the_cheapest_cube_is_as_wide_as_relations_let_its_corners_move(
         hidden = draw.random(number) < 0.2
         price = np.where(np.append(hidden, False), 0, ranges[5])
         for cell, place in subtable.place.items():
-            wide = {}
+            wide: dict[frozenset[int], float] = {}
             for other in product(*(range(size) for size in subtable.grid.shape)):
                 if all(a != b for a, b in zip(place, other, strict=True)):
                     cube = subtable.grid[np.ix_(*zip(place, other, strict=True))].ravel()
