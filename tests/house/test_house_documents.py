@@ -113,10 +113,6 @@ def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
     assert released >= {"index.html", "release.seal", "turnover.csv", "adults.de.html"}
 
 
-#: A command; what it draws decides about noise.
-NEW_SECRET = "discreet keys secret secret.key"
-
-
 @pytest.mark.exhaustive
 def test_a_country_is_made_from_scratch_by_commands_only(tmp_path: Path) -> None:
     listing = blocks(TUTORIAL.with_name("country.md"))
@@ -124,8 +120,6 @@ def test_a_country_is_made_from_scratch_by_commands_only(tmp_path: Path) -> None
     typed = "\n".join(["set -e", *(block.text for block in listing)])
     assert typed.count("--persons 500000") == 1
     typed = typed.replace("--persons 500000", "--persons 8000")  # the same way, sooner
-    assert typed.count(NEW_SECRET) == 1
-    typed = typed.replace(NEW_SECRET, f"{NEW_SECRET}\necho {'0123456789abcdef' * 4} > secret.key")
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["sh", "-c", typed],
@@ -149,6 +143,7 @@ def test_a_country_is_made_from_scratch_by_commands_only(tmp_path: Path) -> None
     attacks = done.stdout.split("Against these attacks")[1:]
     rows = [re.findall(r"Rows that show one category[^:]*: ([\d,]+)", text)[0] for text in attacks]
     first, second = (int(row.replace(",", "")) for row in rows)
+    # Keys differ from run to run, the effect of the remedies does not.
     assert 0 < second < first / 5
 
 
