@@ -290,16 +290,21 @@ def linked_findings(
     >>> linked_findings([], limits=SafeLimits())
     ()
     """
-    known, _ = _opened(earlier, limits, until)
-    names = {system.name(cell) for system, cells in known for cell in cells}
     opened, left = _opened([*tables, *earlier], limits, until)
-    news = [
-        (system, {cell: exact for cell, exact in cells.items() if system.name(cell) not in names})
-        for system, cells in opened
-    ]
+    related = [*_related([*tables, *earlier])]
     mixed = _mixed([*tables, *earlier])
-    before = {finding.what for finding in _related(earlier)}
-    related = [one for one in _related([*tables, *earlier]) if one.what not in before]
+    known: dict[str, bool] = {}  # which cells either tells alone, and whether exactly
+    for some in (earlier, tables) if earlier else ():
+        for system, cells in _opened(some, limits, until)[0] if opened else ():
+            for cell, exact in cells.items():
+                known[system.name(cell)] = exact or known.get(system.name(cell), False)
+        before = {one.what for one in _related(some)}
+        related = [one for one in related if one.what not in before]
+    news = [
+        (system, {at: exact for at, exact in cells.items()
+                  if exact > known.get(system.name(at), -1)})
+        for system, cells in opened
+    ]  # fmt: skip
     return (*_told([one for one in news if one[1]], until), *related, *left, *mixed)
 
 

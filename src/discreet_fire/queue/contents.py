@@ -194,10 +194,7 @@ def findings_against(
         mine = np.unique(np.concatenate([mine, *(one.table.records for one in near)]))
     findings = list[Finding]()
     if earlier and tables:
-        both = linked_findings(tables, limits=limits, earlier=earlier, until=until)
-        # Only what the submission does not give away alone.
-        alone = linked_findings(tables, limits=limits, until=until) if both else ()
-        findings += [one for one in both if one.what not in {own.what for own in alone}]
+        findings += linked_findings(tables, limits=limits, earlier=earlier, until=until)
     differences, complete = difference_findings(tables, limits=limits, earlier=earlier, until=until)
     findings += differences
     if not complete:

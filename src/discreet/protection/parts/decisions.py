@@ -169,7 +169,8 @@ class PartDecisions:
 
     def to_dict(self) -> dict[str, Any]:
         """The log as plain data; `from_dict` takes it back."""
-        known = (level for one in (*self.parts, *self.suggestions) for level in one.levels)
+        known = [level for one in self.parts for level in one.levels]
+        known += [level for one in self.suggestions for level in one.levels]
         levels = {(level.variable, level.number): level.to_dict() for level in known}
         parts = [
             {
