@@ -14,7 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts_with
-from discreet.disclosure.sketches import MOST_MARKS, PRIMES, MarkIndex, marks_of, mixed, sums_of
+from discreet.disclosure.sketches import (
+    MOST_MARKS,
+    PRIMES,
+    GrowingRows,
+    MarkIndex,
+    marks_of,
+    mixed,
+    sums_of,
+)
 from discreet.microdata.secret import Secret
 from discreet_fire.units import UnitKey
 
@@ -48,8 +56,8 @@ def shelf_of(digests: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Rel
     sums = ends - prefix[:, :, starts].transpose(2, 0, 1)
     return ReleasedUniverses(
         names=[f"table {at}" for at in range(len(starts))],
-        counts=counts,
-        sums=sums % np.array(PRIMES)[None, :, None],
+        sizes=GrowingRows(counts),
+        powers=GrowingRows(sums % np.array(PRIMES)[None, :, None]),
         marks=MarkIndex.of(marks),
     )
 
@@ -96,7 +104,7 @@ def task(kind: str) -> Callable[[Path, int], Callable[[], Found]]:
             if kind == "differences, one size":
                 one, shelf = (
                     replace(one, count=50_000),
-                    replace(shelf, counts=np.full(tables, 50_000)),
+                    replace(shelf, sizes=GrowingRows(np.full(tables, 50_000))),
                 )
             new = [one]
         unions = kind == "differences and unions"

@@ -21,9 +21,11 @@ is bounded: what is found is true, what is not found may be.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,19 +147,60 @@ class Relation:
     other: IntArray  # marks of the other one
 
 
+class GrowingRows:
+    """Rows with room behind them: a copy with more of them shares what is there.
+
+    >>> few = GrowingRows(np.array([1, 2]))
+    >>> more, others = few.joined([3]), few.joined([4])
+    >>> few.rows.tolist(), more.rows.tolist(), others.rows.tolist()
+    ([1, 2], [1, 2, 3], [1, 2, 4])
+    """
+
+    _lock = threading.Lock()
+
+    def __init__(self, rows: NDArray[Any], room: list[Any] | None = None) -> None:
+        self.rows = rows
+        self._room: list[Any] = room or [rows, len(rows)]  # and how much of it is taken
+
+    def joined(self, more: Any) -> GrowingRows:
+        """A copy with more rows at its end."""
+        begin, end = len(self.rows), len(self.rows) + len(more)
+        with self._lock:
+            room = self._room
+            if room[1] != begin or end > len(room[0]):  # others took it, or it is too small
+                room = [np.empty((2 * end, *self.rows.shape[1:]), self.rows.dtype), end]
+                room[0][:begin] = self.rows
+            room[0][begin:end], room[1] = more, end
+        return GrowingRows(room[0][:end], room)
+
+
+#: Marks that came last stand apart until they are so many.
+_LATEST = 2**14
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MarkIndex:
     """The marks of many sets (confidential)."""
 
-    flat: Marks  # the marks of all sets, one after the other
-    ends: IntArray  # where those of each set end
+    of_sets: GrowingRows  # the marks of all sets, one after the other
+    ends_of_sets: GrowingRows  # where those of each set end
+
+    @property
+    def flat(self) -> Marks:
+        """The marks of all sets, one after the other."""
+        return self.of_sets.rows
+
+    @property
+    def ends(self) -> IntArray:
+        """Where the marks of each set end."""
+        return self.ends_of_sets.rows
 
     @classmethod
     def of(cls, sets: list[Marks]) -> MarkIndex:
         """From the marks of each set."""
         sizes = np.array([len(one) for one in sets], dtype=np.int64)
         flat = np.concatenate(sets) if sets else np.empty(0, dtype=np.uint32)
-        return cls(flat=flat, ends=np.cumsum(sizes))
+        return cls(of_sets=GrowingRows(flat), ends_of_sets=GrowingRows(np.cumsum(sizes)))
 
     def taken(self, places: IntArray) -> MarkIndex:
         """Some of the sets, in this order."""
@@ -166,14 +209,19 @@ class MarkIndex:
     def joined(self, marks: Marks) -> MarkIndex:
         """A copy with the marks of one more set, in order."""
         number, size = np.uint64(len(self.ends)), len(self.flat) + len(marks)
-        index = MarkIndex(flat=np.concatenate([self.flat, marks]), ends=np.append(self.ends, size))
+        index = MarkIndex(
+            of_sets=self.of_sets.joined(marks), ends_of_sets=self.ends_of_sets.joined([size])
+        )
         wide, half = marks.astype(np.uint64), np.uint64(32)
         if "_sorted" in self.__dict__:
+            first, latest = self._sorted
             new = (wide << half) | number
-            places = np.searchsorted(self._sorted, new)
-            index.__dict__["_sorted"] = np.insert(self._sorted, places, new)
+            latest = np.insert(latest, np.searchsorted(latest, new), new)
+            if len(latest) > _LATEST:
+                first, latest = np.sort(np.concatenate([first, latest]), kind="stable"), latest[:0]
+            index.__dict__["_sorted"] = first, latest
         if "_by_set" in self.__dict__:
-            index.__dict__["_by_set"] = np.concatenate([self._by_set, (number << half) | wide])
+            index.__dict__["_by_set"] = self._by_set.joined((number << half) | wide)
         return index
 
     def at(self, place: int) -> Marks:
@@ -202,7 +250,7 @@ class MarkIndex:
         return Relation(
             shared=self.shared(marks),
             own=np.searchsorted(marks.astype(np.int64), self._reaches, side="right"),
-            other=np.searchsorted(self._by_set, ends, side="right") - self._starts,
+            other=np.searchsorted(self._by_set.rows, ends, side="right") - self._starts,
         )
 
     def bits(self, marks: Marks, rows: IntArray) -> BoolArray:
@@ -221,7 +269,7 @@ class MarkIndex:
 
         A set that has such a mark has it among its own smallest ones: nothing is unknown.
         """
-        marks = self._sorted >> np.uint64(32)
+        marks = np.sort(np.concatenate(self._sorted), kind="stable") >> np.uint64(32)
         new = np.flatnonzero(np.concatenate([[True], marks[1:] != marks[:-1]]))
         chosen = marks[new[:MOST_MARKS]].astype(np.uint32)
         return chosen, _words(self.bits(chosen, np.arange(len(self.ends))))
@@ -234,28 +282,31 @@ class MarkIndex:
 
     def _rows(self, marks: Marks) -> tuple[IntArray, IntArray]:
         """For each mark, the sets that have it: numbers of marks, numbers of sets."""
-        low = np.searchsorted(self._sorted, marks.astype(np.uint64) << np.uint64(32))
-        next_ones = (marks.astype(np.uint64) + np.uint64(1)) << np.uint64(32)
-        width = np.searchsorted(self._sorted, next_ones) - low
-        start = np.repeat(low - (np.cumsum(width) - width), width)
-        rows = self._sorted[start + np.arange(int(width.sum()))] & np.uint64(0xFFFFFFFF)
-        return np.repeat(np.arange(len(marks)), width), rows.astype(np.int64)
+        which, hits = [], []
+        least = marks.astype(np.uint64) << np.uint64(32)
+        for some in self._sorted:
+            low = np.searchsorted(some, least)
+            width = np.searchsorted(some, least + np.uint64(2**32)) - low
+            start = np.repeat(low - (np.cumsum(width) - width), width)
+            which.append(np.repeat(np.arange(len(marks)), width))
+            hits.append(some[start + np.arange(len(start))] & np.uint64(0xFFFFFFFF))
+        return np.concatenate(which), np.concatenate(hits).astype(np.int64)
 
     @cached_property
     def _starts(self) -> IntArray:
         return np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
 
     @cached_property
-    def _sorted(self) -> UintArray:
-        """Marks with their sets behind them, in order."""
-        low = np.uint64(0xFFFFFFFF)
-        return np.sort((self._by_set << np.uint64(32)) | (self._by_set >> np.uint64(32) & low))
+    def _sorted(self) -> tuple[UintArray, UintArray]:
+        """Marks with their sets behind them, in order; and those that came last."""
+        rows, low = self._by_set.rows, np.uint64(0xFFFFFFFF)
+        return np.sort((rows << np.uint64(32)) | (rows >> np.uint64(32) & low)), rows[:0]
 
     @cached_property
-    def _by_set(self) -> UintArray:
+    def _by_set(self) -> GrowingRows:
         """Sets with their marks behind them, in order."""
         rows = np.repeat(np.arange(len(self.ends), dtype=np.uint64), self.sizes)
-        return (rows << np.uint64(32)) | self.flat.astype(np.uint64)
+        return GrowingRows((rows << np.uint64(32)) | self.flat.astype(np.uint64))
 
     @cached_property
     def _reaches(self) -> IntArray:
@@ -502,17 +553,27 @@ class ReleasedUniverses:
     """All released universes side by side (confidential)."""
 
     names: Sequence[str]  # their names
-    counts: IntArray  # how many units each has
-    sums: IntArray  # their power sums
+    sizes: GrowingRows  # how many units each has
+    powers: GrowingRows  # their power sums
     marks: MarkIndex  # their marks
+
+    @property
+    def counts(self) -> IntArray:
+        """How many units each has."""
+        return self.sizes.rows
+
+    @property
+    def sums(self) -> IntArray:
+        """Their power sums."""
+        return self.powers.rows
 
     @classmethod
     def of(cls, universes: Sequence[LedgerUniverse]) -> ReleasedUniverses:
         """Some universes, one at least, side by side."""
         return cls(
             names=[one.name for one in universes],
-            counts=np.array([one.count for one in universes], dtype=np.int64),
-            sums=np.stack([one.sums for one in universes]),
+            sizes=GrowingRows(np.array([one.count for one in universes], dtype=np.int64)),
+            powers=GrowingRows(np.stack([one.sums for one in universes])),
             marks=MarkIndex.of([one.marks for one in universes]),
         )
 
@@ -532,10 +593,14 @@ class ReleasedUniverses:
         places = np.sort(np.unique(rows, return_index=True)[1])
         if len(places) == len(self):
             return None
+        return self.taken(places)
+
+    def taken(self, places: IntArray) -> ReleasedUniverses:
+        """Some of them, in this order."""
         return ReleasedUniverses(
             names=[self.names[int(at)] for at in places],
-            counts=self.counts[places],
-            sums=self.sums[places],
+            sizes=GrowingRows(self.counts[places]),
+            powers=GrowingRows(self.sums[places]),
             marks=self.marks.taken(places),
         )
 
@@ -543,8 +608,8 @@ class ReleasedUniverses:
         """A copy with one more universe at its end; quicker than a new one."""
         universes = ReleasedUniverses(
             names=[*self.names, one.name],
-            counts=np.append(self.counts, one.count),
-            sums=np.concatenate([self.sums, one.sums[None]]),
+            sizes=self.sizes.joined([one.count]),
+            powers=self.powers.joined(one.sums[None]),
             marks=self.marks.joined(one.marks),
         )
         if "_once" in self.__dict__:

@@ -209,12 +209,7 @@ class UniverseLedger:
             kept = np.flatnonzero(~np.isin(names, list(harmless)))
             if not len(kept):
                 break
-            shelf = ReleasedUniverses(
-                names=[shelf.names[int(at)] for at in kept],
-                counts=shelf.counts[kept],
-                sums=shelf.sums[kept],
-                marks=shelf.marks.taken(kept),
-            )
+            shelf = shelf.taken(kept)
         return found
 
     def _apart(self, related: Mapping[str, frozenset[str]]) -> frozenset[str]:
