@@ -30,5 +30,5 @@ def test_many_sequences_leave_nothing_open_and_flag_little_without_harm(
 
     assert total("opened") == 0, [one.said for one in outcomes if one.opened]
     assert total("targets") > 2_000
-    assert total("caught") == total("harmful") > 2
+    assert total("caught") == total("harmful") > 1
     assert total("flagged") < 0.15 * total("harmless")

@@ -7,10 +7,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 
 MOST_STEPS = 8
 WAYS = {
@@ -137,6 +139,13 @@ class Walk:
     check_page: Callable[[Any], None]
     noted: dict[str, str]
     steps: list[str] = field(default_factory=list)
+    #: Requests on their way: who looks again before they are answered takes them back.
+    waiting: set[Any] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.page.on("request", lambda one: self.waiting.add(one))
+        for end in ("requestfinished", "requestfailed"):
+            self.page.on(end, lambda one: self.waiting.discard(one))
 
     def take(self, act: str, selector: str) -> None:
         """Do one step, or wait for something."""
@@ -147,7 +156,9 @@ class Walk:
                 if page.locator(selector).count():
                     return
                 page.wait_for_timeout(200)
-                if not (self.scripts and page.locator("[data-events]").count()):
+                if self.waiting or (self.scripts and page.locator("[data-events]").count()):
+                    continue
+                with suppress(PlaywrightError):  # another page comes by itself
                     page.goto(page.url.partition("#")[0])
             raise AssertionError(f"nothing came: {selector}")
         if verb == "Enter?" and not page.locator(selector).count():
