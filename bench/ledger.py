@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.arrays import GrowingRows
 from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts_with
 from discreet.disclosure.sketches import (
     MOST_MARKS,
     PRIMES,
-    GrowingRows,
     MarkIndex,
     marks_of,
     mixed,

@@ -8,6 +8,7 @@ values holds confidential data.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -295,3 +296,30 @@ def quotient(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> FloatArray:
     found = np.zeros(len(part), dtype=np.float64)
     np.divide(part, whole, out=found, where=whole != 0)
     return found
+
+
+class GrowingRows:
+    """Rows with room behind them: a copy with more of them shares what is there.
+
+    >>> few = GrowingRows(np.array([1, 2]))
+    >>> more, others = few.joined([3]), few.joined([4])
+    >>> few.rows.tolist(), more.rows.tolist(), others.rows.tolist()
+    ([1, 2], [1, 2, 3], [1, 2, 4])
+    """
+
+    _lock = threading.Lock()
+
+    def __init__(self, rows: AnyArray, room: list[Any] | None = None) -> None:
+        self.rows = rows
+        self._room: list[Any] = room or [rows, len(rows)]  # and how much of it is taken
+
+    def joined(self, more: Any) -> GrowingRows:
+        """A copy with more rows at its end."""
+        begin, end = len(self.rows), len(self.rows) + len(more)
+        with self._lock:
+            room = self._room
+            if room[1] != begin or end > len(room[0]):  # others took it, or it is too small
+                room = [np.empty((2 * end, *self.rows.shape[1:]), self.rows.dtype), end]
+                room[0][:begin] = self.rows
+            room[0][begin:end], room[1] = more, end
+        return GrowingRows(room[0][:end], room)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.arrays import GrowingRows
 from discreet.disclosure import LedgerUniverse, ReleasedUniverses, conflicts_with, sketches
 from discreet.disclosure.sketches import (
     MOST_MARKS,
     PRIMES,
-    GrowingRows,
     MarkIndex,
     marks_of,
     members_behind,

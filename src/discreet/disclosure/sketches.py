@@ -21,16 +21,14 @@ is bounded: what is found is true, what is not found may be.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import BoolArray, IntArray, UintArray
+from discreet.arrays import BoolArray, GrowingRows, IntArray, UintArray
 
 #: Two primes below 2^31, so that products fit into 64 bits; each has digests of its own.
 PRIMES = (2**31 - 1, 2**31 - 19)
@@ -145,33 +143,6 @@ class Relation:
     shared: IntArray  # marks of both
     own: IntArray  # marks of the one set
     other: IntArray  # marks of the other one
-
-
-class GrowingRows:
-    """Rows with room behind them: a copy with more of them shares what is there.
-
-    >>> few = GrowingRows(np.array([1, 2]))
-    >>> more, others = few.joined([3]), few.joined([4])
-    >>> few.rows.tolist(), more.rows.tolist(), others.rows.tolist()
-    ([1, 2], [1, 2, 3], [1, 2, 4])
-    """
-
-    _lock = threading.Lock()
-
-    def __init__(self, rows: NDArray[Any], room: list[Any] | None = None) -> None:
-        self.rows = rows
-        self._room: list[Any] = room or [rows, len(rows)]  # and how much of it is taken
-
-    def joined(self, more: Any) -> GrowingRows:
-        """A copy with more rows at its end."""
-        begin, end = len(self.rows), len(self.rows) + len(more)
-        with self._lock:
-            room = self._room
-            if room[1] != begin or end > len(room[0]):  # others took it, or it is too small
-                room = [np.empty((2 * end, *self.rows.shape[1:]), self.rows.dtype), end]
-                room[0][:begin] = self.rows
-            room[0][begin:end], room[1] = more, end
-        return GrowingRows(room[0][:end], room)
 
 
 #: Marks that came last stand apart until they are so many.
