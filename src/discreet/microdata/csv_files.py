@@ -195,11 +195,18 @@ def raw_bytes(path: Path) -> bytes:
         raise _damaged(path) from None
 
 
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _recoded(path: Path, encoding: str) -> bytes:
     """What a file in another encoding holds, in UTF-8."""
     raw = raw_bytes(path)
-    is_utf8 = not raw.isascii() and raw.decode(errors="ignore").encode() == raw
-    if is_utf8 and not is_wide(encoding):
+    if not is_wide(encoding) and not raw.isascii() and _is_utf8(raw):
         message = f"the text is UTF-8, not {encoding}"
         hint = "remove the encoding; it would change letters such as ä"
         raise MicrodataError(message, code="file-content", where=str(path), hint=hint)

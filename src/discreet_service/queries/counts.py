@@ -350,6 +350,7 @@ class _AnswerRun:
                     *(np.full(len(table), at, dtype=np.int32) for _, at in self.extra),
                 ),
                 where=key,
+                added_up=False,  # what lies above the codes of filters is not there
             )
             for key, table in own.items()
         }
