@@ -69,12 +69,18 @@ class Filter:
     def parts(self) -> list[Filter]:
         """The conditions that all must be true.
 
-        >>> [sorted(part.columns) for part in parse_filter("a == 1 and (b == 2 or c == 3)").parts()]
-        [['a'], ['b', 'c']]
+        >>> parts = parse_filter("a == 1 and (d == 4 and (b == 2 or c == 3))").parts()
+        >>> [sorted(part.columns) for part in parts]
+        [['a'], ['d'], ['b', 'c']]
         """
-        both = isinstance(self._tree, ast.BoolOp) and isinstance(self._tree.op, ast.And)
-        trees = self._tree.values if both else [self._tree]  # type: ignore[attr-defined]
-        return [Filter(self.text, tree, self._names) for tree in trees]
+        parts, waiting = list[Filter](), [self._tree]
+        while waiting:
+            tree = waiting.pop()
+            if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+                waiting += reversed(tree.values)
+            else:
+                parts.append(Filter(self.text, tree, self._names))
+        return parts
 
     @cached_property
     def literals(self) -> list[Any]:

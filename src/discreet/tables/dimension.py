@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import CellIndex, PositionArray
+from discreet.arrays import CellIndex, IntArray, PositionArray
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError, raise_all
 
@@ -106,6 +106,22 @@ class Dimension:
         if self.chosen:
             return np.zeros(len(self.codes), dtype=np.int32)
         return self._joined([tree.levels[1:] for tree in self.classifications], 0)
+
+    @cached_property
+    def generations(self) -> list[tuple[slice | IntArray, IntArray, IntArray]]:
+        """From the finest level up: the codes, those above them, and where their parts start.
+
+        Codes stand in the order of those above them: a slice where they already do.
+        """
+        steps = []
+        for level in range(int(self.levels.max()), 0, -1):
+            nodes = np.flatnonzero(self.levels == level)
+            nodes = nodes[np.argsort(self.parents[nodes], kind="stable")]
+            parents, starts = np.unique(self.parents[nodes], return_index=True)
+            first, last = int(nodes[0]), int(nodes[-1])
+            together = last - first + 1 == len(nodes) and bool((np.diff(nodes) > 0).all())
+            steps.append((slice(first, last + 1) if together else nodes, parents, starts))
+        return steps
 
     @cached_property
     def breakdown(self) -> PositionArray:

@@ -13,8 +13,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
 from discreet.arrays import IntArray, PositionArray
 from discreet.classifications import Classification, flat, natural_order
@@ -121,38 +119,31 @@ def _dimension(
     cube: Cube, variable: SpanningVariable, problems: list[Problem]
 ) -> tuple[Dimension, list[PositionArray]]:
     """The spanning variable, and per classification each cell's leaf in it."""
-    trees, numbers = [], []
-    if not variable.trees:
-        at = cube.place[variable.axes[0]]
-        codes, values = cube.codes[at], cube.values[at]
-        occurring = np.flatnonzero(np.bincount(codes, minlength=1))
-        texts = values if len(occurring) == len(values) else values.gather(occurring)
-        dimension, table = _found_codes(variable.name, tuple(texts.to_list()))
-        lookup = np.zeros(max(len(values), 1), dtype=np.int32)
-        lookup[occurring] = table
-        return dimension, [lookup.take(codes)]
-    for tree, axis in zip(variable.trees, variable.axes, strict=True):
+    texts, places = [], []
+    for axis in variable.axes:
         at = cube.place[axis]
         codes, values = cube.codes[at], cube.values[at]
         occurring = np.flatnonzero(np.bincount(codes, minlength=1))
-        texts = values.gather(occurring)
-        if axis.bounds is not None:
-            texts = _leaf_codes(texts, tree)
-        tree, table = _match(tree, texts, problems)
-        lookup = np.zeros(max(len(values), 1), dtype=np.int32)
-        lookup[occurring] = table
-        trees.append(tree)
-        numbers.append(lookup[codes])
-    dimension = Dimension(classifications=tuple(trees), name=variable.name)
-    shifted = [
-        np.where(part > 0, part + shift, 0).astype(np.int32)
-        for part, shift in zip(numbers, dimension.offsets, strict=True)
-    ]
-    return dimension, shifted
+        if len(occurring) < len(values):
+            values = values.gather(occurring)
+            codes = np.searchsorted(occurring, codes)
+        texts.append((*values.to_list(),))
+        places.append(codes)
+    if variable.trees:
+        # Trees that differ in this alone are equal.
+        origins = tuple(tree.found for tree in variable.trees)
+        intervals = tuple(axis.bounds is not None for axis in variable.axes)
+        dimension, tables, unknown = _classified(
+            variable.name, variable.trees, origins, intervals, tuple(texts)
+        )
+        problems.extend(unknown)
+    else:
+        dimension, tables = _found_codes(variable.name, texts[0])
+    return dimension, [table.take(own) for table, own in zip(tables, places, strict=True)]
 
 
 @lru_cache(maxsize=32)
-def _found_codes(name: str, texts: tuple[str | None, ...]) -> tuple[Dimension, PositionArray]:
+def _found_codes(name: str, texts: tuple[str | None, ...]) -> tuple[Dimension, list[PositionArray]]:
     """The flat classification of codes that were found, with where each stands in it.
 
     Many tables have the same.
@@ -168,32 +159,41 @@ def _found_codes(name: str, texts: tuple[str | None, ...]) -> tuple[Dimension, P
             )
         tree = tree.with_missing()
     table = [tree.index[tree.missing if text is None else text] for text in texts]
-    return Dimension(classifications=(tree,)), np.array(table, dtype=np.int32)
+    return Dimension(classifications=(tree,)), [np.array(table, dtype=np.int32)]
 
 
-def _leaf_codes(numbers: pl.Series, tree: Classification) -> pl.Series:
-    """Codes of intervals by their number; what lies outside stays so."""
-    leaves = tree.leaves
-    codes = [
-        None if text is None else _OUTSIDE if text == _OUTSIDE else leaves[int(text)]
-        for text in numbers
+@lru_cache(maxsize=32)
+def _classified(
+    name: str,
+    trees: tuple[Classification, ...],
+    origins: tuple[str, ...],
+    intervals: tuple[bool, ...],
+    texts: tuple[tuple[str | None, ...], ...],
+) -> tuple[Dimension, list[PositionArray], list[Problem]]:
+    """The variable of some classifications, where each text stands in it, and what is unknown."""
+    whole, tables, problems = [], [], list[Problem]()
+    for tree, numbered, own in zip(trees, intervals, texts, strict=True):
+        leaves = tree.leaves
+        if None in own and tree.missing not in tree.index:
+            tree = tree.with_missing()
+        named = [
+            tree.missing if text is None
+            else leaves[int(text)] if numbered and text != _OUTSIDE
+            else text
+            for text in own
+        ]  # fmt: skip
+        table = np.array([tree.index.get(text, -1) for text in named], dtype=np.int32)
+        known = (table >= 0) & tree.is_leaf[table]
+        if not known.all():
+            problems.append(_unknown(tree, sorted(named[at] for at in np.flatnonzero(~known))))
+        whole.append(tree)
+        tables.append(table)
+    dimension = Dimension(classifications=tuple(whole), name=name)
+    shifted = [
+        np.where(table > 0, table + shift, 0).astype(np.int32)
+        for table, shift in zip(tables, dimension.offsets, strict=True)
     ]
-    return pl.Series(codes, dtype=pl.String)
-
-
-def _match(
-    tree: Classification, texts: pl.Series, problems: list[Problem]
-) -> tuple[Classification, npt.NDArray[np.int32]]:
-    """Positions of the values in the tree; unknown ones become problems."""
-    if texts.null_count() and tree.missing not in tree.index:
-        tree = tree.with_missing()
-    named = (texts.fill_null(tree.missing) if texts.null_count() else texts).to_list()
-    positions = np.array([tree.index.get(text, -1) for text in named], dtype=np.int32)
-    known = (positions >= 0) & tree.is_leaf[positions]
-    if not known.all():
-        unknown = texts.filter(pl.Series(~known)).to_list()
-        problems.append(_unknown(tree, sorted(str(text) for text in unknown)))
-    return tree, positions
+    return dimension, shifted, problems
 
 
 def _unknown(tree: Classification, codes: Sequence[str]) -> Problem:

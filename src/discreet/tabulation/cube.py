@@ -161,14 +161,7 @@ def _dense(
     """On the complete grid: add whole slices of children to their parents."""
     steps, before = [], 1
     for tree in trees:
-        for level in range(int(tree.levels.max()), 0, -1):
-            nodes = np.flatnonzero(tree.levels == level)
-            nodes = nodes[np.argsort(tree.parents[nodes], kind="stable")]
-            parents, starts = np.unique(tree.parents[nodes], return_index=True)
-            first, last = int(nodes[0]), int(nodes[-1])
-            together = last - first + 1 == len(nodes) and bool((np.diff(nodes) > 0).all())
-            children = slice(first, last + 1) if together else nodes
-            steps.append(((before, len(tree), -1), children, parents, starts))
+        steps += [((before, len(tree), -1), *step) for step in tree.generations]
         before *= len(tree)
     grid, occupied, sums = np.zeros(size, dtype=np.int64), flat, list[IntArray]()
     for number, measure in enumerate(measures):  # one at a time: their room is used again

@@ -109,7 +109,7 @@ def conditions_of(text: str, unit: CatalogueUnit, version: DataVersion) -> list[
         return []
     schema = version.records(unit.name)[0].collect_schema()
     by_column: dict[str, list[Filter]] = {}
-    for part in _parts(parse_filter(text)):
+    for part in parse_filter(text).parts():
         if len(part.columns) != 1:
             raise _no_query("a condition uses several variables")
         by_column.setdefault(next(iter(part.columns)), []).append(part)
@@ -118,15 +118,6 @@ def conditions_of(text: str, unit: CatalogueUnit, version: DataVersion) -> list[
         for column, parts in by_column.items()
         for condition in _condition(column, parts, unit, schema)
     ]
-
-
-def _parts(condition: Filter) -> Iterator[Filter]:
-    parts = condition.parts()
-    if len(parts) == 1:
-        yield parts[0]
-    else:
-        for part in parts:
-            yield from _parts(part)
 
 
 def _condition(

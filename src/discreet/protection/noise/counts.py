@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import (
     DisclosureWarning,
@@ -56,9 +57,6 @@ def official_cells(
     text: str | Filter, table: Table, cells: CountCells, totals: Mapping[str, str]
 ) -> BoolArray:
     """Which cells a filter on codes names."""
-    import narwhals as nw
-    import polars as pl
-
     condition = text if isinstance(text, Filter) else parse_filter(text)
     if not condition.columns:
         raise PerturbationError("the filter has no variable", code="official", where=str(text))
@@ -66,29 +64,63 @@ def official_cells(
     spanning = {dimension.name: at for at, dimension in enumerate(dimensions)}
     _check_names(condition, list(spanning), totals)
     _check_codes(condition, dimensions)
+    named = np.ones(len(cells.count), dtype=np.bool_)
+    for number, part in enumerate(condition.parts()):
+        variables = {n if n in spanning else n.removesuffix(LEVEL) for n in part.columns}
+        absent = tuple((name, totals[name]) for name in sorted(variables - spanning.keys()))
+        own = [at for name, at in spanning.items() if name in variables]
+        if not own:
+            named &= _passed(condition.text, number, None, absent)
+        elif len(own) == 1:
+            named &= _passed(condition.text, number, dimensions[own[0]], absent)[index[own[0]]]
+        else:
+            rows = {dimensions[at].name: (dimensions[at], index[at]) for at in own}
+            named &= _passing(part, rows, dict(absent), len(named))
+    return named
+
+
+@lru_cache(maxsize=64)
+def _passed(
+    text: str, number: int, dimension: Dimension | None, absent: tuple[tuple[str, str], ...]
+) -> BoolArray:
+    """Which codes of a variable fulfil a part of a filter; many tables ask for the same."""
+    part = parse_filter(text).parts()[number]
+    if dimension is None:
+        return _passing(part, {}, dict(absent), 1)
+    rows = np.arange(len(dimension), dtype=np.int32)
+    return _passing(part, {dimension.name: (dimension, rows)}, dict(absent), len(dimension))
+
+
+def _passing(
+    part: Filter,
+    spanning: Mapping[str, tuple[Dimension, PositionArray]],
+    absent: Mapping[str, str],
+    size: int,
+) -> BoolArray:
+    """Which combinations of codes fulfil a part of a filter."""
+    import narwhals as nw
+    import polars as pl
+
     columns = {}
-    for name in sorted(condition.columns):
+    for name in sorted(part.columns):
         variable = name.removesuffix(LEVEL)
         if name in spanning:
-            at = spanning[name]
-            columns[name] = pl.Series(dimensions[at].codes, dtype=pl.String)[index[at]]
+            dimension, at = spanning[name]
+            columns[name] = pl.Series(dimension.codes, dtype=pl.String).gather(at)
         elif name.endswith(LEVEL) and variable in spanning:
-            at = spanning[variable]
-            columns[name] = pl.Series(dimensions[at].levels[index[at]])
+            dimension, at = spanning[variable]
+            columns[name] = pl.Series(dimension.levels[at])
         else:
-            absent: Any = 0 if name.endswith(LEVEL) else totals[name]
-            columns[name] = pl.Series([absent]).new_from_index(0, len(cells.count))
-    if (texts := condition.among_texts(columns)) is not None:
-        return texts.to_numpy()
+            value: Any = 0 if name.endswith(LEVEL) else absent[name]
+            columns[name] = pl.Series([value]).new_from_index(0, size)
     frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
     schema = frame.schema
-    condition.check(schema)
+    part.check(schema)
     try:
-        named = frame.select(named=condition.to_narwhals(schema)).to_native()["named"]
+        named = frame.select(named=part.to_narwhals(schema)).to_native()["named"]
     except (TypeError, pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
         raise filter_failed(error) from None
-    named = named.fill_null(value=False) if named.null_count() else named
-    return np.asarray(named.to_numpy(), dtype=np.bool_)
+    return np.asarray(named.fill_null(value=False).to_numpy(), dtype=np.bool_)
 
 
 def _check_names(condition: Filter, spanning: Sequence[str], totals: Mapping[str, str]) -> None:
