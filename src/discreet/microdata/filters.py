@@ -73,6 +73,10 @@ class Filter:
         >>> [sorted(part.columns) for part in parts]
         [['a'], ['d'], ['b', 'c']]
         """
+        return self._parts
+
+    @cached_property
+    def _parts(self) -> list[Filter]:
         parts, waiting = list[Filter](), [self._tree]
         while waiting:
             tree = waiting.pop()
@@ -97,6 +101,10 @@ class Filter:
         >>> parse_filter("sex != 'm' and not age in ['1', '2']").excluded()
         [('sex', 'm'), ('age', '1'), ('age', '2')]
         """
+        return self._exclusions
+
+    @cached_property
+    def _exclusions(self) -> list[tuple[str, Any]]:
         return list(self._excluded(self._tree, negated=False))
 
     def _excluded(self, node: ast.expr, *, negated: bool) -> Iterator[tuple[str, Any]]:

@@ -61,6 +61,9 @@ _JOINT = 2**22
 #: Per store the codes of its axes, of so many at most.
 _CODINGS: WeakKeyDictionary[StoredRecords, dict[CubeAxis, CodedColumn]] = WeakKeyDictionary()
 _MOST_CODINGS = 200
+#: Per store the filters of the questions at hand.
+_CONDITIONS: WeakKeyDictionary[StoredRecords, dict[str, list[_Condition]]] = WeakKeyDictionary()
+_MOST_CONDITIONS, _KEPT_CODES = 64, 2**17
 
 #: Queries of fewer records wait for nobody, and take one processor.
 _SHORT = 2**21
@@ -175,8 +178,8 @@ class _StorePass:
     def __init__(self, store: StoredRecords, one: Pass, grid: KeyGrid) -> None:
         self.store, self.one, self.grid = store, one, grid
         self.codings = [_coding(store, axis) for axis in one.axes]
-        parts = parse_filter(one.asked).parts() if isinstance(one.asked, str) and one.asked else ()
-        self.conditions = [self._condition(part) for part in parts]
+        asked = one.asked if isinstance(one.asked, str) else ""
+        self.conditions = _conditions(store, asked) if asked else []
         self._joint = [each for each in self.conditions if len(each.columns) != 1]
         named = [name for condition in self.conditions for name in condition.columns]
         coded = [name for name in named if store.columns[name]["kind"] != "plain"]
@@ -194,30 +197,6 @@ class _StorePass:
                 inside &= passed if kind == "sorted" else passed[store.codes(name)]
         self.areas = np.flatnonzero(inside)
         self.kept, self.tables, self.cells = self._tables()
-
-    def _condition(self, part: Filter) -> _Condition:
-        """A part of the filter, worked out for each combination of codes if there are few."""
-        store, columns = self.store, tuple(sorted(part.columns))
-        if any(name == store.record_key for name in columns):
-            return _Condition(part, (), None)
-        plain = any(store.columns[name]["kind"] == "plain" for name in columns)
-        sizes = [len(store.values(name)) for name in columns]
-        if plain or math.prod(sizes) > _JOINT:
-            return _Condition(part, (), None)
-        if len(columns) == 1:
-            frame = store.values(*columns).to_frame(*columns)
-        else:
-            codes = np.unravel_index(np.arange(math.prod(sizes)), sizes)
-            values = zip(columns, codes, strict=True)
-            frame = pl.DataFrame({name: store.values(name).gather(at) for name, at in values})
-        return _Condition(part, columns, self._mask(part, frame))
-
-    def _mask(self, part: Filter, frame: pl.DataFrame) -> BoolArray:
-        if (texts := part.among_texts(frame.to_dict())) is not None:
-            return texts.to_numpy()
-        passed = np.zeros(frame.height, dtype=np.bool_)
-        passed[chosen_records(frame, part.to_narwhals(self.store.plan().collect_schema()))] = True
-        return passed
 
     def _tables(self) -> tuple[list[IntArray], dict[str, Any], int]:
         """Per axis the positions that may occur, per column what a code adds, number of cells."""
@@ -299,7 +278,7 @@ class _StorePass:
         for condition in self._joint:
             if condition.passed is None:
                 frame = self.store.frame(sorted(condition.filter.columns), start, stop)
-                numbers[~self._mask(condition.filter, frame)] += _OUT
+                numbers[~_mask(self.store, condition.filter, frame)] += _OUT
                 continue
             sizes = [len(self.store.values(name)) for name in condition.columns]
             codes = [self._codes(name, start, stop) for name in condition.columns]
@@ -394,6 +373,44 @@ class _StorePass:
         assert loops is not None
         loops.finish((0, 0))
         return Counted(loops.measures, loops.largest)
+
+
+def _conditions(store: StoredRecords, text: str) -> list[_Condition]:
+    """The parts of a filter; the steps of an answer ask for the same."""
+    known = _CONDITIONS.setdefault(store, {})
+    if (conditions := known.get(text)) is None:
+        if len(known) >= _MOST_CONDITIONS:
+            known.clear()
+        conditions = [_condition(store, part) for part in parse_filter(text).parts()]
+        if sum(one.passed.size for one in conditions if one.passed is not None) <= _KEPT_CODES:
+            known[text] = conditions
+    return conditions
+
+
+def _condition(store: StoredRecords, part: Filter) -> _Condition:
+    """A part of the filter, worked out for each combination of codes if there are few."""
+    columns = tuple(sorted(part.columns))
+    if any(name == store.record_key for name in columns):
+        return _Condition(part, (), None)
+    plain = any(store.columns[name]["kind"] == "plain" for name in columns)
+    sizes = [len(store.values(name)) for name in columns]
+    if plain or math.prod(sizes) > _JOINT:
+        return _Condition(part, (), None)
+    if len(columns) == 1:
+        frame = store.values(*columns).to_frame(*columns)
+    else:
+        codes = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+        values = zip(columns, codes, strict=True)
+        frame = pl.DataFrame({name: store.values(name).gather(at) for name, at in values})
+    return _Condition(part, columns, _mask(store, part, frame))
+
+
+def _mask(store: StoredRecords, part: Filter, frame: pl.DataFrame) -> BoolArray:
+    if (texts := part.among_texts(frame.to_dict())) is not None:
+        return texts.to_numpy()
+    passed = np.zeros(frame.height, dtype=np.bool_)
+    passed[chosen_records(frame, part.to_narwhals(store.plan().collect_schema()))] = True
+    return passed
 
 
 def _coding(store: StoredRecords, axis: CubeAxis) -> CodedColumn:
