@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, UintArray, mixed
+from discreet.arrays import BoolArray, FloatArray, GrowingRows, IntArray, UintArray, mixed
 from discreet_service.policies.asked import AskedTable, Box, LayerAxis, Shape, boxes_of
 
 #: Boxes with more codes than this count as whole levels where codes are told apart.
@@ -74,14 +74,39 @@ class _AlikeBoxes:
     """Boxes of one pattern, to be found by their codes: most of them share no cell with another."""
 
     boxes: list[Box] = field(default_factory=list)
+    #: Where each stands among all released boxes
+    rows: list[int] = field(default_factory=list)
     by_code: list[dict[str | None, list[int]]] = field(default_factory=list)
+    #: Per variable, the first of the boxes that differ by its codes alone
+    firsts: list[dict[Hashable, int]] = field(default_factory=list)
 
-    def add(self, box: Box) -> None:
+    def add(self, box: Box, row: int) -> None:
         self.by_code = self.by_code or [{} for _ in box]
-        for known, axis in zip(self.by_code, box, strict=True):
-            for code in (None,) if axis.codes is None else axis.codes:
-                known.setdefault(code, []).append(len(self.boxes))
+        self.firsts = self.firsts or [{} for _ in box]
+        for at, axis in enumerate(box):
+            codes = (None,) if _is_whole(axis) else ()
+            for code in (*codes, *(axis.codes or ())):
+                self.by_code[at].setdefault(code, []).append(len(self.boxes))
+            others = (*box[:at], axis.size, *box[at + 1 :])
+            self.firsts[at].setdefault(others, len(self.boxes))
         self.boxes.append(box)
+        self.rows.append(row)
+
+    def telling(self, variable: str, asked: Sequence[LayerAxis]) -> Iterable[int]:
+        """The rows that tell all that these boxes tell of some codes of a variable.
+
+        Of boxes that differ by other codes of it alone, the first tells what all do.
+        """
+        names = [axis.variable for axis in self.boxes[0]]
+        if variable not in names:
+            return self.rows
+        at = names.index(variable)
+        codes = [code for axis in asked if axis.level == self.boxes[0][at].level
+                 for code in (*(axis.codes or ()), None)]  # fmt: skip
+        chosen = {*self.firsts[at].values()}.union(
+            *(self.by_code[at].get(one, ()) for one in codes)
+        )
+        return (self.rows[one] for one in chosen)
 
     def near(self, box: Box) -> Sequence[Box]:
         fewest: list[list[int]] | None = None
@@ -116,12 +141,10 @@ class ReleasedLayers:
 
     shapes: list[Shape] = field(default_factory=list)
     _boxes: dict[Box, None] = field(default_factory=dict)
+    _fresh: list[Box] = field(default_factory=list)  # those that columns lack
     _by_pattern: dict[tuple[tuple[str, str], ...], _AlikeBoxes] = field(default_factory=dict)
     _variables: dict[str, None] = field(default_factory=dict)
-    _columns: dict[str, _Column] = field(default_factory=dict)
-    # Of all boxes, the sum of the digests of their levels, and what they weigh.
-    _total: UintArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    _weight: FloatArray = field(default_factory=lambda: np.zeros(0))
+    _columns: dict[str, GrowingRows] = field(default_factory=dict)
     _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     # Code → the groups that have it
@@ -136,8 +159,10 @@ class ReleasedLayers:
         self.shapes.append(shape)
         for box in boxes_of(shape):
             if box not in self._boxes:
+                row = len(self._boxes)
                 self._boxes[box] = None
-                self._by_pattern.setdefault(_pattern(box), _AlikeBoxes()).add(box)
+                self._fresh.append(box)
+                self._by_pattern.setdefault(_pattern(box), _AlikeBoxes()).add(box, row)
                 self._variables.update(dict.fromkeys(axis.variable for axis in box))
 
     def __len__(self) -> int:
@@ -209,7 +234,8 @@ class ReleasedLayers:
         def worst() -> MostExposed:
             new = [box for box in dict.fromkeys(asked.boxes) if box not in self._boxes]
             targets = boxes_of(tuple((None, *filter(None, one)) for one in asked.shape))
-            exposures = self._exposures(targets, *self._side_by_side(new))
+            rows = self._telling(asked)
+            exposures = self._exposures(targets, *self._side_by_side(new, rows=rows))
             best = MostExposed(exposure=0.0, limit=1.0, target=())
             for target, exposure in zip(targets, exposures, strict=True):
                 limit = limit_of(target, everywhere, levels)
@@ -220,6 +246,18 @@ class ReleasedLayers:
 
         limits = None if levels is None else tuple(levels.items())
         return self._once((asked, everywhere, limits), worst)
+
+    def _telling(self, asked: AskedTable) -> IntArray | None:
+        """The rows of released boxes that tell something of a table; None for all."""
+        coded: dict[str, list[LayerAxis]] = {}
+        for axis in asked.axes:
+            coded.setdefault(axis.variable, []).append(axis)
+        coded = {name: axes for name, axes in coded.items() if not any(map(_is_whole, axes))}
+        if not coded:
+            return None
+        name = max(coded, key=lambda one: max(axis.size for axis in coded[one]))
+        rows = (alike.telling(name, coded[name]) for alike in self._by_pattern.values())
+        return np.array(sorted(itertools.chain.from_iterable(rows)), dtype=np.int64)
 
     def exposures(self, targets: Sequence[Box]) -> list[float]:
         """By how many independent figures counts are estimated, from what was released alone.
@@ -239,36 +277,38 @@ class ReleasedLayers:
         return self._exposures(targets, *self._side_by_side([], names))
 
     def _side_by_side(
-        self, new: Sequence[Box], names: Iterable[str] = ()
+        self, new: Sequence[Box], names: Iterable[str] = (), rows: IntArray | None = None
     ) -> tuple[dict[str, _Column], UintArray, FloatArray]:
-        """All released boxes and some new ones, variable by variable."""
+        """All released boxes, or some of them, and some new ones, variable by variable."""
+        fresh, self._fresh = self._fresh, []
+        number = len(self._boxes)
+        for name in self._variables if fresh else ():
+            before = self._columns.get(name) or GrowingRows(np.full(number - len(fresh), _NO_LEVEL))
+            self._columns[name] = before.joined(self._column(name, fresh))
         more = [axis.variable for box in new for axis in box]
-        variables, start = dict.fromkeys([*self._variables, *more, *names]), len(self._total)
-        boxes = [*itertools.islice(self._boxes, start, None), *new]
-        columns = {name: self._column(name, boxes) for name in variables}
-        total = np.concatenate([self._total, np.zeros(len(boxes), dtype=np.uint64)])
-        weight = np.concatenate([self._weight, np.zeros(len(boxes))])
-        for column in columns.values():
-            total[start:] += column["hash"][start:]
-            weight[start:] -= np.log(column["size"][start:])
-        self._total, self._weight = total[: len(self._boxes)], weight[: len(self._boxes)]
+        size = number if rows is None else len(rows)
+        total = np.zeros(size + len(new), dtype=np.uint64)
+        weight, columns = np.zeros(len(total)), {}
+        for name in dict.fromkeys([*self._variables, *more, *names]):
+            known: _Column = np.full(size, _NO_LEVEL)
+            if name in self._columns:
+                known = self._columns[name].rows[:number]
+                known = known if rows is None else known[rows]
+            columns[name] = np.concatenate([known, self._column(name, new)])
+            total += columns[name]["hash"]
+            weight -= np.log(columns[name]["size"])
         return columns, total, weight
 
     def _column(self, variable: str, boxes: Sequence[Box]) -> _Column:
-        """The boxes as far as one variable goes: those before, and some more."""
-        more = np.full(len(boxes), _NO_LEVEL)
+        """Some boxes as far as one variable goes."""
+        column = np.full(len(boxes), _NO_LEVEL)
         for at, box in enumerate(boxes):
             for axis in box:
                 if axis.variable == variable:
                     level = self._levels.setdefault((variable, axis.level), len(self._levels) + 1)
-                    more[at] = (level, self._group(axis.codes), axis.size, 0)
+                    column[at] = (level, self._group(axis.codes), axis.size, 0)
         # Digests whose sums tell which levels were added; nothing has the digest 0.
-        more["hash"] = mixed(more["level"].astype(np.uint64))
-        known = self._columns.get(variable)
-        known = np.full(len(self._total), _NO_LEVEL) if known is None else known
-        column = np.concatenate([known, more])
-        if variable in self._variables:
-            self._columns[variable] = column[: len(self._boxes)]
+        column["hash"] = mixed(column["level"].astype(np.uint64))
         return column
 
     def _group(self, codes: tuple[str, ...] | None) -> int:
@@ -360,6 +400,11 @@ def _same_areas(box: Box, other: Box, harmless: Collection[str]) -> bool:
         coarser = min(axis, known, key=lambda one: one.size)
         shared = shared or (axis.geography and coarser.level not in harmless)
     return shared
+
+
+def _is_whole(axis: LayerAxis) -> bool:
+    """Whether codes are not told apart."""
+    return axis.codes is None or len(axis.codes) > _MOST_CODES
 
 
 def _pattern(box: Box) -> tuple[tuple[str, str], ...]:
