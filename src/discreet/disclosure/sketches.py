@@ -21,9 +21,10 @@ is bounded: what is found is true, what is not found may be.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,21 +236,27 @@ class MarkIndex:
         return table
 
     @cached_property
-    def sample(self) -> tuple[Marks, UintArray]:
-        """The smallest marks of all sets together, and which of them each set has, as bits.
+    def sample(self) -> Marks:
+        """The smallest marks of all sets together.
 
         A set that has such a mark has it among its own smallest ones: nothing is unknown.
         """
-        marks = np.sort(np.concatenate(self._sorted), kind="stable") >> np.uint64(32)
-        new = np.flatnonzero(np.concatenate([[True], marks[1:] != marks[:-1]]))
-        chosen = marks[new[:MOST_MARKS]].astype(np.uint32)
-        return chosen, _words(self.bits(chosen, np.arange(len(self.ends))))
+        most, longest = MOST_MARKS, max(map(len, self._sorted))
+        while True:
+            heads = [some[:most] >> np.uint64(32) for some in self._sorted]
+            # What stands behind a head is no smaller than its end.
+            ends = [head[-1] for head, some in zip(heads, self._sorted, strict=True)
+                    if len(head) < len(some)]  # fmt: skip
+            marks = np.unique(np.concatenate(heads))
+            marks = marks[marks <= min(ends)] if ends else marks
+            if len(marks) >= MOST_MARKS or most >= longest:
+                return marks[:MOST_MARKS].astype(np.uint32)
+            most *= 4
 
     def sampled(self, marks: Marks) -> tuple[UintArray, UintArray]:
         """Which marks of the sample another set has, and of which that is known, as bits."""
-        chosen = self.sample[0]
-        known = chosen.astype(np.int64) <= _reach(marks)
-        return _words(np.isin(chosen, marks)[None, :])[0], _words(known[None, :])[0]
+        known = self.sample.astype(np.int64) <= _reach(marks)
+        return _words(np.isin(self.sample, marks)[None, :])[0], _words(known[None, :])[0]
 
     def _rows(self, marks: Marks) -> tuple[IntArray, IntArray]:
         """For each mark, the sets that have it: numbers of marks, numbers of sets."""
@@ -446,7 +453,10 @@ class _Cover:
 
     def found(self, effort: CoverEffort) -> list[tuple[int, ...]]:
         """The ways, by the places of their parts; first what fits well."""
+        # Marks that no part has are left out in any case.
+        lacking = (self.open_marks & ~reduce(or_, self.bits, 0)).bit_count()
         slacks = sorted({0, min(2, self.size - 1), self.size - 1}) if len(self.places) > 1 else []
+        slacks = [slack for slack in slacks if slack >= lacking]
         for slack in slacks:
             self.steps = before = min(_STEPS, effort.steps)
             self.go(self.open_marks, self.left, slack, self.burden)
@@ -554,17 +564,22 @@ class ReleasedUniverses:
     @property
     def distinct(self) -> ReleasedUniverses:
         """A copy with each set of units once, or this one if it has none twice."""
-        return self if self._once is None else self._once
+        return self if self._once is None else self._once[0]
+
+    @property
+    def firsts(self) -> IntArray | None:
+        """Where those of the copy stand here; None if it is this one."""
+        return None if self._once is None else self._once[1].rows
 
     @cached_property
-    def _once(self) -> ReleasedUniverses | None:
+    def _once(self) -> tuple[ReleasedUniverses, GrowingRows] | None:
         # None instead of itself: who refers to itself stays in memory long after its last use.
         flat = np.ascontiguousarray(self.sums).reshape(len(self), -1)
         rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).ravel()
         places = np.sort(np.unique(rows, return_index=True)[1])
         if len(places) == len(self):
             return None
-        return self.taken(places)
+        return self.taken(places), GrowingRows(places)
 
     def taken(self, places: IntArray) -> ReleasedUniverses:
         """Some of them, in this order."""
@@ -584,11 +599,12 @@ class ReleasedUniverses:
             marks=self.marks.joined(one.marks),
         )
         if "_once" in self.__dict__:
+            again = bool((self.distinct.sums == one.sums).all(axis=(1, 2)).any())
             once = self._once
-            if (self.distinct.sums == one.sums).all(axis=(1, 2)).any():
-                once = self.distinct
-            elif once is not None:
-                once = once.joined(one)
+            if once is None and again:
+                once = self, GrowingRows(np.arange(len(self)))
+            elif once is not None and not again:
+                once = once[0].joined(one), once[1].joined([len(self)])
             universes.__dict__["_once"] = once
         return universes
 
@@ -607,7 +623,7 @@ def conflicts_with(
     *,
     size: int,
     unions: bool = True,
-    apart: Collection[str] = (),
+    apart: BoolArray | None = None,
 ) -> list[Conflict]:
     """Conflicts of new universes with released ones.
 
@@ -616,8 +632,8 @@ def conflicts_with(
         shelf: The released ones.
         size: Differences of fewer units are conflicts.
         unions: Whether with sums and differences of released ones.
-        apart: Names of released ones that have no unit in common with any new one: a new one of so
-            many units is no part of them, nor has them as parts.
+        apart: Which released ones have no unit in common with any new one: a new one of so many
+            units is no part of them, nor has them as parts.
     """
     conflicts: list[Conflict] = []
     if not len(shelf):
@@ -634,8 +650,8 @@ def conflicts_with(
         conflicts += [shelf.conflict("difference", one, int(at)) for at in places]
         if unions and id(one) in largest:
             shared = np.ones(len(shelf.distinct), dtype=np.bool_)
-            if apart and one.count >= size:
-                shared = np.array([name not in apart for name in shelf.distinct.names])
+            if apart is not None and one.count >= size:
+                shared = ~apart if shelf.firsts is None else ~apart[shelf.firsts]
             if not shared.any():
                 continue
             relation = shelf.distinct.marks.relation(one.marks)
@@ -685,7 +701,7 @@ def _pair_conflicts(
     others = np.flatnonzero(relation.shared < size)
     for kind, sign, left, right in (("sum", 1, parts, parts), ("rest", -1, wholes, others)):
         pairs = _by_counts(one.count, sign, shelf.counts, left, right, size)
-        if pairs is not None:
+        if pairs is not None and len(pairs[0]):
             fits = _fitting(one, sign, shelf, *pairs) < size
             pairs = pairs[0][fits], pairs[1][fits]
         if pairs is None or len(pairs[0]) > _MOST_PAIRS:
@@ -701,10 +717,11 @@ def _fitting(
     one: LedgerUniverse, sign: int, shelf: ReleasedUniverses, first: IntArray, second: IntArray
 ) -> IntArray:
     """By how many marks of a sample of all units the pairs do not fit."""
-    bits = shelf.marks.sample[1]
     new, known = shelf.marks.sampled(one.marks)
-    parts = [(bits[first], bits[second], new), (new, bits[second], bits[first])][sign < 0]
-    left, right, whole = parts
+    rows, places = np.unique(np.concatenate([first, second]), return_inverse=True)
+    bits = _words(shelf.marks.bits(shelf.marks.sample, rows))
+    left, right = bits[places[: len(first)]], bits[places[len(first) :]]
+    left, right, whole = (left, right, new) if sign == 1 else (new, right, left)
     wrong = ((left & right) | ((left | right) ^ whole)) & known
     return np.asarray(np.bitwise_count(wrong).sum(axis=1), dtype=np.int64)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.arrays import IntArray
+from discreet.arrays import BoolArray, GrowingRows, IntArray
 from discreet.disclosure import (
     PRIMES,
     LedgerUniverse,
@@ -117,6 +117,9 @@ class ComparedUniverse:
         return "<ComparedUniverse>"
 
 
+_NONE = GrowingRows(np.zeros(0, dtype=np.int64))
+
+
 @dataclass(kw_only=True, repr=False)
 class UniverseLedger:
     """The universes of one data version and unit. CONFIDENTIAL."""
@@ -127,7 +130,7 @@ class UniverseLedger:
     _known: set[str] = field(default_factory=set)
     _shelves: dict[int, ReleasedUniverses] = field(default_factory=dict)
     #: variable → the universes with a filter on it; and with each of its codes
-    _filtered: dict[str, set[int]] = field(default_factory=dict)
+    _filtered: dict[str, GrowingRows] = field(default_factory=dict)
     _by_code: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -143,7 +146,8 @@ class UniverseLedger:
         """Note that tables about a universe were released; it can be compared with meanwhile."""
         if definition not in self:
             for variable, _, codes, _ in definition.conditions:
-                self._filtered.setdefault(variable, set()).add(len(self))
+                filtered = self._filtered.get(variable, _NONE)
+                self._filtered[variable] = filtered.joined([len(self)])
                 for code in codes:
                     self._by_code.setdefault((variable, code), []).append(len(self))
             self._known.add(definition.digest)
@@ -186,7 +190,7 @@ class UniverseLedger:
         What is no matter could hide what is, so it is left out and all compared again.
         """
         new, shelf, found = _on_shelf("new", sketch, size), self._shelf(size), list[FewUnits]()
-        apart = self._apart(sketch.related or {})
+        apart = self._apart(sketch.related or {}, len(shelf))
         for _ in range(_ROUNDS):
             harmless: set[int] = set()
             for conflict in conflicts_with([new], shelf, size=size, apart=apart):
@@ -209,16 +213,23 @@ class UniverseLedger:
             kept = np.flatnonzero(~np.isin(names, list(harmless)))
             if not len(kept):
                 break
-            shelf = shelf.taken(kept)
+            shelf, apart = shelf.taken(kept), apart[kept]
         return found
 
-    def _apart(self, related: Mapping[str, frozenset[str]]) -> frozenset[str]:
-        """Universes of which a variable has none of the related codes: no record is in both."""
-        apart = set[int]()
+    def _apart(self, related: Mapping[str, frozenset[str]], number: int) -> BoolArray:
+        """Of the first universes, those of which a variable has none of the related codes.
+
+        No record is in both.
+        """
+        apart = np.zeros(number, dtype=np.bool_)
         for variable, codes in related.items():
-            shared = (self._by_code.get((variable, code), ()) for code in codes)
-            apart |= self._filtered.get(variable, set()).difference(*shared)
-        return frozenset(map(str, apart))
+            foreign = np.zeros(number, dtype=np.bool_)
+            filtered = self._filtered.get(variable, _NONE).rows
+            foreign[filtered[filtered < number]] = True  # others may come meanwhile
+            own = (self._by_code.get((variable, code), []) for code in codes)
+            foreign[[at for each in own for at in each if at < number]] = False
+            apart |= foreign
+        return apart
 
     def _is_harmless(
         self, definition: UniverseDefinition, kind: str, places: Sequence[int]
