@@ -405,7 +405,7 @@ def test_many_tables_of_the_same_people_do_not_take_long() -> None:
     """3,000 categories of 60 variables of 5,000 people; a variable's own are a partition."""
     rng = np.random.default_rng(8)
     released = [
-        of(np.flatnonzero(codes == code), f"t: v{at} = {code}")
+        of(np.flatnonzero(codes == code).tolist(), f"t: v{at} = {code}")
         for at, codes in enumerate(rng.integers(0, 50, (60, 5_000)))
         for code in range(50)
     ]

@@ -23,8 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -437,16 +436,15 @@ class _Cover:
         #: Which marks of the set each part has; the index of all is in order already: one of the
         #: parts alone would have to be sorted
         self.table = index.bits(reach, places)
-        self.bits = _packed(self.table)
         self.counts = counts[places]  # how many units each part has
         self.extras = extras[places]  # marks of each part that the set has not
-        self.small = np.flatnonzero(~self.table.any(axis=1))  # parts without a mark of the set
         self.least = 3 if given is None else 2  # how many parts a way must have
         self.left, self.burden = count, burden[places]
-        self.open_marks = (1 << len(reach)) - 1
+        still = np.ones(len(reach), dtype=np.bool_)
         if given is not None:
             self.left -= given.count
-            self.open_marks &= ~_packed(np.isin(reach, given.marks)[None])[0]
+            still = np.isin(reach, given.marks, invert=True)
+        self.open = still
         self.steps = 0  # how many are left
         self.ways: list[tuple[int, ...]] = []
         self.known: dict[int, IntArray] = {}
@@ -454,12 +452,17 @@ class _Cover:
     def found(self, effort: CoverEffort) -> list[tuple[int, ...]]:
         """The ways, by the places of their parts; first what fits well."""
         # Marks that no part has are left out in any case.
-        lacking = (self.open_marks & ~reduce(or_, self.bits, 0)).bit_count()
-        slacks = sorted({0, min(2, self.size - 1), self.size - 1}) if len(self.places) > 1 else []
+        lacking = int((self.open & ~self.table.any(axis=0)).sum())
+        slacks = sorted({0, min(2, self.size - 1), self.size - 1})
         slacks = [slack for slack in slacks if slack >= lacking]
+        if not slacks or len(self.places) < self.least:
+            return []
+        self.bits = _packed(self.table)
+        self.small = np.flatnonzero(~self.table.any(axis=1))  # parts without a mark of the set
+        open_marks = _packed(self.open[None])[0]
         for slack in slacks:
             self.steps = before = min(_STEPS, effort.steps)
-            self.go(self.open_marks, self.left, slack, self.burden)
+            self.go(open_marks, self.left, slack, self.burden)
             effort.steps -= before - max(self.steps, 0)
             if self.ways:
                 break
