@@ -282,7 +282,6 @@ def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str
     >>> list(describe(census_example(), "en"))
     ['name', 'title', 'universe', 'language', 'variables', 'notes', 'legend', 'provenance']
     """
-    source, remarks = table.provenance, footnotes(table)
     variables: list[dict[str, Any]] = []
     for part in table.spanning:
         variables.append({"name": part.name, "label": part.title(language)})
@@ -294,15 +293,33 @@ def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str
                 "levels": part.levels.tolist(),
                 "parents": [None if at < 0 else codes[at] for at in part.parents.tolist()],
             }
+    about = describe_cells(table, language)
     whole: dict[str, Any] = {
         "name": table.name,
         "title": table.title(language),
-        "universe": universe(table, language),
+        "universe": about.pop("universe"),
         "language": language,
         "variables": variables,
     }
+    for name in ("figures", "margin"):
+        if name in about:
+            whole[name] = about.pop(name)
+    whole["notes"] = [{"kind": n.kind, "text": n.text(language)} for n in printed_notes(table)]
+    for name in ("cell_notes", "suppressed_parts"):
+        if name in about:
+            whole[name] = about.pop(name)
+    whole["legend"] = [
+        {"symbol": sign.symbol, "meaning": sign.meaning} for sign in legend(table, language)
+    ]
+    return whole | about
+
+
+def describe_cells(table: ProtectedTable, language: str) -> dict[str, Any]:
+    """What is counted, how, by which method, and notes about some of the cells."""
+    source, remarks = table.provenance, footnotes(table)
+    about: dict[str, Any] = {"universe": universe(table, language)}
     if table.figures:
-        whole["figures"] = [
+        about["figures"] = [
             {
                 "name": figure.name,
                 "kind": figure.kind,
@@ -313,10 +330,9 @@ def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str
             for figure in table.figures
         ]
     if table.margin is not None:
-        whole["margin"] = table.margin
-    whole["notes"] = [{"kind": n.kind, "text": n.text(language)} for n in printed_notes(table)]
+        about["margin"] = table.margin
     if remarks.remarks:
-        whole["cell_notes"] = [
+        about["cell_notes"] = [
             {
                 "kind": remarks.notes[remark.number - 1].kind,
                 "codes": {
@@ -329,20 +345,17 @@ def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str
             for remark in remarks.remarks
         ]
     if table.suppressed_parts:
-        whole["suppressed_parts"] = part_names(table, language)
-    whole["legend"] = [
-        {"symbol": sign.symbol, "meaning": sign.meaning} for sign in legend(table, language)
-    ]
+        about["suppressed_parts"] = part_names(table, language)
     if stated := imprint_texts(table, language):
-        whole["imprint"] = stated
-    whole["provenance"] = {
+        about["imprint"] = stated
+    about["provenance"] = {
         "version": source.version,
         "method": source.method,
         "key_grid": source.key_grid,
         "digests": dict(sorted(source.digests.items())),
         "time": source.time,
     }
-    return whole
+    return about
 
 
 def imprint_texts(table: ProtectedTable, language: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from discreet.errors import Problem, PublicationError, raise_all
-from discreet.files import atomic_path
+from discreet.files import atomic_path, told_if_full
 from discreet.publication.cells import MARGINS
 from discreet.publication.formats import (
     FORMATS,
@@ -48,6 +48,7 @@ def write(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002 - the word users know
+    at_once: bool = False,
     **options: Any,
 ) -> Path:
     """Write a protected table; the same table always gives the same bytes.
@@ -56,6 +57,7 @@ def write(
         table: The table.
         path: The file; its suffix chooses the format.
         format: The name of the format, for other suffixes.
+        at_once: Whether the file may be there before it is whole, as nobody looks for it.
         options: Fields of `WriteOptions`, such as `language`, `complete`, `labels`, `rows`.
 
     >>> import tempfile
@@ -86,6 +88,10 @@ def write(
     raise_all(PublicationError, wrong, code="options")
     problems = [*_option_problems(table, row, chosen), *_map_problems(row, chosen)]
     raise_all(PublicationError, problems, code="options")
+    if at_once:
+        with told_if_full(target):
+            _loaded(row.writer)(table, target, chosen)
+        return target
     check_place(target)
     with atomic_path(target) as temporary:
         _loaded(row.writer)(table, temporary, chosen)

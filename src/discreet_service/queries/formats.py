@@ -130,9 +130,11 @@ def write_answer(
     language: str,
     geography: frozenset[str],
     folder: Path,
+    *,
+    at_once: bool = False,
 ) -> Path:
     """Write a table as a file of a format, and give its path."""
-    options: dict[str, Any] = {"language": language}
+    options: dict[str, Any] = {"language": language, "at_once": at_once}
     if form.writer == "json-stat":
         options["geo"] = [item.name for item in table.spanning if item.name in geography]
     place = folder / f"{table.name}{suffix_of(form.writer)}"
@@ -151,4 +153,5 @@ def written_answer(
     """The bytes of a table in a format."""
     small = table.stored <= _SMALL and _IN_MEMORY.is_dir() and os.access(_IN_MEMORY, os.W_OK)
     with TemporaryDirectory(prefix="discreet-answer-", dir=_IN_MEMORY if small else None) as folder:
-        return write_answer(table, form, language, geography, Path(folder)).read_bytes()
+        place = Path(folder)
+        return write_answer(table, form, language, geography, place, at_once=True).read_bytes()

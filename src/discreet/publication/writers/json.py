@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,7 +27,13 @@ from discreet.publication.cells import (
     is_complete,
     published_columns,
 )
-from discreet.publication.description import describe, imprint_texts, printed_notes, unlisted_text
+from discreet.publication.description import (
+    describe,
+    describe_cells,
+    imprint_texts,
+    printed_notes,
+    unlisted_text,
+)
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import signs_of
@@ -97,9 +104,9 @@ def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     if not is_complete(table, options.complete):
         notes.append(unlisted_text(table, language))
     # What JSON-stat has no place for: universe, decimals, status, provenance, …
-    about = describe(table, language)
-    others = ("name", "universe", "figures", "cell_notes", "suppressed_parts", "imprint")
-    extension = {name: about[name] for name in others if name in about}
+    about = describe_cells(table, language)
+    others = ("universe", "figures", "cell_notes", "suppressed_parts", "imprint")
+    extension = {"name": table.name} | {name: about[name] for name in others if name in about}
     if not table.figures:
         extension["decimals"] = table.decimals
     signs, plain = signs_of(None, language), words(language).published
@@ -139,16 +146,19 @@ def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None
         shown = cells.status != CellStatus.published
         return placed(cells, names[cells.status[shown]], shown)
 
+    # Tables of one chunk are listed once.
+    few = list(islice(cell_chunks(table, options.complete), 2))
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(head.removesuffix("\n}"))
         file.write(f',\n "value": {"[" if dense else "{"}')
-        chunks = cell_chunks(table, options.complete)
+        chunks = few if len(few) == 1 else cell_chunks(table, options.complete)
         if dense:
             _write_items(file, map(_numbers, chunks))
         else:
             _write_items(file, (placed(cells, _numbers(cells)) for cells in chunks))
         file.write(f'{"]" if dense else "}"},\n "status": {{')
-        _write_items(file, map(marked, cell_chunks(table, options.complete)))
+        chunks = few if len(few) == 1 else cell_chunks(table, options.complete)
+        _write_items(file, map(marked, chunks))
         file.write("}\n}\n")
 
 
