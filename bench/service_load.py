@@ -479,9 +479,11 @@ class EachAnswer:
     """The application, asked in this process without a socket."""
 
     def __init__(self, folder: Path, key: str) -> None:
+        from discreet import cli
         from discreet_service.application import create_app
         from discreet_service.installation import opened
 
+        gc.set_threshold(cli._BETWEEN, *gc.get_threshold()[1:])  # as the command does
         sqlite3.dbapi2.connect = partial(sqlite3.connect, factory=CountedConnection)
         self._opened = opened(folder / "SERVICE.toml")
         service = self._opened.__enter__()
