@@ -108,12 +108,12 @@ class Dimension:
         return self._joined([tree.levels[1:] for tree in self.classifications], 0)
 
     @cached_property
-    def generations(self) -> list[tuple[slice | IntArray, IntArray, IntArray]]:
+    def generations(self) -> list[tuple[slice | IntArray, PositionArray, IntArray]]:
         """From the finest level up: the codes, those above them, and where their parts start.
 
         Codes stand in the order of those above them: a slice where they already do.
         """
-        steps = []
+        steps = list[tuple[slice | IntArray, PositionArray, IntArray]]()
         for level in range(int(self.levels.max()), 0, -1):
             nodes = np.flatnonzero(self.levels == level)
             nodes = nodes[np.argsort(self.parents[nodes], kind="stable")]

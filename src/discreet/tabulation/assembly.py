@@ -126,7 +126,7 @@ def _dimension(
         occurring = np.flatnonzero(np.bincount(codes, minlength=1))
         if len(occurring) < len(values):
             values = values.gather(occurring)
-            codes = np.searchsorted(occurring, codes)
+            codes = np.searchsorted(occurring, codes).astype(np.int32)
         texts.append((*values.to_list(),))
         places.append(codes)
     if variable.trees:

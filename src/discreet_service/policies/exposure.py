@@ -97,10 +97,9 @@ class _AlikeBoxes:
 
         Of boxes that differ by other codes of it alone, the first tells what all do.
         """
-        names = [axis.variable for axis in self.boxes[0]]
-        if variable not in names:
+        at = next((k for k, axis in enumerate(self.boxes[0]) if axis.variable == variable), None)
+        if at is None:
             return self.rows
-        at = names.index(variable)
         codes = [code for axis in asked if axis.level == self.boxes[0][at].level
                  for code in (*(axis.codes or ()), None)]  # fmt: skip
         chosen = {*self.firsts[at].values()}.union(
@@ -144,12 +143,15 @@ class ReleasedLayers:
     _fresh: list[Box] = field(default_factory=list)  # those that columns lack
     _by_pattern: dict[tuple[tuple[str, str], ...], _AlikeBoxes] = field(default_factory=dict)
     _variables: dict[str, None] = field(default_factory=dict)
+    # In how many boxes codes of a variable are told apart
+    _coded: Counter[str] = field(default_factory=Counter)
     _columns: dict[str, GrowingRows] = field(default_factory=dict)
     _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     # Code → the groups that have it
     _with_code: dict[str, list[int]] = field(default_factory=dict)
     _levels: dict[tuple[str, str], int] = field(default_factory=dict)
+    _digests: dict[int, int] = field(default_factory=dict)
     # What was worked out of tables, until one more is released.
     _known: dict[Hashable, Any] = field(default_factory=dict)
 
@@ -164,6 +166,7 @@ class ReleasedLayers:
                 self._fresh.append(box)
                 self._by_pattern.setdefault(_pattern(box), _AlikeBoxes()).add(box, row)
                 self._variables.update(dict.fromkeys(axis.variable for axis in box))
+                self._coded.update(axis.variable for axis in box if not _is_whole(axis))
 
     def __len__(self) -> int:
         return len(self._boxes)
@@ -249,14 +252,13 @@ class ReleasedLayers:
 
     def _telling(self, asked: AskedTable) -> IntArray | None:
         """The rows of released boxes that tell something of a table; None for all."""
-        coded: dict[str, list[LayerAxis]] = {}
-        for axis in asked.axes:
-            coded.setdefault(axis.variable, []).append(axis)
-        coded = {name: axes for name, axes in coded.items() if not any(map(_is_whole, axes))}
-        if not coded:
+        whole = {axis.variable for axis in asked.axes if _is_whole(axis)}
+        names = [name for name in self._coded if name not in whole]
+        if not names:
             return None
-        name = max(coded, key=lambda one: max(axis.size for axis in coded[one]))
-        rows = (alike.telling(name, coded[name]) for alike in self._by_pattern.values())
+        name = max(names, key=lambda one: self._coded[one])
+        own = [axis for axis in asked.axes if axis.variable == name]
+        rows = (alike.telling(name, own) for alike in self._by_pattern.values())
         return np.array(sorted(itertools.chain.from_iterable(rows)), dtype=np.int64)
 
     def exposures(self, targets: Sequence[Box]) -> list[float]:
@@ -272,7 +274,7 @@ class ReleasedLayers:
         """
         axes = dict.fromkeys(axis for target in targets for axis in target)
         for axis in axes:
-            self._levels.setdefault((axis.variable, axis.level), len(self._levels) + 1)
+            self._level(axis)
         names = [axis.variable for axis in axes]
         return self._exposures(targets, *self._side_by_side([], names))
 
@@ -282,34 +284,42 @@ class ReleasedLayers:
         """All released boxes, or some of them, and some new ones, variable by variable."""
         fresh, self._fresh = self._fresh, []
         number = len(self._boxes)
-        for name in self._variables if fresh else ():
-            before = self._columns.get(name) or GrowingRows(np.full(number - len(fresh), _NO_LEVEL))
-            self._columns[name] = before.joined(self._column(name, fresh))
-        more = [axis.variable for box in new for axis in box]
+        if fresh:
+            nowhere = np.full(number - len(fresh), _NO_LEVEL)
+            for name, more in self._beside(fresh, self._variables).items():
+                known = self._columns.get(name) or GrowingRows(nowhere)
+                self._columns[name] = known.joined(more)
         size = number if rows is None else len(rows)
         total = np.zeros(size + len(new), dtype=np.uint64)
         weight, columns = np.zeros(len(total)), {}
-        for name in dict.fromkeys([*self._variables, *more, *names]):
-            known: _Column = np.full(size, _NO_LEVEL)
+        own = [axis.variable for box in new for axis in box]
+        names = dict.fromkeys([*self._variables, *own, *names])
+        for name, asked in self._beside(new, names).items():
+            before: _Column = np.full(size, _NO_LEVEL)
             if name in self._columns:
-                known = self._columns[name].rows[:number]
-                known = known if rows is None else known[rows]
-            columns[name] = np.concatenate([known, self._column(name, new)])
-            total += columns[name]["hash"]
-            weight -= np.log(columns[name]["size"])
+                before = self._columns[name].rows[:number]
+                before = before if rows is None else before[rows]
+            columns[name] = column = np.concatenate([before, asked])
+            total += column["hash"]
+            weight -= np.log(column["size"])
         return columns, total, weight
 
-    def _column(self, variable: str, boxes: Sequence[Box]) -> _Column:
-        """Some boxes as far as one variable goes."""
-        column = np.full(len(boxes), _NO_LEVEL)
+    def _beside(self, boxes: Sequence[Box], names: Iterable[str]) -> dict[str, _Column]:
+        """Some boxes, variable by variable."""
+        columns: dict[str, _Column] = {name: np.full(len(boxes), _NO_LEVEL) for name in names}
         for at, box in enumerate(boxes):
             for axis in box:
-                if axis.variable == variable:
-                    level = self._levels.setdefault((variable, axis.level), len(self._levels) + 1)
-                    column[at] = (level, self._group(axis.codes), axis.size, 0)
-        # Digests whose sums tell which levels were added; nothing has the digest 0.
-        column["hash"] = mixed(column["level"].astype(np.uint64))
-        return column
+                level = self._level(axis)
+                place = level, self._group(axis.codes), axis.size, self._digests[level]
+                columns[axis.variable][at] = place
+        return columns
+
+    def _level(self, axis: LayerAxis) -> int:
+        level = self._levels.setdefault((axis.variable, axis.level), len(self._levels) + 1)
+        if level not in self._digests:
+            # Their sums tell which levels were added; nothing has the digest 0.
+            self._digests[level] = int(mixed(np.array([level], dtype=np.uint64))[0])
+        return level
 
     def _group(self, codes: tuple[str, ...] | None) -> int:
         if codes is None or len(codes) > _MOST_CODES:
@@ -367,21 +377,23 @@ class ReleasedLayers:
 
     def _worst(self, rest: UintArray, left: FloatArray, places: list[IntArray]) -> float:
         """Crossings each once, added up for each place; what is known of all counts for each."""
-        anywhere = np.ones(len(rest), dtype=np.bool_)
+        tied = np.zeros(len(rest), dtype=np.bool_)
         for place in places:
-            anywhere &= place == 0
-        found, first = np.unique(rest[anywhere], return_index=True)
-        common = dict(zip(found.tolist(), np.exp(left[anywhere][first]).tolist(), strict=True))
+            tied |= place != 0
+        common, sums = dict[int, float](), dict[tuple[str, ...], dict[int, float]]()
+        rows = list(zip(rest.tolist(), np.exp(left).tolist(), tied.tolist(), strict=True))
+        for crossing, weight, somewhere in rows:
+            if not somewhere:
+                common.setdefault(crossing, weight)
         base = math.fsum(common.values())
-        most, sums = base, dict[tuple[str, ...], dict[int, float]]()
-        for row in np.flatnonzero(~anywhere).tolist():
-            crossing = int(rest[row])
-            if crossing in common:
+        most = base
+        for row, (crossing, weight, somewhere) in enumerate(rows):
+            if not somewhere or crossing in common:
                 continue
             groups = [self._groups[int(place[row])] for place in places]
             for chosen in itertools.product(*(sorted(group or ("",)) for group in groups)):
                 own = sums.setdefault(chosen, {})
-                own[crossing] = max(own.get(crossing, 0.0), math.exp(left[row]))
+                own[crossing] = max(own.get(crossing, 0.0), weight)
         for own in sums.values():
             most = max(most, base + math.fsum(own.values()))
         return most

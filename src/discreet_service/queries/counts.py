@@ -274,8 +274,7 @@ class _AnswerRun:
         table = self.thinned(_without(made, len(form.trees), [at for _, at in self.extra]), counts)
         said = annotated(form.inputs.programme, ANSWER, table, (), {"query": digest})
         usual = form.usual.universe or ({"en": form.usual.where} if form.usual.where else {})
-        return dataclasses.replace(
-            selected(said, query, form.unit),
+        return selected(said, query, form.unit).described_as(
             name=f"{query.dataset}-{query.unit}-{digest[:12]}",
             universe=universe_of(query, form.unit, usual),
         )

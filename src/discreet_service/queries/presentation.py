@@ -20,6 +20,7 @@ from discreet.tables import (
     ProtectedTable,
     figure_dimension,
     level_numbers,
+    within,
 )
 from discreet_service.datasets import CatalogueUnit
 from discreet_service.queries.canonical import AskedOrder, CanonicalQuery
@@ -82,21 +83,12 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
     figures = [table.dimensions[-1]] if table.several_figures else []
     dimensions = (*shown, *figures)
     parts = _parts(dimensions, [one.total for one in query.by])
-    bare = dataclasses.replace(
-        table,
-        dimensions=dimensions,
-        index=tuple(np.zeros(0, dtype=np.int32) for _ in dimensions),
-        value=table.value[:0],
-        status=table.status[:0],
-        parts=parts,
-        suppressed_parts=frozenset(),
-        cell_notes=(),
-    )
     grid = CellIndex.of(dimensions).require(table.name)
     every: Sequence[PositionArray] = grid.every()
-    known = bare.known(every, grid.size)
-    places = [part[known] for part in every]
-    length = int(known.sum())
+    places, length = [*every], grid.size
+    if parts is not None:
+        known = within(dimensions, every, grid.size, parts)
+        places, length = [part[known] for part in every], int(known.sum())
     before = [
         np.array([whole.index[code] for code in own.codes], dtype=np.int32)[part]
         for own, whole, part in zip(shown, table.spanning, places, strict=False)
@@ -104,10 +96,13 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
     before += [places[-1]] if figures else []
     value, status = _looked_up(table, before, length)
     return dataclasses.replace(
-        bare,
+        table,
+        dimensions=dimensions,
         index=tuple(places),
         value=value,
         status=status,
+        parts=parts,
+        suppressed_parts=frozenset(),
         notes=tuple(
             note
             for note in table.notes

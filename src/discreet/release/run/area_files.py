@@ -132,7 +132,7 @@ class AreaFiles:
             for code, file in files.items():
                 named = self.entry.within is None
                 table = self.cut.table(self.groups[code], named=named, top=code)
-                options = {"csv": csv} if kind == "csv" else {}
+                options: dict[str, Any] = {"csv": csv} if kind == "csv" else {}
                 write(
                     table,
                     folder / file,
