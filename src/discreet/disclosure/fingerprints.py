@@ -15,7 +15,7 @@ from discreet.arrays import IntArray
 from discreet.keygrid import KeyGrid
 from discreet.microdata import KeyFunction, Secret, identifier_texts, open_frame, with_computed
 from discreet.tables import Table
-from discreet.tabulation import Query, tabulate_many
+from discreet.tabulation import Query, iterate_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,8 +64,9 @@ class RecordIdentity:
 
         how: dict[str, Any] = {"as_text": False}
         keyed = with_computed(open_frame(records), self.columns, _FINGERPRINT, numbers, **how)
-        how = {"record_key": _FINGERPRINT, "key_grid": _GRID}
-        return tabulate_many(keyed, queries, allow_unsuitable_keys=True, **how)
+        how = {"record_key": _FINGERPRINT, "key_grid": _GRID, "test_keys": False}
+        tables = dict(iterate_tables(keyed, queries, **how))
+        return [tables[at] for at in range(len(queries))]
 
     def __repr__(self) -> str:
         return f"<RecordIdentity by {', '.join(self.columns)}>"

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 _CONSTRUCTION = "discreet record keys, version 1"
 _BLOCK = 16
 _LENGTH_BYTES = 4
-_FIRST = _BLOCK - _LENGTH_BYTES
 _ROWS_AT_ONCE = 1 << 15  # their blocks stay in the processor's cache
 _FEW_PIECES = 8  # more than so many are shared by threads
 
+_WHOLE = np.dtype(f"V{_BLOCK}")  # blocks are taken as one value each, so fast
 # _KEEP[n] keeps the first n bytes of a block.
 _KEEP = np.where(np.arange(_BLOCK) < np.arange(_BLOCK + 1)[:, None], 255, 0).astype(np.uint8)
 
@@ -91,18 +91,18 @@ class KeyFunction:
 
     def _keys(self, starts: IntArray, lengths: IntArray, letters: ByteArray) -> IntArray:
         """One pass of the cipher per block; rows whose text has ended step aside."""
-        words = np.empty((len(starts), _BLOCK // _LENGTH_BYTES), dtype=np.uint32)
-        words[:, 0] = lengths.astype(">u4").view(np.uint32)
-        words[:, 1:] = _pieces(starts, lengths, letters).view(np.uint32)[:, :-1]
-        state = self._encrypt(words.view(np.uint8))
-        read = _FIRST
+        blocks = _pieces(starts, lengths, letters)
+        blocks.view(">u4")[:, 0] = lengths - _LENGTH_BYTES
+        state = self._encrypt(blocks).view(_WHOLE)[:, 0]
+        read = _BLOCK
         active = np.flatnonzero(lengths > read)
         while active.size:
-            piece = _pieces(starts[active] + read, lengths[active] - read, letters)
-            state[active] = self._encrypt(state[active] ^ piece)
+            blocks = _pieces(starts[active] + read, lengths[active] - read, letters)
+            blocks ^= state[active].view(np.uint8).reshape(-1, _BLOCK)
+            state[active] = self._encrypt(blocks).view(_WHOLE)[:, 0]
             read += _BLOCK
             active = active[lengths[active] > read]
-        return to_grid(state, self.grid)
+        return to_grid(state.view(np.uint8).reshape(-1, _BLOCK), self.grid)
 
     def _encrypt(self, blocks: ByteArray) -> ByteArray:
         # One block at a time, chained by the caller: a block cipher mode is not in use here.
@@ -127,19 +127,16 @@ def cipher_key(secret: Secret, grid: KeyGrid, parts: int, holds: str = "") -> by
 
 
 def _letters(texts: pl.Series) -> tuple[IntArray, IntArray, ByteArray]:
-    """Where each text begins, its length, and the bytes of all texts with a block to spare."""
+    """Where each text begins, its length, both with bytes for the length in front; all bytes."""
     lengths = texts.str.len_bytes().fill_null(0).to_numpy().astype(np.int64)
-    whole = texts.str.join("").item() or ""
-    letters = np.frombuffer(whole.encode() + bytes(_BLOCK), dtype=np.uint8)
-    return starts(lengths)[:-1], lengths, letters
+    spare = [pl.Series(["\0" * size]) for size in (_LENGTH_BYTES, _BLOCK)]
+    whole = pl.concat([spare[0], texts, spare[1]]).str.join("").cast(pl.Binary).item()
+    return starts(lengths)[:-1], lengths + _LENGTH_BYTES, np.frombuffer(whole, dtype=np.uint8)
 
 
 def _pieces(starts: IntArray, lengths: IntArray, letters: ByteArray) -> ByteArray:
     """The next block of each text, zeros after its end."""
-    # Blocks are taken as one value each, so fast.
-    windows = np.ndarray(
-        len(letters) - _BLOCK + 1, dtype=f"V{_BLOCK}", buffer=letters, strides=(1,)
-    )
+    windows = np.ndarray(len(letters) - _BLOCK + 1, dtype=_WHOLE, buffer=letters, strides=(1,))
     pieces = windows[starts].view(np.uint64).reshape(-1, 2)
     pieces &= _KEEP.view(np.uint64).take(np.minimum(lengths, _BLOCK), axis=0)
     return pieces.view(np.uint8)

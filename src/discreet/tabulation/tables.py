@@ -145,11 +145,13 @@ def iterate_tables(
     key_grid: KeyGrid | int | str = 10**15,
     key_digits: str = "exact",
     allow_unsuitable_keys: bool = False,
+    test_keys: bool = True,
 ) -> Iterator[tuple[int, Table]]:
     """As `tabulate_many`, one table at a time: (position of the query, table).
 
     Tables come in the order in which base cubes are made, so that a long
-    programme needs the memory of one cube and one table.
+    programme needs the memory of one cube and one table. Numbers that the package has just
+    drawn need no test.
     """
     records = read_microdata(frame)
     if record_key is not None and key_digits != "exact":
@@ -166,7 +168,7 @@ def iterate_tables(
     if isinstance(records, nw.LazyFrame):  # else memory would grow with the file
         share_heap()
     engines = _engines(task)
-    keys = engines[0].key_check()
+    keys = engines[0].key_check() if test_keys else None
     for group, cube in _counted(engines, engines[0].groups()):
         for at in group.members:
             yield at, assemble(cube, queries[at], task.grid, keys)
