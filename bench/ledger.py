@@ -108,7 +108,8 @@ def task(kind: str) -> Callable[[Path, int], Callable[[], Found]]:
                 )
             new = [one]
         unions = kind == "differences and unions"
-        return lambda: Found(len(conflicts_with(new, shelf, size=SIZE, unions=unions)), new[0])
+        how = {"size": SIZE, "unions": unions}
+        return lambda: Found(sum(len(conflicts_with(one, shelf, **how)) for one in new), new[0])
 
     return set_up
 

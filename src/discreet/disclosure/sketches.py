@@ -375,7 +375,7 @@ class SketchSum:
         return self._marks[: self._held].copy()
 
 
-#: Steps of one search and of all for one submission, wholes that are looked at, ways given.
+#: Steps of one search and of all for one universe, wholes that are looked at, ways given.
 _STEPS, _ALL_STEPS, _WHOLES, _WAYS = 100, 1_000, 20, 50
 #: Parts too small to have a mark that are tried for what is left.
 _SMALL = 50
@@ -392,19 +392,6 @@ class LedgerUniverse:
 
     def __repr__(self) -> str:
         return f"<Universe {self.name}>"
-
-
-@dataclass(kw_only=True, repr=False)
-class CoverEffort:
-    """Remaining effort for one submission."""
-
-    steps: int = _ALL_STEPS
-    wholes: int = _WHOLES
-
-    def begin(self) -> bool:
-        """Whether another released whole may be looked at."""
-        self.wholes -= 1
-        return self.wholes >= 0 and self.steps > 0
 
 
 class _Cover:
@@ -449,25 +436,25 @@ class _Cover:
         self.ways: list[tuple[int, ...]] = []
         self.known: dict[int, IntArray] = {}
 
-    def found(self, effort: CoverEffort) -> list[tuple[int, ...]]:
-        """The ways, by the places of their parts; first what fits well."""
+    def found(self, steps: int) -> tuple[list[tuple[int, ...]], int]:
+        """The ways, by the places of their parts, first what fits well; and what steps are left."""
         # Marks that no part has are left out in any case.
         lacking = int((self.open & ~self.table.any(axis=0)).sum())
         slacks = sorted({0, min(2, self.size - 1), self.size - 1})
         slacks = [slack for slack in slacks if slack >= lacking]
         if not slacks or len(self.places) < self.least:
-            return []
+            return [], steps
         self.bits = _packed(self.table)
         self.small = np.flatnonzero(~self.table.any(axis=1))  # parts without a mark of the set
         open_marks = _packed(self.open[None])[0]
         for slack in slacks:
-            self.steps = before = min(_STEPS, effort.steps)
+            self.steps = before = min(_STEPS, steps)
             self.go(open_marks, self.left, slack, self.burden)
-            effort.steps -= before - max(self.steps, 0)
+            steps -= before - max(self.steps, 0)
             if self.ways:
                 break
         ways = dict.fromkeys(tuple(sorted(way)) for way in self.ways)
-        return [tuple(self.places[list(way)].tolist()) for way in ways]
+        return [tuple(self.places[list(way)].tolist()) for way in ways], steps
 
     def go(self, open_marks: int, left: int, slack: int, burden: IntArray, *chosen: int) -> None:
         """Cover the first open mark by each part that has it, or leave it out."""
@@ -515,8 +502,6 @@ def _packed(table: BoolArray) -> list[int]:
 _MOST_PAIRS = 200_000
 #: Most pairs whose counts fit.
 _MOST_JOINED = 2_000_000
-#: Universes of a submission, the largest ones, that are held against unions.
-_MOST_UNIONS = 500
 #: Differences whose members are counted at once; more need more memory.
 _AT_ONCE = 20_000
 
@@ -621,47 +606,37 @@ class ReleasedUniverses:
 
 
 def conflicts_with(
-    new: Sequence[LedgerUniverse],
+    new: LedgerUniverse,
     shelf: ReleasedUniverses,
     *,
     size: int,
     unions: bool = True,
     apart: BoolArray | None = None,
 ) -> list[Conflict]:
-    """Conflicts of new universes with released ones.
+    """Conflicts of a new universe with released ones.
 
     Args:
-        new: The new ones.
+        new: The new one.
         shelf: The released ones.
         size: Differences of fewer units are conflicts.
         unions: Whether with sums and differences of released ones.
-        apart: Which released ones have no unit in common with any new one: a new one of so many
-            units is no part of them, nor has them as parts.
+        apart: Which released ones have no unit in common with the new one: with so many units it
+            is no part of them, nor has them as parts.
     """
-    conflicts: list[Conflict] = []
     if not len(shelf):
-        return conflicts
-    effort = CoverEffort()
-    # Of the same units, the first alone; the names of the others go with it.
-    by_units: dict[bytes, LedgerUniverse] = {}
-    for one in new:
-        by_units.setdefault(one.sums.tobytes(), one)
-    once = list(by_units.values())
-    largest = {id(one) for one in sorted(once, key=lambda one: -one.count)[:_MOST_UNIONS]}
-    for one in once:
-        places = _near_places(one, shelf, size)
-        conflicts += [shelf.conflict("difference", one, int(at)) for at in places]
-        if unions and id(one) in largest:
-            shared = np.ones(len(shelf.distinct), dtype=np.bool_)
-            if apart is not None and one.count >= size:
-                shared = ~apart if shelf.firsts is None else ~apart[shelf.firsts]
-            if not shared.any():
-                continue
-            relation = shelf.distinct.marks.relation(one.marks)
-            sums = list(_pair_conflicts(one, shelf.distinct, relation, size, shared))
-            conflicts += sums
-            if not sums and not len(places):  # else it is known already
-                conflicts += _cover_conflicts(one, shelf.distinct, relation, size, effort, shared)
+        return []
+    places = _near_places(new, shelf, size)
+    conflicts = [shelf.conflict("difference", new, int(at)) for at in places]
+    once = shelf.distinct
+    shared = np.ones(len(once), dtype=np.bool_)
+    if apart is not None and new.count >= size:
+        shared = ~apart if shelf.firsts is None else ~apart[shelf.firsts]
+    if unions and shared.any():
+        relation = once.marks.relation(new.marks)
+        sums = list(_pair_conflicts(new, once, relation, size, shared))
+        if not sums and not len(places):  # else it is known already
+            sums += _cover_conflicts(new, once, relation, size, shared)
+        conflicts += sums
     return conflicts
 
 
@@ -755,21 +730,21 @@ def _cover_conflicts(
     shelf: ReleasedUniverses,
     beside: Relation,
     size: int,
-    effort: CoverEffort,
     shared: BoolArray,
 ) -> Iterator[Conflict]:
     """Unions of three and more: new = B + C + D + …, or B = new + C + D + …"""
-    ways = _Cover(one.marks, one.count, shelf, beside, size, within=shared).found(effort)
+    cover = _Cover(one.marks, one.count, shelf, beside, size, within=shared)
+    ways, steps = cover.found(_ALL_STEPS)
     yield from _sound("sum", one, shelf, [(-1, way) for way in ways], size)
     larger = shared & (shelf.counts >= one.count + 2 * size)
     wholes = np.flatnonzero((beside.own - beside.shared < size) & larger)
-    for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist():
-        if not effort.begin():
+    for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist()[:_WHOLES]:
+        if steps <= 0:
             return
         marks, count = shelf.marks.at(at), int(shelf.counts[at])
-        lies = shelf.marks.relation(marks)
-        rest = _Cover(marks, count, shelf, lies, size, one).found(effort)
-        yield from _sound("rest", one, shelf, [(at, way) for way in rest], size)
+        cover = _Cover(marks, count, shelf, shelf.marks.relation(marks), size, one)
+        ways, steps = cover.found(steps)
+        yield from _sound("rest", one, shelf, [(at, way) for way in ways], size)
 
 
 def _sound(

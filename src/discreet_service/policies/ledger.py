@@ -171,7 +171,7 @@ class UniverseLedger:
                 and np.array_equal(known.marks, sketch.marks)
             ):
                 found.append(FewUnits(others=(other.words,), small=True))
-        for conflict in conflicts_with([new], shelf, size=near, unions=False):
+        for conflict in conflicts_with(new, shelf, size=near, unions=False):
             place = int(conflict.earlier[0])
             if not _comparable(definition, self._definitions[place]):
                 small = self._is_small(sketch, [(-1, place)], policy)
@@ -193,7 +193,7 @@ class UniverseLedger:
         apart = self._apart(sketch.related or {}, len(shelf))
         for _ in range(_ROUNDS):
             harmless: set[int] = set()
-            for conflict in conflicts_with([new], shelf, size=size, apart=apart):
+            for conflict in conflicts_with(new, shelf, size=size, apart=apart):
                 if conflict.kind == "pairs":
                     found.append(FewUnits(others=("too many pairs",), small=True))
                     continue
