@@ -299,7 +299,7 @@ def _as_it_is(name: str, table: Table) -> ProtectedTable:
 def _rents(name: str, persons: Table, tenants: Table) -> ProtectedTable:
     """True counts, means and shares in the form that the writers take."""
     from discreet.tables import Figure
-    from discreet.tables.figures import figure_dimension
+    from discreet.tables.dimension import figure_dimension
 
     sizes = [len(dimension) for dimension in persons.dimensions]
     rented = np.zeros(math.prod(sizes), dtype=np.int64)

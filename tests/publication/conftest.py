@@ -7,7 +7,7 @@ import pytest
 
 from discreet.classifications import Classification
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
-from discreet.tables.figures import Figure, figure_dimension
+from discreet.tables.dimension import Figure, figure_dimension
 from discreet.tables.protected import CellNote
 
 

@@ -17,7 +17,7 @@ from discreet.errors import PublicationError
 from discreet.publication import legend, non_additivity, printed_notes, write, write_report
 from discreet.publication.layout import headings, lay_out
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
-from discreet.tables.figures import Figure, figure_dimension
+from discreet.tables.dimension import Figure, figure_dimension
 from tests.helpers.protected_tables import protected_table
 
 NONE, ZERO = CellStatus.not_applicable.name, CellStatus.zero_or_changed_to_zero.name

@@ -22,7 +22,7 @@ from discreet.tables import (
     figure_dimension,
     without_unpublished,
 )
-from discreet.tables.figures import Figure
+from discreet.tables.dimension import Figure
 from discreet.tables.protected import WITHOUT_NUMBER, Note, single_figure
 from tests.helpers.rows import for_all_rows
 

@@ -11,22 +11,16 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .blanks import ZEROS_HIDDEN as ZEROS_HIDDEN
-    from .blanks import Blanks as Blanks
-    from .blanks import KnownZeros as KnownZeros
-    from .blanks import audit_published as audit_published
-    from .blanks import published_intervals as published_intervals
-    from .blanks import zeros_of as zeros_of
     from .cells import UNPUBLISHED as UNPUBLISHED
     from .cells import Cells as Cells
     from .cells import CellSystem as CellSystem
+    from .cells import Coverage as Coverage
     from .cores import Combinations as Combinations
     from .cores import Core as Core
     from .cores import JointAttacker as JointAttacker
     from .cores import LinkedTable as LinkedTable
     from .cores import cores_of as cores_of
     from .cores import joint_blocks as joint_blocks
-    from .coverage import Coverage as Coverage
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
     from .fingerprints import RecordIdentity as RecordIdentity
@@ -44,7 +38,11 @@ if TYPE_CHECKING:
     from .leaves import least_flow as least_flow
     from .leaves import leaves_of as leaves_of
     from .leaves import moves_of as moves_of
+    from .named_cells import ABSENT as ABSENT
+    from .named_cells import EMPTY as EMPTY
     from .named_cells import LinkedCells as LinkedCells
+    from .named_cells import ValueColumn as ValueColumn
+    from .named_cells import ValueRows as ValueRows
     from .named_cells import VariableCode as VariableCode
     from .named_cells import code_positions as code_positions
     from .named_cells import figures_shown as figures_shown
@@ -100,20 +98,22 @@ if TYPE_CHECKING:
     from .units import sources_of as sources_of
     from .unknowns import LARGE as LARGE
     from .unknowns import TOLERANCE as TOLERANCE
+    from .unknowns import ZEROS_HIDDEN as ZEROS_HIDDEN
     from .unknowns import Attacker as Attacker
+    from .unknowns import Blanks as Blanks
     from .unknowns import DeviationCheck as DeviationCheck
+    from .unknowns import KnownZeros as KnownZeros
     from .unknowns import Proof as Proof
     from .unknowns import Reach as Reach
     from .unknowns import Unknowns as Unknowns
     from .unknowns import WholeAttacker as WholeAttacker
+    from .unknowns import audit_published as audit_published
     from .unknowns import blocks_of as blocks_of
     from .unknowns import make_whole as make_whole
     from .unknowns import mobile_cells as mobile_cells
     from .unknowns import outer_bounds as outer_bounds
-    from .value_rows import ABSENT as ABSENT
-    from .value_rows import EMPTY as EMPTY
-    from .value_rows import ValueColumn as ValueColumn
-    from .value_rows import ValueRows as ValueRows
+    from .unknowns import published_intervals as published_intervals
+    from .unknowns import zeros_of as zeros_of
     from .verdicts import DisclosureVerdict as DisclosureVerdict
     from .verdicts import Gap as Gap
     from .verdicts import Judged as Judged

@@ -7,26 +7,24 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .cell_values import Contributions as Contributions
     from .cell_values import ValueColumns as ValueColumns
+    from .dimension import FIGURE as FIGURE
     from .dimension import Dimension as Dimension
+    from .dimension import Figure as Figure
+    from .dimension import FigureKind as FigureKind
     from .dimension import Parts as Parts
+    from .dimension import by_language as by_language
     from .dimension import codes_found as codes_found
+    from .dimension import figure_dimension as figure_dimension
     from .dimension import level_numbers as level_numbers
     from .dimension import parts_of as parts_of
     from .dimension import parts_with_figures as parts_with_figures
+    from .dimension import texts_by as texts_by
     from .dimension import within as within
-    from .figures import FIGURE as FIGURE
-    from .figures import Figure as Figure
-    from .figures import FigureKind as FigureKind
-    from .figures import by_language as by_language
-    from .figures import figure_dimension as figure_dimension
-    from .figures import texts_by as texts_by
     from .ingredient import CELL_KEY as CELL_KEY
     from .ingredient import Draw as Draw
     from .ingredient import GateReport as GateReport
     from .ingredient import Ingredient as Ingredient
     from .ingredient import correlation as correlation
-    from .nearly_related import near_relations as near_relations
-    from .nearly_related import pairs_apart as pairs_apart
     from .protected import COMPLETE_LIMIT as COMPLETE_LIMIT
     from .protected import WITHOUT_NUMBER as WITHOUT_NUMBER
     from .protected import CellNote as CellNote
@@ -57,6 +55,8 @@ if TYPE_CHECKING:
     from .value_relations import ValueRelation as ValueRelation
     from .value_relations import found_relations as found_relations
     from .value_relations import independent as independent
+    from .value_relations import near_relations as near_relations
+    from .value_relations import pairs_apart as pairs_apart
     from .value_relations import whole_numbers as whole_numbers
 
 lazy_face(__name__)

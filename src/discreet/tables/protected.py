@@ -30,8 +30,16 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, Position
 from discreet.errors import Problem, TableError, raise_all
 from discreet.files import texts_of
 from discreet.renderings import rendering
-from discreet.tables.dimension import Dimension, Parts, level_numbers, within
-from discreet.tables.figures import FIGURE, Figure, by_language, texts_by
+from discreet.tables.dimension import (
+    FIGURE,
+    Dimension,
+    Figure,
+    Parts,
+    by_language,
+    level_numbers,
+    texts_by,
+    within,
+)
 from discreet.tables.table import grid_size, sort_cells
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression import audit_published
 from discreet.protection.suppression.proof.audit import Estimates, audit_problem
 from discreet.protection.suppression.proof.coalitions import audit_respondents
-from discreet.tables.figures import Figure, figure_dimension
+from discreet.tables.dimension import Figure, figure_dimension
 from tests.helpers.small_systems import problem_of
 
 CELLS = pl.DataFrame(
