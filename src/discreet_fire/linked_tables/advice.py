@@ -213,12 +213,12 @@ def _problem(
     """
     from discreet.protection.suppression import CellState, Relations, SuppressionProblem
 
-    numbers, n = system.numbers, system.counts
+    n = system.counts
     hidden = system.hidden if more is None else more.hidden(system)
-    unit = 1 if numbers.whole else _WHOLE
-    bare = system.asked & (exact | ~numbers.small)
+    unit = 1 if system.whole else _WHOLE
+    bare = system.asked & (exact | ~system.small)
     atoms, cells = len(system.atoms), system.cells
-    of_atoms = np.rint(numbers.atoms * unit).astype(np.int64)
+    of_atoms = np.rint(system.of_atoms * unit).astype(np.int64)
     of_cells = np.array([of_atoms[one].sum() for one in system.members], dtype=np.int64)
     state = np.full(cells, int(CellState.free), dtype=np.int8)
     state[n == 0] = CellState.fixed
@@ -229,7 +229,7 @@ def _problem(
         empty[system.members[at]] = True
     states = np.where(empty, int(CellState.fixed), int(CellState.secondary)).astype(np.int8)
     nothing = np.zeros(atoms, dtype=np.int64)
-    floor = np.full(atoms, -_UNBOUNDED if numbers.signed else 0, dtype=np.int64)
+    floor = np.full(atoms, -_UNBOUNDED if system.signed else 0, dtype=np.int64)
     cost = n + 1 + system.margins() * int(n.max(initial=0))
     rows = [
         [(atoms + at, -1), *((int(one), 1) for one in members)]
@@ -237,23 +237,23 @@ def _problem(
         if members.size
     ]
     total = atoms + cells
-    low, high = numbers.floor.copy(), numbers.ceiling.copy()
+    low, high = system.floor.copy(), system.ceiling.copy()
     for table in () if more is None else more.tables:
         if system.tables[table].cuts is not None:  # quantiles that are left out bound nothing
             low[system.cells_of(table)], high[system.cells_of(table)] = 0.0, np.inf
-    low = np.where(numbers.signed, -_UNBOUNDED, np.maximum(low * unit, -_UNBOUNDED))
+    low = np.where(system.signed, -_UNBOUNDED, np.maximum(low * unit, -_UNBOUNDED))
     low, high = low.astype(np.int64), np.minimum(high * unit, _UNBOUNDED).astype(np.int64)
     room = np.maximum(of_cells - low, 0)
     # Of sums, what is not known exactly is so in what is shown.
-    sliding = bare * (1 if numbers.whole else int((numbers.rounding + 1e-3) * unit))
+    sliding = bare * (1 if system.whole else int((system.rounding + 1e-3) * unit))
     return SuppressionProblem(
         value=np.concatenate([of_atoms, of_cells]),
         cost=np.concatenate([nothing, cost]),
         state=np.concatenate([states, state]),
         low=np.concatenate([floor, low]),
         high=np.concatenate([np.full(atoms, _UNBOUNDED, dtype=np.int64), high]),
-        lower=np.concatenate([nothing, np.minimum(_levels(numbers.lower, unit, bare), room)]),
-        upper=np.concatenate([nothing, _levels(numbers.upper, unit, bare)]),
+        lower=np.concatenate([nothing, np.minimum(_levels(system.lower, unit, bare), room)]),
+        upper=np.concatenate([nothing, _levels(system.upper, unit, bare)]),
         sliding=np.concatenate([nothing, sliding.astype(np.int64)]),
         relations=Relations.of(total, rows),
         name=lambda at: "a group of records" if at < atoms else system.name(at - atoms),
@@ -366,7 +366,7 @@ def _opened(
             cells = None
         large += cells is None
         if cells:
-            small = system.numbers.small
+            small = system.small
             ordered = sorted(cells, key=lambda at: (not small[at], not cells[at], at))
             opened.append((system, {at: cells[at] for at in ordered}))
     left = []
@@ -564,7 +564,7 @@ class _Differences:
         sets = sets or self._sets
         if not self.new or not len(sets.shown):
             return np.zeros((0, len(self.system.atoms)), dtype=np.bool_)
-        figures = sets.few(self.least, signed=not self.system.numbers.whole)
+        figures = sets.few(self.least, signed=not self.system.whole)
         return figures[~self._before.follows(figures)] if len(self._before.shown) else figures
 
     def records(self, figure: BoolArray) -> bytes:
@@ -584,7 +584,7 @@ class _Differences:
             first, where = self.system.tables[table].name, self.system.tables[table].place(place)
             names[int(by < 0)].append(first if where == "all" else f"{first}: {where}")
         plus, minus = names
-        of = f"{self.system.numbers.variable} of " if self.system.numbers.variable else ""
+        of = f"{self.system.variable} of " if self.system.variable else ""
         few = "fewer units than the minimum"
         if not plus or not minus:
             every = [self.system.tables[at].name for at in sorted(self.new)]

@@ -60,6 +60,20 @@ class QuantileCuts:
     high: FloatArray  # and no more
 
 
+def cells_and_margins(
+    codes: Sequence[IntArray], shape: tuple[int, ...], size: int
+) -> Iterator[tuple[int, IntArray]]:
+    """The cells and margins of a table of so many records that have any, and which they have."""
+    number = np.arange(math.prod(shape)).reshape(shape)
+    for total in itertools.product((False, True), repeat=len(codes)):
+        place = [np.full(size, -1) if one else own for own, one in zip(codes, total, strict=True)]
+        cells = number[tuple(place)] if place else np.zeros(size, dtype=np.int64)
+        order = np.argsort(cells, kind="stable").astype(np.int64)
+        known, first = np.unique(cells[order], return_index=True)
+        if known.size:
+            yield from zip(known.tolist(), np.split(order, first[1:]), strict=True)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ShownCounts:
     """Counts of a program (confidential); the last place along each axis is the total."""
@@ -135,17 +149,8 @@ class ShownCounts:
             for at in range(len(self.cuts.at)):
                 yield at, np.flatnonzero(self.cells <= at)
             return
-        number = np.arange(self.hidden.size).reshape(self.hidden.shape)
-        for total in itertools.product((False, True), repeat=len(self.axes)):
-            place = [
-                np.full(len(self.records), -1) if one else axis.codes
-                for axis, one in zip(self.axes, total, strict=True)
-            ]
-            cells = number[tuple(place)] if place else np.zeros(len(self.records), dtype=np.int64)
-            order = np.argsort(cells, kind="stable").astype(np.int64)
-            known, first = np.unique(cells[order], return_index=True)
-            if known.size:
-                yield from zip(known.tolist(), np.split(order, first[1:]), strict=True)
+        codes = [axis.codes for axis in self.axes]
+        yield from cells_and_margins(codes, self.hidden.shape, len(self.records))
 
     def members(self) -> Iterator[IntArray]:
         """The records of each cell and margin that is shown."""

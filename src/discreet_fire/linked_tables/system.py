@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure import EXPECTED, RecordAtoms, go_together
-from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
+from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums, cells_and_margins
 from discreet_fire.statistics import (
     GroupedValues,
     SafeLimits,
@@ -53,38 +53,12 @@ class _Division:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CellNumbers:
-    """Figures of the cells of a system: counts, or sums of one variable (confidential)."""
-
-    variable: str  # the variable; empty for counts
-    cells: FloatArray  # the number of each cell
-    atoms: FloatArray  # and of each atom
-    floor: FloatArray  # everyone knows that a cell has no less
-    ceiling: FloatArray  # and no more
-    slack: FloatArray  # by how much a shown number may be off
-    small: BoolArray  # withheld cells that break a rule, not only withheld for the sake of others
-    lower: FloatArray  # how much smaller these must possibly be
-    upper: FloatArray  # and how much larger
-
-    @property
-    def whole(self) -> bool:
-        """Whether they are whole numbers that are never negative."""
-        return not self.variable
-
-    @property
-    def rounding(self) -> float:
-        """Largest difference of two equal numbers after rounding."""
-        return 4 * float(self.slack.max(initial=0.0))
-
-    @property
-    def signed(self) -> bool:
-        """Whether they may be negative."""
-        return bool(np.isneginf(self.floor).any())
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LinkedSystem:
-    """Tables over the same variables, cell by cell."""
+    """Tables over the same variables, cell by cell: counts, or sums of one variable (confidential).
+
+    What must possibly be smaller or larger are withheld cells that break a rule, not those that are
+    only withheld for the sake of others.
+    """
 
     tables: tuple[ShownCounts, ...]
     first: IntArray  # the number of the first cell of each table, and of all cells
@@ -95,8 +69,31 @@ class LinkedSystem:
     records: IntArray  # the numbers of all records
     atom_of: IntArray  # the atom of each
     atoms: IntArray  # how many records each atom has
-    numbers: CellNumbers  # what is asked about
+    variable: str = ""  # what is added up; empty for counts
+    figures: FloatArray  # the figure of each cell
+    of_atoms: FloatArray  # and of each atom
+    floor: FloatArray  # everyone knows that a cell has no less
+    ceiling: FloatArray  # and no more
+    slack: FloatArray  # by how much a shown figure may be off
+    small: BoolArray  # which withheld cells break a rule
+    lower: FloatArray  # how much smaller these must possibly be
+    upper: FloatArray  # and how much larger
     apart: bool = False  # whether it is a part of a system that was too large
+
+    @property
+    def whole(self) -> bool:
+        """Whether figures are whole numbers that are never negative."""
+        return not self.variable
+
+    @property
+    def rounding(self) -> float:
+        """Largest difference of two equal figures after rounding."""
+        return 4 * float(self.slack.max(initial=0.0))
+
+    @property
+    def signed(self) -> bool:
+        """Whether figures may be negative."""
+        return bool(np.isneginf(self.floor).any())
 
     @property
     def entries(self) -> int:
@@ -110,7 +107,7 @@ class LinkedSystem:
 
     def name(self, cell: int) -> str:
         """The table and the place of a cell."""
-        table, of = self.table(cell), self.numbers.variable
+        table, of = self.table(cell), self.variable
         place = self.tables[table].place(self.place(cell))
         return f"{self.tables[table].name}: {f'{of} of ' if of else ''}{place}"
 
@@ -132,28 +129,6 @@ class LinkedSystem:
 
     def __repr__(self) -> str:
         return f"<LinkedSystem of {len(self.tables)} tables>"
-
-
-def _counted_cells(
-    tables: Sequence[ShownCounts], atoms: IntArray, counts: IntArray, limits: SafeLimits
-) -> CellNumbers:
-    """Counts: small ones must seem possible from the smallest to a safe one."""
-    least, most = np.concatenate([np.stack(table.bounds) for table in tables], axis=1)
-    cases = np.concatenate([table.cases.ravel() for table in tables])
-    withheld = np.concatenate([table.withheld.ravel() for table in tables])
-    small = withheld & (cases > 0) & (cases < limits.minimum)
-    lower, upper = count_levels(counts, least.astype(np.int64), limits.minimum)
-    return CellNumbers(
-        variable="",
-        cells=counts.astype(np.float64),
-        atoms=atoms.astype(np.float64),
-        floor=least,
-        ceiling=most,
-        slack=np.zeros(len(counts)),
-        small=small,
-        lower=(lower * small).astype(np.float64),
-        upper=(upper * small).astype(np.float64),
-    )
 
 
 def sum_systems_of(
@@ -202,10 +177,11 @@ def _of_sums(system: LinkedSystem, sums: Sequence[ShownSums], limits: SafeLimits
     slack = [np.abs(one.sums).ravel() * 10.0 ** (1 - one.digits) for one in sums]
     wanted = np.maximum(np.concatenate(levels), 1e-6 * np.abs(cells)) / unit * small
     atoms = np.bincount(system.atom_of, weights=values, minlength=len(system.atoms))
-    numbers = CellNumbers(
+    return replace(
+        system,
         variable=sums[0].variable,
-        cells=cells / unit,
-        atoms=atoms / unit,
+        figures=cells / unit,
+        of_atoms=atoms / unit,
         floor=np.full(len(cells), -np.inf if signed else 0.0),
         ceiling=np.full(len(cells), np.inf),
         slack=np.concatenate(slack) / unit,
@@ -213,7 +189,6 @@ def _of_sums(system: LinkedSystem, sums: Sequence[ShownSums], limits: SafeLimits
         lower=wanted if signed else np.minimum(wanted, cells / unit),
         upper=wanted,
     )
-    return replace(system, numbers=numbers)
 
 
 def systems_of(
@@ -392,20 +367,34 @@ def _system(
             places: dict[str | float, int] = {label: at for at, label in enumerate(axis.labels)}
             numbered = [places.get(label, -1) for label in columns[column].labels]
             axes.append(np.array([*numbered, -1])[own])
-        members += _members(within, axes, table.sizes)
+        places = dict(cells_and_margins(axes, table.hidden.shape, len(within)))
+        members += [within[places.get(at, [])] for at in range(table.hidden.size)]
     sizes = [table.hidden.size for table in tables]
     counts = np.concatenate([table.counts.ravel() for table in tables])
+    asked = np.concatenate([table.withheld.ravel() for table in tables])
+    cases = np.concatenate([table.cases.ravel() for table in tables])
+    least, most = np.concatenate([np.stack(table.bounds) for table in tables], axis=1)
+    # Small counts must seem possible from the smallest to a safe one.
+    small = asked & (cases > 0) & (cases < limits.minimum)
+    lower, upper = count_levels(counts, least.astype(np.int64), limits.minimum)
     return LinkedSystem(
         tables=tuple(tables),
         first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         members=members,
         counts=counts,
         hidden=np.concatenate([table.hidden.ravel() for table in tables]),
-        asked=np.concatenate([table.withheld.ravel() for table in tables]),
+        asked=asked,
         records=records[kept],
         atom_of=atoms.of_record,
         atoms=atoms.count,
-        numbers=_counted_cells(tables, atoms.count, counts, limits),
+        figures=counts.astype(np.float64),
+        of_atoms=atoms.count.astype(np.float64),
+        floor=least,
+        ceiling=most,
+        slack=np.zeros(len(counts)),
+        small=small,
+        lower=(lower * small).astype(np.float64),
+        upper=(upper * small).astype(np.float64),
     )
 
 
@@ -413,14 +402,3 @@ def _output(table: ShownCounts) -> tuple[object, ...]:
     """Which tables are quantiles of one output; other tables stand for themselves."""
     cuts = table.cuts
     return (id(table),) if cuts is None else (table.name, table.axes[0].name, cuts.output)
-
-
-def _members(within: IntArray, axes: Sequence[IntArray], sizes: tuple[int, ...]) -> list[IntArray]:
-    """For each cell and margin of a table the atoms that it is made of."""
-    shape = tuple(size + 1 for size in sizes)
-    members: list[list[int]] = [[] for _ in range(int(np.prod(shape, dtype=np.int64)))]
-    number = np.arange(len(members)).reshape(shape)
-    for at, *place in zip(within.tolist(), *(axis.tolist() for axis in axes), strict=True):
-        for ends in itertools.product(*((one, -1) for one in place)):
-            members[int(number[ends])].append(at)
-    return [np.array(one, dtype=np.int64) for one in members]

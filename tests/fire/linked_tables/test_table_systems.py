@@ -299,17 +299,16 @@ def turned(table: ShownCounts, people: People) -> ShownCounts:
 def test_small_counts_must_seem_possible_up_to_a_safe_one(seed: int) -> None:
     people = People(seed)
     for system in systems_of(people.tables(4), LIMITS, every=True):
-        numbers = system.numbers
-        assert numbers.whole
-        assert not numbers.signed
-        assert numbers.rounding == 0
-        assert np.array_equal(numbers.cells, system.counts)
-        assert np.array_equal(numbers.atoms, system.atoms)
+        assert system.whole
+        assert not system.signed
+        assert system.rounding == 0
+        assert np.array_equal(system.figures, system.counts)
+        assert np.array_equal(system.of_atoms, system.atoms)
         for cell in range(system.cells):
             table, place = system.tables[system.table(cell)], system.place(cell)
             cases = len(set(people.owner[people.inside(table, place)].tolist()))
             small = bool(system.asked[cell]) and cases < LIMITS.minimum
-            assert bool(numbers.small[cell]) == small
+            assert bool(system.small[cell]) == small
             # Empty inner cells are seen: in all others is one record at least.
             atoms = people.atoms_of(table, place)
             spans = [axis.name for axis in table.axes]
@@ -317,13 +316,13 @@ def test_small_counts_must_seem_possible_up_to_a_safe_one(seed: int) -> None:
                 zip(SIZES, np.unravel_index(np.flatnonzero(atoms), (3, 2, 2)), strict=True)
             )
             inner = len(set(zip(*(codes[one] for one in spans), strict=True))) if spans else 1
-            assert numbers.floor[cell] == inner
+            assert system.floor[cell] == inner
             if small:
                 count = system.counts[cell]
-                assert numbers.upper[cell] >= max(LIMITS.minimum - count, 1)
-                assert numbers.lower[cell] == min(count - inner, LIMITS.minimum)
+                assert system.upper[cell] >= max(LIMITS.minimum - count, 1)
+                assert system.lower[cell] == min(count - inner, LIMITS.minimum)
             else:
-                assert numbers.lower[cell] == numbers.upper[cell] == 0
+                assert system.lower[cell] == system.upper[cell] == 0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -342,27 +341,26 @@ def test_systems_of_sums_are_the_same_in_any_unit(seed: int) -> None:
     systems, large = [list(sum_systems_of(own, LIMITS, every=True)) for own in (sums, other)]
     assert len(systems) == len(large) == len(list(systems_of(places, LIMITS, every=True)))
     assert len(list(sum_systems_of([*sums, *other], LIMITS, every=True))) == 2 * len(systems)
-    for system, times in zip(systems, large, strict=True):
-        one, two = system.numbers, times.numbers
+    for one, two in zip(systems, large, strict=True):
         assert not one.whole
         assert not one.signed
-        shares = np.array([one.atoms[own].sum() for own in system.members])
-        assert np.allclose(one.cells, shares)
-        assert one.cells.max() > 0
-        for name in ("cells", "atoms", "floor", "slack", "small", "lower", "upper"):
+        shares = np.array([one.of_atoms[own].sum() for own in one.members])
+        assert np.allclose(one.figures, shares)
+        assert one.figures.max() > 0
+        for name in ("figures", "of_atoms", "floor", "slack", "small", "lower", "upper"):
             assert np.allclose(getattr(one, name), getattr(two, name)), name
-        assert not (one.small & ~system.asked).any()
-        assert np.allclose(one.lower, np.minimum(one.upper, one.cells))
+        assert not (one.small & ~one.asked).any()
+        assert np.allclose(one.lower, np.minimum(one.upper, one.figures))
         assert not one.upper[~one.small].any()
         for cell in np.flatnonzero(one.small).tolist():
-            inside = people.inside(system.tables[system.table(cell)], system.place(cell))
+            inside = people.inside(one.tables[one.table(cell)], one.place(cell))
             shares = np.bincount(people.owner[inside], weights=people.pay[inside])
             *_, second, first = np.sort(np.append(shares, 0.0))
             size, top = shares.sum(), first + second
             level = LIMITS.closeness / 100 * first - (size - top)
             level = max(level, 100 / LIMITS.dominance * top - size, 1e-6 * size)
-            assert one.upper[cell] == pytest.approx(level / size * one.cells[cell])
-        assert one.rounding == pytest.approx(4e-6 * one.cells.max())
+            assert one.upper[cell] == pytest.approx(level / size * one.figures[cell])
+        assert one.rounding == pytest.approx(4e-6 * one.figures.max())
 
 
 def part_of(sums: ShownSums, records: np.ndarray) -> ShownSums:
@@ -448,16 +446,15 @@ def ranges(people: People, system: LinkedSystem, hidden: np.ndarray) -> dict[int
     every = np.arange(12, dtype=np.int32)
     for _ in every:
         solver.addVar(0.0, highspy.kHighsInf)
-    numbers = system.numbers
     atoms = [
         people.atoms_of(system.tables[system.table(cell)], system.place(cell))
         for cell in range(system.cells)
     ]
     for cell, own in enumerate(atoms):
-        near = 0.0 if numbers.whole else 1e-5 * numbers.cells[cell]
-        least, most = numbers.cells[cell] - near, numbers.cells[cell] + near
+        near = 0.0 if system.whole else 1e-5 * system.figures[cell]
+        least, most = system.figures[cell] - near, system.figures[cell] + near
         if hidden[cell]:
-            least, most = numbers.floor[cell], highspy.kHighsInf
+            least, most = system.floor[cell], highspy.kHighsInf
         solver.addRow(least, most, int(own.sum()), every[own], np.ones(own.sum()))
     found: dict[int, list[float]] = {}
     for cell in np.flatnonzero(system.asked).tolist():
@@ -473,11 +470,11 @@ def ranges(people: People, system: LinkedSystem, hidden: np.ndarray) -> dict[int
 
 def open_cells(people: People, system: LinkedSystem, hidden: np.ndarray) -> dict[int, bool]:
     """The cells of counts that are less uncertain than they must be; whether one number is left."""
-    numbers, opened = system.numbers, {}
+    opened = {}
     for cell, (low, high) in ranges(people, system, hidden).items():
-        below = numbers.cells[cell] - low >= numbers.lower[cell] - 1e-6
-        above = high - numbers.cells[cell] >= numbers.upper[cell] - 1e-6
-        if not (below and above and (numbers.small[cell] or high - low >= 1 - 1e-6)):
+        below = system.figures[cell] - low >= system.lower[cell] - 1e-6
+        above = high - system.figures[cell] >= system.upper[cell] - 1e-6
+        if not (below and above and (system.small[cell] or high - low >= 1 - 1e-6)):
             opened[cell] = high - low < 0.5
     return opened
 
@@ -538,7 +535,7 @@ def test_no_withheld_sum_is_determined_once_the_advice_is_taken(seed: int) -> No
     people = People(seed, gap=True)
     sums = [people.sums(one) for one in people.tables(3, hides=0.5, filters=False)]
     for system in sum_systems_of(sums, LIMITS):
-        least = max(system.numbers.rounding, 1e-3 * system.numbers.cells.max())
+        least = max(system.rounding, 1e-3 * system.figures.max())
         known = {at for at, (low, high) in ranges(people, system, system.hidden).items()
                  if high - low < least}  # fmt: skip
         opened = opened_cells(system)
@@ -547,7 +544,7 @@ def test_no_withheld_sum_is_determined_once_the_advice_is_taken(seed: int) -> No
         more = more_withheld(system)
         assert more is not None
         left = ranges(people, system, more.hidden(system))
-        assert all(high - low >= system.numbers.rounding for low, high in left.values())
+        assert all(high - low >= system.rounding for low, high in left.values())
 
 
 @pytest.mark.parametrize("seed", range(6))
