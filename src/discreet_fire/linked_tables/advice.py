@@ -14,13 +14,14 @@ Only what can be worked out from figures that are shown is a difference, and eac
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -518,13 +519,12 @@ def difference_findings(
     return list(findings.values()), complete
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _CellSets:
-    """The cells of a table as unions of atoms; categories may be merged (confidential)."""
+class _ShownCell(NamedTuple):
+    """A cell that is shown, as a union of atoms; categories may be merged (confidential)."""
 
     table: int
-    members: list[IntArray]  # of the cells that are shown
-    places: list[int]  # and their places in the table
+    place: int  # in the table
+    members: IntArray
 
 
 class _Differences:
@@ -538,19 +538,15 @@ class _Differences:
             if table.owners is not None:
                 owners[np.searchsorted(system.records, table.records)] = table.owners
         self._owners = np.unique(owners, return_inverse=True)[1].ravel().astype(np.int64)
-        self._cells = [self._shown(at) for at in range(len(system.tables))]
+        self._cells = [
+            _ShownCell(system.table(at), system.place(at), system.members[at])
+            for at in np.flatnonzero(~system.hidden).tolist()
+        ]
         self._sets = self._shown_sets(self._cells)
         self._before = self._shown_sets([one for one in self._cells if one.table not in self.new])
 
-    def _shown(self, table: int) -> _CellSets:
-        system = self.system
-        cells = system.cells_of(table)
-        shown = cells[~system.hidden[cells]].tolist()
-        members = [system.members[at] for at in shown]
-        return _CellSets(table, members, [system.place(at) for at in shown])
-
-    def _shown_sets(self, cells: Sequence[_CellSets]) -> ShownSets:
-        members = [one for own in cells for one in own.members]
+    def _shown_sets(self, cells: Sequence[_ShownCell]) -> ShownSets:
+        members = [one.members for one in cells]
         system = self.system
         return ShownSets(members, system.atom_of, self._owners, len(system.atoms))
 
@@ -573,8 +569,7 @@ class _Differences:
 
     def _used(self, figure: BoolArray) -> list[tuple[int, int, float]]:
         """The cells that a figure is worked out from, new ones first: table, place, factor."""
-        number = [(own.table, place) for own in self._cells for place in own.places]
-        used = [(*number[at], by) for at, by in self._sets.reason(figure)]
+        used = [(*self._cells[at][:2], by) for at, by in self._sets.reason(figure)]
         return sorted(used, key=lambda one: (one[0] not in self.new, one[:2]))
 
     def sentence(self, figure: BoolArray) -> str:
@@ -599,72 +594,52 @@ class _Differences:
         used = {table for one in figures[:_TOLD] for table, _, _ in self._used(one)} & self.new
         for table in sorted(used or self.new):
             others = [one for one in self._cells if one.table != table]
-            for words, changed in self._changes(table, figures, self._cells[table]):
-                if not len(self.fresh(self._shown_sets([*others, changed]))):
+            own = [one for one in self._cells if one.table == table]
+            for words, changed in self._changes(self.system.tables[table], figures, own):
+                if not len(self.fresh(self._shown_sets([*others, *changed]))):
                     return words
         names = dict.fromkeys(self.system.tables[at].name for at in sorted(used or self.new))
         return f"leave out {_titles(list(names))}"
 
+    @staticmethod
     def _changes(
-        self, table: int, figures: BoolArray, cells: _CellSets
-    ) -> Iterator[tuple[str, _CellSets]]:
+        shown: ShownCounts, figures: BoolArray, cells: Sequence[_ShownCell]
+    ) -> Iterator[tuple[str, list[_ShownCell]]]:
         """What could be done about a table: two categories merged, a variable left out; or one
         quantile left out.
         """
-        shown = self.system.tables[table]
         if shown.cuts is not None:
-            for at in cells.places:
-                rest = [one for one in range(len(cells.places)) if cells.places[one] != at]
-                members = [cells.members[one] for one in rest]
-                words = f"leave out {shown.place(at)} in {shown.name}"
-                yield words, _CellSets(table, members, [cells.places[one] for one in rest])
+            for cell in cells:
+                words = f"leave out {shown.place(cell.place)} in {shown.name}"
+                yield words, [one for one in cells if one is not cell]
             return
         inside = np.flatnonzero(figures.any(axis=0))
+        places = np.array([one.place for one in cells], dtype=np.int64)
+        of = {one.place: one for one in cells}
+        where = np.unravel_index(places, shown.hidden.shape) if shown.axes else ()
         tried = 0
-        for at, axis in enumerate(shown.axes):
+        for at, (axis, codes) in enumerate(zip(shown.axes, where, strict=True)):
+            step = math.prod(shown.hidden.shape[at + 1 :])
             for label in range(len(axis.labels)):
-                own = [
-                    members
-                    for members, place in zip(cells.members, cells.places, strict=True)
-                    if self._label(shown, place, at) == label
-                ]
-                if tried < _TRIED and any(np.isin(inside, one).any() for one in own):
+                own = [cells[one] for one in np.flatnonzero(codes == label).tolist()]
+                other = label + 1 if label + 1 < len(axis.labels) else label - 1
+                if tried < _TRIED and any(np.isin(inside, one.members).any() for one in own):
                     tried += 1
-                    other = label + 1 if label + 1 < len(axis.labels) else label - 1
-                    if other >= 0:
-                        pair = f"{axis.labels[min(label, other)]} with "
-                        pair += axis.labels[max(label, other)]
-                        merged = self._merged(shown, cells, at, (label, other))
-                        yield f"merge {axis.name} {pair} in {shown.name}", merged
-        for at, axis in enumerate(shown.axes):
-            total = [
-                (members, place)
-                for members, place in zip(cells.members, cells.places, strict=True)
-                if self._label(shown, place, at) == len(axis.labels)
-            ]
-            words = f"leave out {axis.name} in {shown.name}"
-            yield words, _CellSets(table, [one for one, _ in total], [place for _, place in total])
-
-    @staticmethod
-    def _label(shown: ShownCounts, place: int, axis: int) -> int:
-        return int(np.unravel_index(place, shown.hidden.shape)[axis]) if shown.axes else 0
-
-    @staticmethod
-    def _merged(
-        shown: ShownCounts, cells: _CellSets, axis: int, pair: tuple[int, int]
-    ) -> _CellSets:
-        """The cells with two categories as one; what is hidden of one of them is so of both."""
-        of = dict(zip(cells.places, cells.members, strict=True))
-        members: list[IntArray] = []
-        for place, own in of.items():
-            where = list(np.unravel_index(place, shown.hidden.shape))
-            if where[axis] not in pair:
-                members.append(own)
-            elif where[axis] == pair[0]:
-                where[axis] = np.intp(pair[1])
-                other = int(np.ravel_multi_index(tuple(where), shown.hidden.shape))
-                members += [np.union1d(own, of[other])] if other in of else []
-        return _CellSets(cells.table, members, [0] * len(members))
+                    if other < 0:
+                        continue
+                    # What is hidden of one of both is so of both together.
+                    merged = [
+                        one._replace(members=np.union1d(one.members, of[near].members))
+                        for one in own
+                        if (near := one.place + (other - label) * step) in of
+                    ]
+                    rest = np.flatnonzero((codes != label) & (codes != other)).tolist()
+                    first, second = (axis.labels[one] for one in sorted((label, other)))
+                    words = f"merge {axis.name} {first} with {second} in {shown.name}"
+                    yield words, [*merged, *(cells[one] for one in rest)]
+        for axis, codes in zip(shown.axes, where, strict=True):
+            total = np.flatnonzero(codes == len(axis.labels)).tolist()
+            yield f"leave out {axis.name} in {shown.name}", [cells[one] for one in total]
 
     def __repr__(self) -> str:
         return "<_Differences (confidential)>"
