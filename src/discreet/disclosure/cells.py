@@ -596,61 +596,49 @@ def cells_of_nobody(names: Sequence[str], columns: dict[str, Any], unit: str = "
     )
 
 
-def pairs_apart(tables: Sequence[Sequence[set[str]]]) -> list[tuple[str, str]]:
-    """Pairs of names that no table crosses.
-
-    >>> pairs_apart([[{"area"}, {"age", "age5"}], [{"area"}, {"sex"}]])
-    [('age', 'age5'), ('age', 'sex'), ('age5', 'sex')]
-    """
-    crossed = {
-        frozenset(pair)
-        for variables in tables
-        for one, other in combinations(variables, 2)
-        for pair in product(one, other)
-    }
-    every = sorted({name for variables in tables for own in variables for name in own})
-    return [pair for pair in combinations(every, 2) if frozenset(pair) not in crossed]
-
-
 #: The variables of a table, and per variable the code of each cell that occurs.
 OccurringCells: TypeAlias = tuple[Sequence[Dimension], Sequence[PositionArray]]
 
 
-def pairs_tied(
+def pairs_unknown(
     tables: Iterable[OccurringCells], spans: Sequence[Sequence[set[str]]]
-) -> Iterator[tuple[str, str]]:
-    """Pairs of names of which a table shows that codes go together, and that names do not follow.
+) -> set[tuple[str, str]]:
+    """Pairs of names of which names alone do not say whether, and how, codes go together.
 
-    They are followed where one table has all that two others cross each of them with.
+    No table crosses them; or a table shows that their codes form groups, none of which occurs with
+    codes of another, and two tables cross one of them each with what no table crosses with both.
 
     Args:
         tables: The cells of each table.
         spans: Per table and variable, its names.
     """
     names = [set[str]().union(*own) for own in spans]
+    every = combinations(sorted(set[str]().union(*names)), 2)
+    crossed = {
+        (min(pair), max(pair))
+        for own in spans
+        for one, other in combinations(own, 2)
+        for pair in product(one, other)
+    }
+    unknown = {*every} - crossed
     for (dimensions, index), own in zip(tables, spans, strict=True):
+        finest = [
+            [code[part].astype(np.int64) for choice, code in level_codes(dimension)
+             if choice and choice.level == dimension.classifications[choice.tree].depth]
+            for dimension, part in zip(dimensions, index, strict=True)
+        ]  # fmt: skip
         for one, other in combinations(range(len(dimensions)), 2):
-            ways = product(*(_finest_codes(dimensions[at], index[at]) for at in (one, other)))
             totals = [part == 0 for at, part in enumerate(index) if at not in (one, other)]
             inside = np.all([np.ones(len(index[one]), dtype=np.bool_), *totals], axis=0)
-            if any(_in_groups(*(part[inside] for part in way)) for way in ways):
-                for first, second in product(sorted(own[one]), sorted(own[other])):
-                    if _are_apart(first, second, names):
-                        yield min(first, second), max(first, second)
-
-
-def _finest_codes(dimension: Dimension, part: PositionArray) -> Iterator[PositionArray]:
-    """Per classification, the number of each cell's code among the finest; -1 for others."""
-    for choice, code in level_codes(dimension):
-        if choice is not None and choice.level == dimension.classifications[choice.tree].depth:
-            yield code[part]
-
-
-def _in_groups(rows: PositionArray, columns: PositionArray) -> bool:
-    """Whether codes of two variables form groups, none of which occurs with codes of another."""
-    both = (rows >= 0) & (columns >= 0)
-    first, second = rows[both].astype(np.int64), columns[both].astype(np.int64)
-    return common_parts(first, second) is not None
+            for rows, columns in product(finest[one], finest[other]):
+                both = inside & (rows >= 0) & (columns >= 0)
+                if common_parts(rows[both], columns[both]) is not None:
+                    unknown |= {
+                        (min(pair), max(pair))
+                        for pair in product(own[one], own[other])
+                        if _are_apart(*pair, names)
+                    }
+    return unknown
 
 
 def _are_apart(first: str, second: str, names: Sequence[set[str]]) -> bool:
@@ -669,7 +657,7 @@ def unexamined_by_name(tables: Sequence[Table]) -> tuple[Gap, ...]:
     occurring = (
         (table.dimensions, [part[table.count > 0] for part in table.index]) for table in tables
     )
-    apart = {*pairs_apart(spans), *pairs_tied(occurring, spans)}
+    apart = pairs_unknown(occurring, spans)
     breakdowns = sorted(
         {own.name for table in tables for own in table.dimensions if len(own.classifications) > 1}
     )

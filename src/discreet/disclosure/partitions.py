@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -86,13 +86,8 @@ class RecordPartition:
     label: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _Pairs:
-    """Which values of two columns occur together, and in how many records (confidential)."""
-
-    first: IntArray
-    second: IntArray
-    count: IntArray
+#: Which values of two columns occur together, and in how many records (confidential).
+Together: TypeAlias = tuple[IntArray, IntArray, IntArray]
 
 
 @dataclass(repr=False, eq=False)
@@ -157,7 +152,7 @@ class Partitions:
         self._struck: set[tuple[int, int]] = set()
         self._by_chance: set[tuple[int, int]] = set()  # the same as pairs of partitions
         self._variables: list[_SourceColumn] = []
-        self._pairs: dict[tuple[int, int], _Pairs] = {}
+        self._pairs: dict[tuple[int, int], Together] = {}
         self._samples: list[Any] = []  # some records, and all if they are more
         self.partitions: list[RecordPartition] = []
         #: (a, b) → for each code of a, the code of b that all its records have; -1 for no records
@@ -495,9 +490,11 @@ class Partitions:
             Query(by=[self._variables[at].spanning for at in own], name="partitions")
             for own in sets
         ]
-        return tabulate_many(source, queries)
+        return tabulate_many(source, queries) if queries else []
 
-    def _tied(self, source: Any, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], _Pairs]:
+    def _tied(
+        self, source: Any, pairs: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], Together]:
         """Which values of each pair of columns occur together."""
         together = {}
         for (a, b), table in zip(pairs, self._counted(source, pairs), strict=True):
@@ -510,7 +507,7 @@ class Partitions:
                 more = meet.nonzero()
                 first, second = np.append(first, more[0]), np.append(second, more[1])
                 count = np.append(count, np.zeros(len(more[0]), dtype=np.int64))
-            together[a, b] = _Pairs(first, second, count)
+            together[a, b] = first, second, count
         return together
 
     def _positions(self, at: int, dimension: Dimension) -> IntArray:
@@ -518,16 +515,13 @@ class Partitions:
         known = {value: n for n, value in enumerate(self._variables[at].values)}
         return np.array([known.get(code, -1) for code in dimension.codes], dtype=np.int64)
 
-    def _promising(self, a: int, b: int, pairs: _Pairs) -> bool:
+    def _promising(self, a: int, b: int, pairs: Together) -> bool:
         """Whether one of two columns may determine a level of the other, or have limits with it."""
         for one, other in product(self._levels_of(a), self._levels_of(b)):
-            first, second = one[pairs.first], other[pairs.second]
+            first, second = one[pairs[0]], other[pairs[1]]
             if code_map(first, second) is not None or code_map(second, first) is not None:
                 return True
-        return (
-            common_parts(pairs.first, pairs.second) is not None
-            or missing_pairs(pairs.first, pairs.second, pairs.count)[1]
-        )
+        return common_parts(*pairs[:2]) is not None or missing_pairs(*pairs)[1]
 
     def _levels_of(self, at: int) -> list[IntArray]:
         """For each level of each classification of a column, the code of each value."""
@@ -586,7 +580,7 @@ class Partitions:
         self._close()
         self._find_joint()
 
-    def together(self, a: int, b: int) -> tuple[IntArray, IntArray, IntArray] | None:
+    def together(self, a: int, b: int) -> Together | None:
         """The codes of two partitions that occur together; None if they were refuted already."""
         one, other = self.partitions[a], self.partitions[b]
         if one.variable == other.variable:
@@ -595,10 +589,10 @@ class Partitions:
         pairs = self._pairs.get((low, high))
         if pairs is None:
             return None
-        first, second = pairs.first, pairs.second
+        first, second, count = pairs
         if one.variable == high:
             first, second = second, first
-        return one.codes[first], other.codes[second], pairs.count
+        return one.codes[first], other.codes[second], count
 
     def _look(self, a: int, b: int) -> None:
         """Whether one of two partitions determines the other."""
@@ -691,57 +685,41 @@ class Partitions:
 
         Year and month have a quarter; no row says so. Two columns are tried, and three.
         """
-        sets = []
-        for table in self.tables:
-            trees = [tree for own in table.dimensions for tree in own.classifications]
-            axes = [CubeAxis.of(tree) for tree in trees]
-            sets.append(frozenset(at for at in self._numbers if self._variables[at].axis in axes))
-        having = {at: [own for own in dict.fromkeys(sets) if at in own] for at in self._numbers}
-        wanted = {
-            (*columns, at): None
-            for own in dict.fromkeys(sets)
-            for number in _JOINT
-            for columns in combinations(sorted(own), number)
-            for at in self._numbers
-            if at not in own and not any(each.issuperset(columns) for each in having[at])
+        sets = {
+            frozenset(at for at in self._numbers if self._variables[at].axis in axes): None
+            for table in self.tables
+            for axes in [{CubeAxis.of(t) for own in table.dimensions for t in own.classifications}]
         }
         # What a column determines alone, others beside it determine, too.
         alone = {(self.partitions[x].variable, y) for x, y in self.up.keys() | self._struck}
-        levels: dict[int, list[tuple[int, IntArray]]] = {at: [] for at in self._numbers}
-        for number, partition in enumerate(self.partitions):
-            if not self.constant >> number & 1:
-                levels[partition.variable].append((number, partition.codes))
-        open_levels = {
-            own: [
-                codes
-                for number, codes in levels[own[-1]]
-                if not any((at, number) in alone for at in own[:-1])
-            ]
-            for own in wanted
-        }
-        wanted = {own: None for own in wanted if open_levels[own]}
+        wanted: dict[tuple[int, ...], list[IntArray]] = {}
+        for own, number in product(sets, _JOINT):
+            for columns, at in product(combinations(sorted(own), number), self._numbers):
+                levels = [
+                    partition.codes
+                    for level, partition in enumerate(self.partitions)
+                    if partition.variable == at and not self.constant >> level & 1
+                    if not any((column, level) in alone for column in columns)
+                ]
+                if levels and not any({*columns, at} <= other for other in sets):
+                    wanted[*columns, at] = levels
         if not wanted:
             return
         some, *every = self._samples
         codes = self._record_codes(some, dict.fromkeys(at for own in wanted for at in own))
-        for size in (_FEW, some.height):
-            wanted = {
-                own: None
-                for own in wanted
-                if tell_together([codes[at][:size] for at in own], open_levels[own])
-            }
         one = np.ones(some.height, dtype=np.int64)
-        last = {own: ([codes[at] for at in own], one) for own in wanted}
+        seen: dict[tuple[int, ...], tuple[list[IntArray], IntArray]] = {}
+        for size in (_FEW, some.height):
+            seen = {own: ([codes[at][:size] for at in own], one[:size]) for own in wanted}
+            wanted = {own: at for own, at in wanted.items() if tell_together(seen[own][0], at)}
         for sample in [source for all_of in every for source in (all_of.head(_MANY), all_of)]:
-            tables = self._counted(sample, list(wanted)) if wanted else []
-            last = {}
-            for own, table in zip(wanted, tables, strict=True):
+            for own, table in zip(wanted, self._counted(sample, list(wanted)), strict=True):
                 leaf, places = self.places(table, own)
-                if tell_together(places, open_levels[own]):
-                    last[own] = places, table.count[leaf]
-            wanted = dict.fromkeys(last)
-        for own, (places, count) in last.items():
-            if tell_together(places, open_levels[own], count):
+                seen[own] = places, table.count[leaf]
+            wanted = {own: at for own, at in wanted.items() if tell_together(seen[own][0], at)}
+        for own, levels in wanted.items():
+            places, count = seen[own]
+            if tell_together(places, levels, count):
                 *names, other = [self._variables[at].axis.column for at in own]
                 self.unexamined.append(Gap("joint", f"{', '.join(names)}: {other}", len(names)))
 

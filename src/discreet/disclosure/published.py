@@ -29,8 +29,7 @@ from discreet.disclosure.cells import (
     OccurringCells,
     cells_by_level,
     level_codes,
-    pairs_apart,
-    pairs_tied,
+    pairs_unknown,
 )
 from discreet.disclosure.code_pairs import codes_at, codes_on
 from discreet.disclosure.verdicts import Gap
@@ -437,7 +436,7 @@ def unexamined_names(populations: Mapping[str, Sequence[ProtectedTable]]) -> tup
             index, value, status = count_cells(table) or _cells_of(table, 0)
             zero = (value == 0) & np.isin(status, [*SHOWN, CellStatus.zero_or_changed_to_zero])
             occurring.append((table.spanning, [part[~zero] for part in index]))
-        apart |= {*pairs_apart(spans), *pairs_tied(occurring, spans)}
+        apart |= pairs_unknown(occurring, spans)
     gaps = []
     if apart:
         about = ", ".join(sorted({name for pair in apart for name in pair}))

@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import BoolArray, GrowingRows, IntArray, UintArray
+from discreet.arrays import BoolArray, GrowingRows, IntArray, UintArray, ranges
 
 #: Two primes below 2^31, so that products fit into 64 bits; each has digests of its own.
 PRIMES = (2**31 - 1, 2**31 - 19)
@@ -264,9 +264,8 @@ class MarkIndex:
         for some in self._sorted:
             low = np.searchsorted(some, least)
             width = np.searchsorted(some, least + np.uint64(2**32)) - low
-            start = np.repeat(low - (np.cumsum(width) - width), width)
             which.append(np.repeat(np.arange(len(marks)), width))
-            hits.append(some[start + np.arange(len(start))] & np.uint64(0xFFFFFFFF))
+            hits.append(some[ranges(low, width)] & np.uint64(0xFFFFFFFF))
         return np.concatenate(which), np.concatenate(hits).astype(np.int64)
 
     @cached_property
@@ -715,12 +714,9 @@ def _by_counts(
     low = np.searchsorted(ordered, np.maximum(wanted - size + 1, 1), side="left")
     high = np.searchsorted(ordered, wanted + size - 1, side="right")
     width = np.where(wanted >= size, high - low, 0)  # partners of fewer units are no partners
-    total = int(width.sum())
-    if total > _MOST_JOINED:
+    if int(width.sum()) > _MOST_JOINED:
         return None
-    first = np.repeat(left, width)
-    start = np.repeat(low - (np.cumsum(width) - width), width)
-    second = right[start + np.arange(total)]
+    first, second = np.repeat(left, width), right[ranges(low, width)]
     once = first < second if sign == 1 else first != second
     return first[once], second[once]
 

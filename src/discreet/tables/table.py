@@ -174,16 +174,6 @@ def _name(item: Spanning) -> str:
     return item.name if isinstance(item, Classification) else item[0].name
 
 
-def _check_names(names: Sequence[str], confidential: Sequence[str]) -> None:
-    """Codes are published: true counts, keys and weights cannot be codes."""
-    problems = [
-        Problem(f"column {name!r} is confidential and cannot be a spanning variable", "by")
-        for name in names
-        if name in confidential
-    ]
-    raise_all(TableError, problems, code="by", where="by")
-
-
 def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:
     missing = [column for column in wanted if column not in frame.columns]
     if missing:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.disclosure import EXPECTED, RecordAtoms, go_together
 from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums, cells_and_margins
 from discreet_fire.statistics import (
@@ -367,8 +367,8 @@ def _system(
             places: dict[str | float, int] = {label: at for at, label in enumerate(axis.labels)}
             numbered = [places.get(label, -1) for label in columns[column].labels]
             axes.append(np.array([*numbered, -1])[own])
-        places = dict(cells_and_margins(axes, table.hidden.shape, len(within)))
-        members += [within[places.get(at, [])] for at in range(table.hidden.size)]
+        having = dict(cells_and_margins(axes, table.hidden.shape, len(within)))
+        members += [within[having.get(at, [])] for at in range(table.hidden.size)]
     sizes = [table.hidden.size for table in tables]
     counts = np.concatenate([table.counts.ravel() for table in tables])
     asked = np.concatenate([table.withheld.ravel() for table in tables])
@@ -379,7 +379,7 @@ def _system(
     lower, upper = count_levels(counts, least.astype(np.int64), limits.minimum)
     return LinkedSystem(
         tables=tuple(tables),
-        first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        first=starts(sizes),
         members=members,
         counts=counts,
         hidden=np.concatenate([table.hidden.ravel() for table in tables]),
