@@ -18,6 +18,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure.relations import Relations, component_labels
@@ -26,8 +27,6 @@ from discreet.solver import column_values, is_optimal, loaded_solver
 from discreet.tables import Dimension, Table, level_numbers
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from discreet.disclosure.partitions import Partitions
 
 #: More filters of one core are not told apart.
@@ -281,8 +280,6 @@ class Core:
 
     def combinations(self, most: int) -> Combinations | int:
         """The combinations that the cells leave possible; only their number if they are many."""
-        import polars as pl
-
         frames: list[pl.DataFrame] = []
         cell_rows: list[IntArray] = []
         cells: list[IntArray] = []
@@ -357,7 +354,6 @@ def _among(frame: pl.DataFrame, settled: Mapping[str, int]) -> pl.DataFrame:
 
 def _joined(frames: Sequence[pl.DataFrame], most: int) -> pl.DataFrame | int:
     """All rows that agree in what they share; only their number if they are too many."""
-    import polars as pl
 
     def spanning(frame: pl.DataFrame) -> set[str]:
         return {name for name in frame.columns if not name.startswith("#")}

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.keygrid import KeyGrid
 from discreet.microdata import KeyFunction, Secret, identifier_texts, open_frame, with_computed
 from discreet.tables import Table
 from discreet.tabulation import Query, iterate_tables
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _PURPOSE = "discreet release identity 1"
 _FINGERPRINT = "fingerprint of the record"
@@ -45,8 +44,6 @@ class RecordIdentity:
 
     def counted(self, records: Any, queries: Sequence[Query]) -> list[Table]:
         """Tables whose cell keys are fingerprints of the records: sums of random numbers."""
-        import polars as pl
-
         function = KeyFunction(self.secret.derive(_PURPOSE), _GRID)
 
         def numbers(columns: pl.DataFrame) -> IntArray:

@@ -693,8 +693,8 @@ class Partitions:
         # What a column determines alone, others beside it determine, too.
         alone = {(self.partitions[x].variable, y) for x, y in self.up.keys() | self._struck}
         wanted: dict[tuple[int, ...], list[IntArray]] = {}
-        for own, number in product(sets, _JOINT):
-            for columns, at in product(combinations(sorted(own), number), self._numbers):
+        for crossed, number in product(sets, _JOINT):
+            for columns, at in product(combinations(sorted(crossed), number), self._numbers):
                 levels = [
                     partition.codes
                     for level, partition in enumerate(self.partitions)

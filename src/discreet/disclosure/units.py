@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, starts
 from discreet.classifications import Classification
@@ -33,9 +34,6 @@ from discreet.microdata import parse_filter, read_microdata
 from discreet.record_batches import collected
 from discreet.tables import Dimension, Table
 from discreet.tabulation import CubeAxis, Query, tabulate_many
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +116,6 @@ class LinkedRecords:
 
     def _link(self, link: UnitLink, units: pl.DataFrame, parts: pl.DataFrame) -> None:
         """Give both records the columns that the others have, and count both by all of them."""
-        import polars as pl
-
         by, size, inside = list(link.by), f"number of {link.parts or 'parts'}", f"in {link.unit}"
         for name, known in ((link.unit, units), (link.parts or "the main records", parts)):
             if lost := [column for column in by if column not in known.columns]:
@@ -348,8 +344,6 @@ def sources_of(records: Any) -> list[Any]:
 
 def _columns_of(records: Any, tables: Sequence[Table], links: Sequence[UnitLink]) -> pl.DataFrame:
     """The columns that tables and links look at, in memory."""
-    import polars as pl
-
     trees = [tree for table in tables for own in table.dimensions for tree in own.classifications]
     names = {name: None for tree in trees for name in CubeAxis.of(tree).columns}
     names |= {name: None for table in tables for name in _filter_columns(table) or ()}

@@ -14,10 +14,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, ranges
 from discreet.classifications import Classification
@@ -29,9 +30,6 @@ from discreet.errors import SuppressionError
 from discreet.kernels import compiled
 from discreet.solver import column_values, is_optimal, loaded_solver
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Levels count as reached when so little is missing, in units.
 TOLERANCE = 1e-6
@@ -637,8 +635,6 @@ class Blanks(Judged):
 
     def to_polars(self) -> pl.DataFrame:
         """The hidden cells: codes, low, high, exact; no bound is null."""
-        import polars as pl
-
         columns: dict[str, Any] = {
             dimension.name: pl.Series(dimension.codes, dtype=pl.String).gather(part)
             for dimension, part in zip(self.dimensions, self.index, strict=True)
@@ -738,8 +734,6 @@ _CellArrays = tuple[Sequence[Dimension], Sequence[npt.NDArray[np.int32]], IntArr
 
 def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
     """Cells of a frame; a count stands in for the values while codes are read."""
-    import polars as pl
-
     from discreet.tables import to_polars
 
     cells = to_polars(frame)

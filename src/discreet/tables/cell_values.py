@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import TableError
 from discreet.keygrid import KeyGrid, on_grid
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Sums of floats may be this share below the sum of their largest contributions.
 _ROUNDING = 1e-9
@@ -160,8 +157,6 @@ class ValueColumns:
 
 
 def _numbers(series: pl.Series, empty: float) -> FloatArray:
-    import polars as pl
-
     if not series.dtype.is_numeric() and series.dtype != pl.Null:
         message = f"values must be numbers; the column has type {series.dtype}"
         raise TableError(message, code="values", where=series.name)

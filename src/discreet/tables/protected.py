@@ -20,10 +20,11 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
@@ -41,9 +42,6 @@ from discreet.tables.dimension import (
     within,
 )
 from discreet.tables.table import grid_size, sort_cells
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -91,8 +89,6 @@ class Withheld:
             index: Positions of the cells' codes.
             shown: Which cells show a number.
         """
-        import polars as pl
-
         at = CellIndex.of(dimensions).find(self.index, index, (len(self), len(shown)))
         hidden = (at >= 0) & ~shown
         which = np.zeros(len(at), dtype=np.int64)
@@ -449,8 +445,6 @@ class ProtectedTable:
             wide: Name of a variable whose codes become columns of values, instead of
                 "value" and "status"; with `labels` they are called by their labels.
         """
-        import polars as pl
-
         labels = _language(labels, language)
         if wide is not None:
             return self._spread(wide, complete, labels)

@@ -12,9 +12,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
+import polars as pl
 
 from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray
 from discreet.classifications import Classification, flat, natural_order, texts_of_codes
@@ -25,12 +27,6 @@ from discreet.keygrid import KeyGrid, check_digits, on_grid
 from discreet.record_batches import arrow_package, collected
 from discreet.tables.cell_values import Contributions, ValueColumns
 from discreet.tables.dimension import Dimension, Parts, parts_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from discreet.classifications import Classification
-
 
 #: Whole numbers in floats are codes below this size, where they fit 64 bits.
 LARGEST_CODE = 2.0**63
@@ -45,9 +41,6 @@ _SHOWN = 10
 
 def to_polars(frame: Any) -> pl.DataFrame:
     """Any frame in memory, or lazy result, as a polars frame."""
-    import narwhals as nw
-    import polars as pl
-
     if isinstance(frame, pl.DataFrame):
         return frame
     try:
@@ -191,8 +184,6 @@ def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:
 
 
 def _check_unique(dimensions: Sequence[Dimension], index: Sequence[Any], height: int) -> None:
-    import polars as pl
-
     names = [dimension.name for dimension in dimensions]
     places = pl.DataFrame(dict(zip(names, index, strict=True)))
     doubled = height - (places.n_unique() if names else min(height, 1))
@@ -206,8 +197,6 @@ def _check_unique(dimensions: Sequence[Dimension], index: Sequence[Any], height:
 
 
 def _positions(codes: pl.Series, item: Spanning) -> tuple[Dimension, Any]:
-    import polars as pl
-
     occurring = codes.drop_nulls().unique().to_list()
     dimension = _dimension(item, occurring, has_nulls=codes.null_count() > 0)
     unknown = sorted(code for code in occurring if code not in dimension.index)
@@ -242,8 +231,6 @@ def _dimension(item: Spanning, occurring: Sequence[str], *, has_nulls: bool) -> 
 
 
 def _counts(series: pl.Series, where: str) -> IntArray:
-    import polars as pl
-
     numbers = series.cast(pl.Float64, strict=False)
     bad = (numbers.is_null()) | (numbers < 0) | (numbers != numbers.floor()) | (numbers > 2.0**53)
     if not series.dtype.is_numeric():
@@ -262,8 +249,6 @@ def _counts(series: pl.Series, where: str) -> IntArray:
 
 
 def _weights(series: pl.Series, where: str) -> FloatArray:
-    import polars as pl
-
     numbers = series.cast(pl.Float64, strict=False)
     bad = numbers.is_null() | ~numbers.is_finite()
     if bool(bad.any()):
@@ -413,8 +398,6 @@ class Table:
 
     def to_polars(self) -> pl.DataFrame:
         """All cells as a frame. CONFIDENTIAL: true counts and cell keys."""
-        import polars as pl
-
         columns: dict[str, Any] = {}
         for dimension, part in zip(self.dimensions, self.index, strict=True):
             columns[dimension.name] = pl.Series(dimension.codes, dtype=pl.String).gather(part)
