@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -221,15 +221,17 @@ def found_relations(
         return []
     matrix = np.stack([columns[name] for name in names], axis=1)
     rounded = dict.fromkeys(names, 0.0) if units is None else units
-    relations: dict[tuple[int, ...], ValueRelation] = {}
-    for coefs in _candidates(matrix):
+    relations: list[ValueRelation] = []
+    rows = _null_rows(matrix, *_TOLERANCES, plain=True)
+    candidates = (_whole(row, *nearness) for row, nearness in product(rows, _WHOLE))
+    for coefs in dict.fromkeys(filter(None, candidates)):  # small whole numbers
         relation = ValueRelation.of(_signed(names, coefs))
-        if coefs not in relations and _borne_out(
-            relation, columns, parts * relation.rounding(rounded), repeated
-        ):
-            relations[coefs] = relation
-    known = independent(list(relations.values()))
-    return independent([*known, *_exact_relations(names, matrix, repeated=repeated)])
+        room = parts * relation.rounding(rounded)
+        if _borne_out(relation, columns, room, repeated):
+            relations.append(relation)
+    return independent(
+        [*independent(relations), *_exact_relations(names, matrix, repeated=repeated)]
+    )
 
 
 def whole_numbers(column: FloatArray) -> tuple[IntArray, int] | None:
@@ -327,17 +329,6 @@ def _signed(names: Sequence[str], coefs: Sequence[int]) -> list[tuple[str, int]]
     return [(name, -factor if turn else factor) for name, factor in pairs]
 
 
-def _candidates(matrix: FloatArray) -> list[tuple[int, ...]]:
-    """Small whole coefficients of columns that may add up to nothing."""
-    candidates: dict[tuple[int, ...], None] = {}
-    for row in _null_rows(matrix, *_TOLERANCES, plain=True):
-        for largest, rough in _WHOLE:
-            coefs = _whole(row, largest, rough)
-            if coefs is not None:
-                candidates[coefs] = None
-    return list(candidates)
-
-
 def _null_rows(matrix: FloatArray, *tolerances: float, plain: bool = False) -> Iterator[FloatArray]:
     """What columns may add up to nothing with: of themselves if `plain`, else of their shares."""
     step = max(1, len(matrix) // _ROWS)
@@ -388,10 +379,11 @@ def independent(
     """The relations that do not follow from known and earlier ones."""
     names = list(dict.fromkeys(n for item in (*known, *relations) for n in item.values))
     kept: list[ValueRelation] = []
+    rank = _rank(known, names)
     for relation in relations:
-        before = _rank([*known, *kept], names)
-        if _rank([*known, *kept, relation], names) > before:
+        if _rank([*known, *kept, relation], names) > rank:
             kept.append(relation)
+            rank += 1
     return kept
 
 
@@ -454,7 +446,10 @@ def _rounded(one: FloatArray, two: FloatArray) -> _Pair | None:
     parts = [whole_numbers(column) for column in (one, two)]
     if parts[0] is None or parts[1] is None:
         return None
-    units = [_step(*part) for part in parts if part is not None]
+    units = [  # all values are multiples of them
+        Fraction(int(np.gcd.reduce(np.abs(numbers))) or 1, 10**decimals)
+        for numbers, decimals in filter(None, parts)
+    ]
     slope, start = _line(one, two)
     if not slope:
         return None
@@ -475,11 +470,6 @@ def _rounded(one: FloatArray, two: FloatArray) -> _Pair | None:
             coefs = (-scale, int(factor * scale), int(constant * scale))
             return coefs, float(room * scale), 0.0
     return None
-
-
-def _step(numbers: IntArray, decimals: int) -> Fraction:
-    """The unit that all values are multiples of."""
-    return Fraction(int(np.gcd.reduce(np.abs(numbers))) or 1, 10**decimals)
 
 
 def _line(one: FloatArray, two: FloatArray) -> tuple[float, float]:
@@ -573,15 +563,10 @@ def _within_share(one: FloatArray, two: FloatArray, share: float) -> _Pair | Non
     if factor is None:
         return None
     middle = float(factor)
-    near = max(high / middle - 1, 1 - low / middle)
-    # Of both sides the share counts by half; and it is told with two digits.
-    return (-factor.denominator, factor.numerator, 0), 0.0, _rounded_up(near * 1.02 + 1e-12)
-
-
-def _rounded_up(number: float) -> float:
-    """The number with two digits, no smaller."""
-    digits = 1 - math.floor(math.log10(number))
-    return math.ceil(number * 10.0**digits) / 10.0**digits
+    # Of both sides the share counts by half; and it is told with two digits, no smaller.
+    near = max(high / middle - 1, 1 - low / middle) * 1.02 + 1e-12
+    unit = 10.0 ** (1 - math.floor(math.log10(near)))
+    return (-factor.denominator, factor.numerator, 0), 0.0, math.ceil(near * unit) / unit
 
 
 def pairs_apart(
