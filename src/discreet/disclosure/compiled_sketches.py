@@ -1,4 +1,4 @@
-"""The compiled loops that sketch large sets of units. Loaded for large sets only."""
+"""The compiled loop that sketches large sets of units. Loaded for large sets only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from numba import types
 from discreet.compiled import compiled
 
 _UNITS = types.Array(numba.uint64, 1, "C", readonly=True)
-_ROOM = numba.uint64[::1]
 _SUMS = numba.uint64[:, ::1]
-_MARKS = numba.uint32[::1]
-_INT = numba.int64
 
 #: Units whose powers are worked out side by side.
 _BLOCK = 32
@@ -62,19 +59,3 @@ def add_power_sums(units: Any, sums: Any) -> None:
     for power in range(powers):
         sums[0, power] %= _FIRST_PRIME
         sums[1, power] %= _SECOND_PRIME
-
-
-@compiled(_INT(_UNITS, numba.uint64, _MARKS, _INT), nogil=True)
-def add_marks(units: Any, most: Any, marks: Any, count: Any) -> Any:
-    """Write down the marks of units up to the largest that matters; how many there are now."""
-    for at in range(units.size):
-        unit = units[at]
-        unit ^= unit >> np.uint64(30)
-        unit *= np.uint64(0xBF58476D1CE4E5B9)
-        unit ^= unit >> np.uint64(27)
-        unit *= np.uint64(0x94D049BB133111EB)
-        unit >>= _32
-        if unit <= most:
-            marks[count] = unit
-            count += 1
-    return count

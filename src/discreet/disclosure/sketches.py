@@ -308,9 +308,6 @@ def _reach(marks: Marks) -> int:
 
 #: Units that are looked at at once.
 _STEP = 2**16
-#: Marks that are written down before all but the smallest are dropped.
-_HELD = 2**12
-_LAST_MARK = 2**32 - 1
 
 
 class SketchSum:
@@ -328,19 +325,16 @@ class SketchSum:
     def __init__(self, size: int) -> None:
         self.count = 0
         self._sums = np.zeros((len(PRIMES), 2 * size - 1), dtype=np.uint64)
-        self._marks = np.empty(_HELD + _STEP, dtype=np.uint32)
-        self._held, self._most = 0, _LAST_MARK
+        self.marks: Marks = np.zeros(0, dtype=np.uint32)  # those of all that was added
 
     def add(self, units: UintArray) -> None:
         """Add units, each once, none of which was added before."""
-        from discreet.disclosure import compiled_sketches as loops
+        from discreet.disclosure.compiled_sketches import add_power_sums
 
         for start in range(0, len(units), _STEP):
             some = np.ascontiguousarray(units[start : start + _STEP])
-            loops.add_power_sums(some, self._sums)
-            self._held = loops.add_marks(some, np.uint64(self._most), self._marks, self._held)
-            if self._held > _HELD:
-                self._drop()
+            add_power_sums(some, self._sums)
+            self._mark(mixed(some))
         self.count += len(units)
 
     def add_sketches(self, counts: IntArray, sums: IntArray, marks: Sequence[Marks]) -> None:
@@ -349,29 +343,18 @@ class SketchSum:
         primes = np.array(PRIMES, dtype=np.uint64)[:, None]
         self._sums = (self._sums + sums.sum(axis=0).astype(np.uint64)) % primes
         for mark in marks:
-            some = mark[: np.searchsorted(mark, self._most, side="right")]
-            self._marks[self._held : self._held + len(some)] = some
-            self._held += len(some)
-            if self._held > _HELD:
-                self._drop()
+            self._mark(mark)
 
-    def _drop(self) -> None:
-        smallest = np.unique(self._marks[: self._held])[:MOST_MARKS]
-        self._held = len(smallest)
-        self._marks[: self._held] = smallest
-        if self._held == MOST_MARKS:
-            self._most = int(smallest[-1])
+    def _mark(self, marks: Marks) -> None:
+        """Keep the smallest marks."""
+        fresh = marks[marks <= _reach(self.marks)]
+        if fresh.size:
+            self.marks = np.unique(np.concatenate([self.marks, fresh]))[:MOST_MARKS]
 
     @property
     def sums(self) -> IntArray:
         """The power sums."""
         return self._sums.astype(np.int64)
-
-    @property
-    def marks(self) -> Marks:
-        """The marks."""
-        self._drop()
-        return self._marks[: self._held].copy()
 
 
 #: Steps of one search and of all for one universe, wholes that are looked at, ways given.
