@@ -127,13 +127,7 @@ def marks_of(digests: UintArray) -> Marks:
     >>> marks_of(np.arange(1000, dtype=np.uint64)).shape
     (256,)
     """
-    digest_marks = mixed(digests)
-    few = 2 * MOST_MARKS
-    if len(digest_marks) > 4 * few:
-        smallest = np.unique(np.partition(digest_marks, few)[:few])
-        if len(smallest) >= MOST_MARKS:
-            return smallest[:MOST_MARKS]
-    return np.unique(digest_marks)[:MOST_MARKS]
+    return np.unique(mixed(digests))[:MOST_MARKS]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -641,9 +641,6 @@ class _Differences:
             total = np.flatnonzero(codes == len(axis.labels)).tolist()
             yield f"leave out {axis.name} in {shown.name}", [cells[one] for one in total]
 
-    def __repr__(self) -> str:
-        return "<_Differences (confidential)>"
-
 
 def _titles(names: Sequence[str]) -> str:
     text = "; ".join(names[:_TABLES])

@@ -643,9 +643,6 @@ class OutputRecords:
         labels = self.labels.select(self.labels.columns[:axes])
         return labels.filter(kept) if axes else labels, self.numbers[kept], self.owners[kept]
 
-    def __repr__(self) -> str:
-        return f"<OutputRecords of {self.title}>"
-
 
 def _known(values: pl.Series) -> BoolArray:
     known = values.is_not_null()
