@@ -16,11 +16,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import lgamma
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
+from scipy.special import ive
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, find_sorted
 from discreet.assessment.attacks.figures import PublishedFigures
@@ -38,8 +38,6 @@ _EMPTY = 0.1
 #: Rates that are tried: events per unit and period.
 _RATES = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.5)
 _ROUNDS = 40
-_TERMS = 80
-_LARGE = 30.0
 _AT_ONCE = 4_000
 _NEVER = 1e-12
 #: The share of a coarser layer counts as so many units of a finer one.
@@ -118,10 +116,6 @@ class PeriodPair:
         both = figures[place : place + 2]
         rows, cells = noisy & (both != 0).any(axis=0), CellIndex(layers[0].sizes).size
         prior = count_prior(list(both[:, noisy]), cells, self.chances)
-        paired = PairedLayer(
-            ids=ids, figures=figures, place=place, noisy=noisy, prior=prior,
-            rates=ChangeRates(moving=0.0), fit=0.0,
-        )  # fmt: skip
         pairs, number = np.unique(both[:, rows], axis=1, return_counts=True)
         tried = [
             ChangeRates(moving=moving, rekeying=other)
@@ -133,7 +127,10 @@ class PeriodPair:
             for rates in tried
         ]
         best = int(np.argmax(likely))
-        return PairedLayer(**{**vars(paired), "rates": tried[best], "fit": likely[best]})
+        return PairedLayer(
+            ids=ids, figures=figures, place=place, noisy=noisy, prior=prior,
+            rates=tried[best], fit=likely[best],
+        )  # fmt: skip
 
     def _chances(
         self,
@@ -145,10 +142,11 @@ class PeriodPair:
     ) -> FloatArray:
         """How likely the figures of each cell are; see `series_chances`."""
         other = {"same": bool(step), "changed": step is not None, "period": True}[self.option]
-        return series_chances(
+        chances: FloatArray = series_chances(
             self.chances, figures, prior, rates,
             step=step, place=place, kept=self.option != "period", other=other,
-        )  # fmt: skip
+        ).sum(axis=1)  # fmt: skip
+        return chances
 
     @property
     def fit(self) -> float:
@@ -235,22 +233,6 @@ def _occupied(chances: NoiseChances, figures: IntArray, prior: FloatArray) -> Fl
     return share
 
 
-def _skellam(intensity: FloatArray, widest: int) -> FloatArray:
-    """Per intensity, the chances of a change by -widest … widest: as many come as go."""
-    change = np.arange(-widest, widest + 1)
-    half = np.minimum(intensity, _LARGE)[:, None] / 2
-    terms = np.arange(_TERMS + widest)
-    logs = terms * np.log(np.maximum(half, _NEVER))
-    one = np.exp(logs - half - np.array([lgamma(at + 1) for at in terms]))
-    small = np.stack(
-        [(one[:, :_TERMS] * one[:, at : at + _TERMS]).sum(axis=1) for at in range(widest + 1)], 1
-    )[:, np.abs(change)]
-    spread = np.maximum(intensity, _LARGE)[:, None]
-    large = np.exp(-(change**2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
-    chance: FloatArray = np.where(intensity[:, None] > _LARGE, large, small)
-    return chance
-
-
 def _noise_of(chances: NoiseChances, counts: IntArray) -> FloatArray:
     """Per figure and noise, the chance of that noise for the count that it leaves."""
     rows = chances.rows_of(np.maximum(counts, 0))
@@ -275,27 +257,11 @@ def series_chances(
     kept: bool,
     other: bool = False,
 ) -> FloatArray:
-    """Probabilities of the figures of cells in consecutive periods."""
-    likelihood = np.zeros(figures.shape[1])
-    for begin in range(0, len(likelihood), _AT_ONCE):
-        some = figures[:, begin : begin + _AT_ONCE]
-        way = _forward(chances, some, prior, rates, (step, place), kept=kept, other=other)
-        likelihood[begin : begin + _AT_ONCE] = way.sum(axis=1)
-    return likelihood
-
-
-def _forward(
-    chances: NoiseChances,
-    figures: IntArray,
-    prior: FloatArray,
-    rates: Sequence[ChangeRates],
-    event: tuple[int | None, int],
-    *,
-    kept: bool,
-    other: bool,
-) -> FloatArray:
-    """Per cell and noise of the last figure, how likely all figures are together."""
-    step, place = event
+    """How likely figures of cells in consecutive periods are, by cell and noise of the last."""
+    if figures.shape[1] > _AT_ONCE:
+        how: dict[str, Any] = {"step": step, "place": place, "kept": kept, "other": other}
+        some = np.split(figures, range(_AT_ONCE, figures.shape[1], _AT_ONCE), axis=1)
+        return np.concatenate([series_chances(chances, f, prior, rates, **how) for f in some])
     there = [
         step is not None and (step < 1 if at <= place else step > -1) for at in range(len(figures))
     ]
@@ -308,11 +274,12 @@ def _forward(
         others, noise = count - there[at], _noise_of(chances, then)[:, None, :]
         # How likely others change counts so, others being as many as stated; and that nobody
         # comes, goes or gets another key.
-        many, rate = np.maximum(others, 0), rates[at]
-        widest = max(int(np.abs(change).max(initial=0)), 1)
+        many, rate, far = np.maximum(others, 0), rates[at], np.abs(change)
         every, back = np.unique(many, return_inverse=True)
-        moves = _skellam(rate.moving * (every + _EMPTY), widest)
-        follows = moves[back.reshape(many.shape)[..., None], change + widest] * noise
+        # As many come as go: the difference of two Poisson numbers.
+        intensity = rate.moving * (every[:, None] + _EMPTY)
+        moves = ive(np.arange(far.max(initial=0) + 1), intensity)
+        follows = moves[back.reshape(many.shape)[..., None], far] * noise
         if kept and not (other and at == place):
             staying = np.exp(-rate.moving * (many + _EMPTY) - rate.rekeying * many)
             keep = staying[:, :, None] * (change == 0)
@@ -583,9 +550,7 @@ def smoothed_counts(
     figures = [layer.figures(ids)[0] for layer in layers]
     prior = count_prior([layer.value for layer in layers], CellIndex(layers[0].sizes).size, chances)
     every = [rates] * (len(figures) - 1)
-    chance = _forward(
-        chances, np.stack(figures), prior, every, (None, 0), kept=option != "period", other=False
-    )
+    chance = series_chances(chances, np.stack(figures), prior, every, kept=option != "period")
     count = figures[-1][:, None] - chances.noise
     chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), _NEVER)
     best = np.argmax(chance, axis=1)
