@@ -35,7 +35,8 @@ from discreet.tabulation import Query, tabulate
 
 #: Classes of frequencies that reports show: up to, and including.
 CLASSES = (1, 2, 4, 9, 99)
-_POINTS = 64
+#: Groups of so many records count as large; and points of an integral.
+_POINTS = 32
 _PAGE = files("discreet.assessment").joinpath("record_risk.html").read_text("utf-8").rstrip()
 
 
@@ -259,25 +260,16 @@ def individual_risk(frequency: IntArray, share: FloatArray) -> FloatArray:
     >>> individual_risk(np.array([1, 1, 2]), np.array([1.0, 0.1, 0.1])).round(6).tolist()
     [1.0, 0.255843, 0.082684]
     """
-    nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
-    y, width = (nodes + 1) / 2, weights / 2
-    t, sizes = np.polynomial.laguerre.laggauss(_POINTS // 2)
+    from scipy.special import hyp2f1
+
     pairs, back = np.unique(np.column_stack([frequency, share]), axis=0, return_inverse=True)
-    values = []
-    for count, part in pairs.tolist():
-        rest = 1.0 - part
-        if rest <= 0:
-            values.append(1.0 / count)
-        elif count >= _POINTS / 2:  # with y = exp(-t / f)
-            values.append(float(sizes @ (part / (part + rest * np.exp(-t / count)))) / count)
-        elif part >= 0.1:  # of ∫ y^(f-1) π / (π + (1-π) y) dy from 0 to 1
-            values.append(float(width @ (y ** (count - 1) * part / (part + rest * y))))
-        else:  # close to a pole: the same integral, one power of y after the other
-            value = -math.log(part)
-            for power in range(1, int(count)):
-                value = 1 / power - part / rest * value
-            values.append(part / rest * value)
-    return np.asarray(np.array(values)[back.reshape(-1)], dtype=np.float64)
+    count, part = pairs.T
+    few = part / count * hyp2f1(1, 1, np.minimum(count, _POINTS) + 1, 1 - part)
+    # For many the function is not exact: of ∫ y^(f-1) π / (π + (1-π) y) dy, with y = exp(-t / f).
+    t, sizes = np.polynomial.laguerre.laggauss(_POINTS)
+    of, own = count[:, np.newaxis], part[:, np.newaxis]
+    many = own / (own + (1 - own) * np.exp(-t / of)) @ sizes / count
+    return np.asarray(np.where(count < _POINTS, few, many)[back.reshape(-1)], dtype=np.float64)
 
 
 def special_uniques(

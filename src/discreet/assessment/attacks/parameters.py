@@ -11,7 +11,6 @@ largest one finds a person's or firm's value.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -73,29 +72,41 @@ class SharedNoise:
 
 def shared_noise(published: PublishedFigures) -> list[SharedNoise]:
     """Pairs of universes with one noise, as found in what sums and their parts differ by."""
-    known = {name: _by_sum(system) for name, system in published.systems.items()}
+    known = {
+        name: {
+            (step.fine.key, step.coarse.key): (
+                step.coarse.ids[good],
+                left[good],
+                step.coarse.value[good],
+            )
+            for step in system.steps()
+            for left, _, good in [_sums(step)]
+        }
+        for name, system in published.systems.items()
+    }
     pairs = []
     for (first, one), (second, other) in combinations(known.items(), 2):
-        both = [key for key in one.keys() & other.keys() if one[key][0] != other[key][0]]
-        equal = sum(one[item][1] == other[item][1] for item in both)
-        if len(both) >= _LEAST and equal >= _SAME * len(both):
-            pairs.append(SharedNoise(first=first, second=second, sums=len(both), equal=equal))
+        left, left_there, value, value_there = _in_both(one, other)
+        apart = value != value_there
+        sums, equal = int(apart.sum()), int((left == left_there)[apart].sum())
+        if sums >= _LEAST and equal >= _SAME * sums:
+            pairs.append(SharedNoise(first=first, second=second, sums=sums, equal=equal))
     return pairs
 
 
-def _by_sum(system: PublishedCells) -> dict[tuple[object, ...], tuple[int, int]]:
-    """Per sum of large figures: the figure, and by how much it differs from its parts."""
-    by_sum: dict[tuple[object, ...], tuple[int, int]] = {}
-    for step in system.steps():
-        differences, _, good = _sums(step)
-        if not good.any():
-            continue
-        ids = step.coarse.ids[good].tolist()
-        values = step.coarse.value[good].tolist()
-        apart = differences[good].tolist()
-        key = (step.coarse.key, step.fine.key)
-        by_sum |= {(key, i): (v, d) for i, v, d in zip(ids, values, apart, strict=True)}
-    return by_sum
+#: Per finer and coarser layer: sums by number, what they differ from their parts by, and what they
+#: show.
+_Differences = dict[tuple[LayerKey, LayerKey], tuple[IntArray, IntArray, IntArray]]
+
+
+def _in_both(one: _Differences, other: _Differences) -> tuple[IntArray, ...]:
+    """Of sums that both have, the differences from their parts in either, and what either shows."""
+    rows = [np.zeros((4, 0), dtype=np.int64)]
+    for key in one.keys() & other.keys():
+        (ids, *own), (ids_there, *there) = one[key], other[key]
+        _, at, to = np.intersect1d(ids, ids_there, assume_unique=True, return_indices=True)
+        rows.append(np.stack([own[0][at], there[0][to], own[1][at], there[1][to]]))
+    return tuple(np.concatenate(rows, axis=1))
 
 
 def found_parameters(system: PublishedCells) -> FoundParameters:
@@ -273,21 +284,21 @@ def alike_noise(published: PublishedFigures) -> list[AlikeNoise]:
     systems |= {(name, ""): published.systems[name] for name in {name for name, _ in systems}}
     differences = {key: _differences(system) for key, system in systems.items()}
     pairs = []
-    for one, other in itertools.combinations(sorted(systems), 2):
+    for one, other in combinations(sorted(systems), 2):
         if one[0] == other[0] or (one[1] and one[1] == other[1]):
             least = _OFTEN if one[0] == other[0] else _NEARLY_ALL
-            alike = _alike(differences[one], differences[other], least)
-            if alike is not None:
-                titles = [
+            left, left_there, value, value_there = _in_both(differences[one], differences[other])
+            sums, alike = len(left), int((np.sign(left) == np.sign(left_there)).sum())
+            # Sets that are the same have the same sums: that tells nothing of noise.
+            if sums < _SUMS or (value == value_there).sum() > 0.1 * sums or alike < least * sums:
+                continue
+            if alike - sums / 2 > _BEYOND * math.sqrt(sums) / 2:
+                names = (
                     ": ".join(filter(None, (name, of or "counts"))) for name, of in (one, other)
-                ]
-                first, second = sorted(titles)
-                sums, number = alike
-                pairs.append(AlikeNoise(first=first, second=second, sums=sums, alike=number))
+                )
+                first, second = sorted(names)
+                pairs.append(AlikeNoise(first=first, second=second, sums=sums, alike=alike))
     return sorted(pairs, key=lambda pair: (-pair.alike, pair.first, pair.second))
-
-
-_Differences = dict[tuple[LayerKey, LayerKey], tuple[IntArray, IntArray, IntArray]]
 
 
 def _differences(system: PublishedCells) -> _Differences:
@@ -301,22 +312,6 @@ def _differences(system: PublishedCells) -> _Differences:
         key = (step.fine.key, step.coarse.key)
         differences[key] = step.coarse.ids[good], left[good], step.coarse.value[good]
     return differences
-
-
-def _alike(one: _Differences, other: _Differences, least: float) -> tuple[int, int] | None:
-    """Sums, and those of one sign, if these are far more than by chance; else None."""
-    sums = alike = same = 0
-    for key in one.keys() & other.keys():
-        ids, left, value = one[key]
-        ids_there, left_there, value_there = other[key]
-        _, at, there = np.intersect1d(ids, ids_there, assume_unique=True, return_indices=True)
-        sums += len(at)
-        alike += int((np.sign(left[at]) == np.sign(left_there[there])).sum())
-        same += int((value[at] == value_there[there]).sum())
-    # Sets that are the same have the same sums: that tells nothing of noise.
-    if sums < _SUMS or same > 0.1 * sums or alike < least * sums:
-        return None
-    return (sums, alike) if alike - sums / 2 > _BEYOND * math.sqrt(sums) / 2 else None
 
 
 #: With more cells, those that are not listed are not filled in.
