@@ -11,14 +11,14 @@ would, and held against the records. Rates name no unit and no cell.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import AnyArray, BoolArray, find_sorted, set_sums
+from discreet.arrays import BoolArray, IntArray, find_sorted
 from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.attacks.parameters import NoiseOdds, averaging_success, estimated
 from discreet.assessment.attacks.periods import (
@@ -156,22 +156,37 @@ class _Panel:
             tables[name] = [perturb(table, ptable)]
         return PublishedFigures.of(tables)
 
-    def marks(self, frame: pl.DataFrame) -> AnyArray:
-        """A number for each unit with its codes, so that sets have sums of numbers."""
-        return frame.select(pl.struct("unit", *self.by).hash(1)).to_series().to_numpy()
-
-    def sets(self, codes: Codes, key: LayerKey, name: str, *, units: bool) -> dict[int, int]:
-        """Per cell of a layer a number of its set of units; with what else is told of them."""
-        frame = self.years[name]
-        cells = codes.cells(key, codes.positions(frame.select(self.by)))
-        assert cells is not None
-        marks = frame["unit"].hash(1).to_numpy() if units else self.marks(frame)
-        return _sums(cells, marks)
-
-    def events(self, first: str, second: str, event: str, *, quiet: bool) -> pl.DataFrame:
-        """Units that left, came, or changed in what is known; what is unknown stays."""
+    def both(self, first: str, second: str) -> pl.DataFrame:
+        """The units of two periods with their codes in either, if they are there."""
         old, new = self.years[first], self.years[second]
         both = old.join(new, on="unit", how="full", coalesce=True, suffix=" after")
+        differs = [pl.col(n).ne_missing(pl.col(f"{n} after")) for n in self.by]
+        return both.with_columns(pl.any_horizontal(differs).alias("changed")).sort("unit")
+
+    def changed(
+        self, codes: Codes, keys: Iterable[LayerKey], pair: tuple[str, str], *, touched: bool
+    ) -> Iterator[tuple[LayerKey, IntArray]]:
+        """Per layer, its cells that hold other units in the second of two periods.
+
+        Or, if `touched`, that hold somebody who came, left or changed in anything.
+        """
+        both = self.both(*pair)
+        before, after = (
+            codes.positions(both.select(pl.col(f"{n}{suffix}").alias(n) for n in self.by))
+            for suffix in ("", " after")
+        )
+        for key in keys:
+            cells = np.stack([codes.cells(key, side) for side in (before, after)])
+            moved = both["changed"].to_numpy() if touched else cells[0] != cells[1]
+            every = np.unique(cells[:, moved])
+            yield key, every[every >= 0]
+
+    def events(self, first: str, second: str, event: str, *, quiet: bool) -> pl.DataFrame:
+        """Units that left, came, or changed in what is known; what is unknown stays.
+
+        If `quiet`, nothing else happened in the groups of known codes that a unit is in.
+        """
+        both = self.both(first, second)
         first_known = self.known[0]
         there = {
             "left": pl.col(f"{first_known} after").is_null(),
@@ -179,42 +194,17 @@ class _Panel:
             "changed": pl.any_horizontal(pl.col(n) != pl.col(f"{n} after") for n in self.known)
             & pl.all_horizontal(pl.col(n) == pl.col(f"{n} after") for n in self.unknown),
         }
-        frame = both.filter(there[event].fill_null(value=False)).sort("unit")
-        return (
-            frame.filter(pl.Series(self._quiet(frame, old, new), dtype=pl.Boolean))
-            if quiet
-            else frame
-        )
-
-    def _quiet(self, joined: pl.DataFrame, old: pl.DataFrame, new: pl.DataFrame) -> BoolArray:
-        """Whether nothing else happened in the groups of known codes that a unit is in."""
-        sums = [self._groups(frame) for frame in (old, new)]
-        alone = np.ones(joined.height, dtype=np.bool_)
-        for suffix, side in (("", 0), (" after", 1)):
-            names = [f"{name}{suffix}" for name in self.known]
-            there = joined[names[0]].is_not_null().to_numpy()
-            own = joined.select("unit", *[pl.col(f"{n}{suffix}").alias(n) for n in self.by])
-            mark, group = self.marks(own), own.select(self._group()).to_series()
-            totals = [
-                group.replace_strict(item, default=0, return_dtype=pl.UInt64).to_numpy()
-                for item in sums
-            ]
-            rest = totals[side] - mark  # whole numbers that wrap
-            alone &= ~there | (rest == totals[1 - side])
-        return alone
-
-    def _group(self) -> pl.Expr:
-        return pl.concat_str([pl.col(n).fill_null("") for n in self.known], separator="\x1f")
-
-    def _groups(self, frame: pl.DataFrame) -> dict[str, int]:
-        groups = frame.select(self._group()).to_series().to_numpy().astype(str)
-        return _sums(groups, self.marks(frame))
-
-
-def _sums(places: AnyArray, marks: AnyArray) -> dict[Any, int]:
-    """Per cell or group a number of its set of units."""
-    every, back = np.unique(places, return_inverse=True)
-    return dict(zip(every.tolist(), set_sums(back, marks, len(every)).tolist(), strict=True))
+        events = both.filter(there[event].fill_null(value=False))
+        if not quiet:
+            return events
+        changed = both.filter("changed")
+        sides = [
+            changed.select("unit", *(pl.col(f"{n}{suffix}").alias(n) for n in self.known))
+            for suffix in ("", " after")
+        ]
+        rows = pl.concat(sides).drop_nulls(first_known)
+        loud = rows.filter(pl.col("unit").n_unique().over(self.known) > 1)
+        return events.join(loud, on="unit", how="anti", maintain_order="left")
 
 
 _Pairs = Sequence[tuple[str, str, PeriodPair]]
@@ -254,15 +244,11 @@ def _changed_cells(
     """
     proven, false, changed = 0, 0, 0
     for first, second, pair in pairs:
-        codes = Codes(pair.first)
         longest = max(map(len, pair.layers))
-        for key, layer in pair.layers.items():
-            if finest and len(key) < longest:
-                continue
-            sets = [panel.sets(codes, key, name, units=not touched) for name in (first, second)]
-            others = {at for at in sets[0] | sets[1] if sets[0].get(at) != sets[1].get(at)}
-            certain = layer.ids[pair.proven(key, touched=touched)].tolist()
-            right = sum(at in others for at in certain)
+        keys = [key for key in pair.layers if len(key) == longest or not finest]
+        for key, others in panel.changed(Codes(pair.first), keys, (first, second), touched=touched):
+            certain = pair.layers[key].ids[pair.proven(key, touched=touched)]
+            right = int(np.isin(certain, others).sum())
             proven, changed = proven + right, changed + len(others)
             false += len(certain) - right
     low, high = wilson(proven, changed)
@@ -309,11 +295,13 @@ def _counts(
     names, codes = list(published.systems), Codes(systems[-1])
     #: Per layer which guesses are right, which are so by the last period alone, which are sure
     stayed, every = (list[tuple[BoolArray, BoolArray, BoolArray]]() for _ in range(2))
-    for key in systems[-1].layers:
-        sets = [panel.sets(codes, key, name, units=True) for name in names]
-        cells = codes.cells(key, codes.positions(panel.years[names[-1]].select(panel.by)))
-        assert cells is not None
-        ids, counts = np.unique(cells, return_counts=True)
+    keys, changed = list(systems[-1].layers), dict[LayerKey, list[IntArray]]()
+    for pair in itertools.pairwise(names):
+        for key, cells in panel.changed(codes, keys, pair, touched=False):
+            changed.setdefault(key, []).append(cells)
+    units = codes.positions(panel.years[names[-1]].select(panel.by))
+    for key in keys:
+        ids, counts = np.unique(codes.cells(key, units), return_counts=True)
         still = ChangeRates(moving=0.0)
         for judged, rates in ((stayed, still), (every, pairs[-1][2].layers[key].rates)):
             last = smoothed_counts(systems[-1:], key, chances, option, rates)
@@ -321,8 +309,7 @@ def _counts(
             true = np.append(counts, 0)[find_sorted(ids, smoothed.ids)]
             rows = np.ones(len(smoothed.ids), dtype=np.bool_)
             if judged is stayed:
-                alike = [len({own.get(at) for own in sets}) == 1 for at in smoothed.ids.tolist()]
-                rows = np.array(alike, dtype=np.bool_)
+                rows = ~np.isin(smoothed.ids, np.concatenate(changed[key]))
             hits = smoothed.count == true, last.count == true, smoothed.chance >= _SURE
             judged.append((hits[0][rows], hits[1][rows], hits[2][rows]))
     for attack, judged in (("count of a cell known to be unchanged", stayed),

@@ -14,7 +14,7 @@ tell themselves.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -351,18 +351,13 @@ class Codes:
             positions[self._number(name)] = np.array(places, dtype=np.int64)
         return positions
 
-    def cells(self, key: LayerKey, positions: Mapping[int, IntArray]) -> IntArray | None:
-        """Per unit its cell of a layer, -1 for units that are not there; None if not known."""
-        if any(axis not in positions for axis, _ in key):
-            return None
-        size = len(next(iter(positions.values())))
-        there = np.ones(size, dtype=np.bool_)
-        for own in positions.values():
-            there &= own >= 0
+    def cells(self, key: LayerKey, positions: Mapping[int, IntArray]) -> IntArray:
+        """Per unit its cell of a layer, -1 for units that are not there."""
+        there = np.all([own >= 0 for own in positions.values()], axis=0)
         places = [
             self.system.axes[axis].up(-1, cut)[np.maximum(positions[axis], 0)] for axis, cut in key
         ]
-        numbers = CellIndex(self.system.sizes(key)).numbers(places, size)
+        numbers = CellIndex(self.system.sizes(key)).numbers(places, len(there))
         return np.where(there, numbers, -1)
 
 
@@ -386,47 +381,45 @@ def guessed_units(
     for name in unknown[1:]:
         values = values.join(pl.DataFrame({name: codes.leaves(name)}), how="cross")
     units, many = before.height, values.height
-    sides = []
-    for known in (before, after):
-        positions = {at: np.repeat(own, many) for at, own in codes.positions(known).items()} | {
-            at: np.tile(own, units) for at, own in codes.positions(values).items()
+    tried = {at: np.tile(own, units) for at, own in codes.positions(values).items()}
+    sides = [
+        {at: np.repeat(own, many) for at, own in codes.positions(known).items()} | tried
+        for known in (before, after)
+    ]
+    searched = tried.keys()
+    knows = sides[0].keys() - searched
+    cells: _SideCells = {
+        key: (codes.cells(key, sides[0]), codes.cells(key, sides[1]))
+        for key in pair.layers
+        if all(axis in sides[0] for axis, _ in key)
+    }
+    total = np.zeros(units * many)
+    for step in (-1, 1, 0):  # in all layers, the cells that a unit leaves, comes to, and stays in
+        touched = {
+            key: np.where((old != new) == (step != 0), new if step > 0 else old, -1)
+            for key, (old, new) in cells.items()
         }
-        sides.append(positions)
-    knows = {codes.names.index(name) for name in before.columns}
-    searched = {codes.names.index(name) for name in unknown}
-    kinds = _kinds(pair, codes, sides)
-    total = sum(
-        (_lattice(pair, kind, (knows, searched), quiet=quiet) for kind in kinds),
-        start=np.zeros(units * many),
-    )
-    share = _expected(pair, codes, sides, (knows, searched), many)
-    prior = share * np.exp(_presence(pair, codes, sides, searched).reshape(units, many))
+        total += _lattice(pair, touched, step, (knows, searched), quiet=quiet)
+    share = _expected(pair, cells, searched, many)
+    prior = share * np.exp(_presence(pair, cells, searched).reshape(units, many))
     prior /= prior.sum(axis=1, keepdims=True)
     logs = total.reshape(units, many) + np.log(share)
     posterior = np.exp(logs - logs.max(axis=1, keepdims=True))
     return GuessedUnits(values, prior, posterior / posterior.sum(axis=1, keepdims=True))
 
 
-#: The cells of all layers that a unit touches, and how it does.
-_Touched = tuple[Mapping[LayerKey, IntArray], int]
-
-
-def _kinds(
-    pair: PeriodPair, codes: Codes, sides: Sequence[Mapping[int, IntArray]]
-) -> Iterator[_Touched]:
-    """The cells of all layers that a unit leaves, comes to, and stays in."""
-    left, came, stay = {}, {}, {}
-    for key in pair.layers:
-        before, after = (codes.cells(key, positions) for positions in sides)
-        if before is not None and after is not None:
-            other = before != after
-            left[key], came[key] = np.where(other, before, -1), np.where(other, after, -1)
-            stay[key] = np.where(other, -1, before)
-    yield from ((left, -1), (came, 1), (stay, 0))
+#: The cell of each unit before and after, by layer.
+_SideCells = Mapping[LayerKey, tuple[IntArray, IntArray]]
+_Axes = Set[int]
 
 
 def _lattice(
-    pair: PeriodPair, touched: _Touched, axes: tuple[set[int], set[int]], *, quiet: bool
+    pair: PeriodPair,
+    cells: Mapping[LayerKey, IntArray],
+    own_step: int,
+    axes: tuple[_Axes, _Axes],
+    *,
+    quiet: bool,
 ) -> FloatArray:
     """How much likelier all figures are with the unit in these cells, as logs.
 
@@ -434,7 +427,6 @@ def _lattice(
     against others who share some of its codes: they touch all layers of these codes.
     """
     knows, searched = axes
-    cells, own_step = touched
     named = {key: {axis for axis, _ in key} for key in cells}
     keys = [key for key, own in named.items() if own & searched and (not quiet or knows <= own)]
     if not keys:
@@ -459,18 +451,15 @@ def _lattice(
     return log_odds
 
 
-def _presence(
-    pair: PeriodPair, codes: Codes, sides: Sequence[Mapping[int, IntArray]], searched: set[int]
-) -> FloatArray:
+def _presence(pair: PeriodPair, sides: _SideCells, searched: _Axes) -> FloatArray:
     """How much likelier the figures of one period are with the unit in its cells, as logs."""
     logs, cells = [], []
-    for key, layer in pair.layers.items():
-        before, after = (codes.cells(key, positions) for positions in sides)
-        if before is None or after is None or not {axis for axis, _ in key} & searched:
+    for key, (before, after) in sides.items():
+        if not {axis for axis, _ in key} & searched:
             continue
-        own = np.where(before >= 0, before, after)
+        own, layer = np.where(before >= 0, before, after), pair.layers[key]
         figures = layer.at(own)[0][layer.place + (not (before >= 0).any())]
-        shown, back = np.unique(figures.astype(np.int64), return_inverse=True)
+        shown, back = np.unique(figures, return_inverse=True)
         prior = 1 - layer.prior[0] / layer.prior.sum()
         some = _occupied(pair.chances, shown, layer.prior) / max(prior, _NEVER)
         logs.append(np.log(np.maximum(some, _NEVER))[back])
@@ -495,31 +484,18 @@ def _repeated(
     return mask
 
 
-def _expected(
-    pair: PeriodPair,
-    codes: Codes,
-    sides: Sequence[Mapping[int, IntArray]],
-    axes: tuple[set[int], set[int]],
-    many: int,
-) -> FloatArray:
+def _expected(pair: PeriodPair, sides: _SideCells, searched: _Axes, many: int) -> FloatArray:
     """How likely combinations are without any comparison: by the figures of one period.
 
     Shares of coarser layers stand in where those of finer ones rest on few units.
     """
-    knows, searched = axes
-    there = [side[min(knows)] >= 0 for side in sides]
-    share = np.full((len(there[0]) // many, many), 1.0 / many)
-    for key in sorted(pair.layers, key=lambda each: (len(each), each)):
-        named = {axis for axis, _ in key}
-        if not searched <= named <= knows | searched:
+    units = len(next(iter(sides.values()))[0]) // many
+    share = np.full((units, many), 1.0 / many)
+    for key in sorted(sides, key=lambda each: (len(each), each)):
+        layer, (before, after) = pair.layers[key], sides[key]
+        if not searched <= {axis for axis, _ in key} or layer.before.mean() < _TELLING:
             continue
-        if pair.layers[key].before.mean() < _TELLING:
-            continue
-        sought = [codes.cells(key, positions) for positions in sides]
-        assert sought[0] is not None
-        assert sought[1] is not None
-        layer = pair.layers[key]
-        figure = layer.at(np.where(there[0], sought[0], sought[1]))[0][layer.place]
+        figure = layer.at(np.where(before >= 0, before, after))[0][layer.place]
         share = figure.reshape(-1, many) + _BACKED * share
         share /= share.sum(axis=1, keepdims=True)
     return share
