@@ -8,8 +8,8 @@ leaves out. Empty cells are counted by arithmetic; no grid is ever made.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -100,33 +100,30 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class PartCells:
     """Cells with records, to be measured part by part (confidential)."""
 
-    def __init__(
-        self,
-        dimensions: Sequence[Dimension],
-        index: Sequence[PositionArray],
-        count: IntArray,
-        *,
-        small_up_to: int,
-        relative: FloatArray | None = None,
-        named: Sequence[int] = (),
-        area: int | None = None,
-        added_up: bool = False,
-    ) -> None:
-        self.dimensions = tuple(dimensions)
-        self.index = tuple(index)
-        self.count = count
-        self.small_up_to = small_up_to
-        self.relative = relative
-        self.named = tuple(named)
-        self.area = area
-        self.added_up = added_up
-        self.levels = tuple(levels_of(dimension) for dimension in dimensions)
-        self._kinds = [
-            _kinds(dimension) if at != area else (np.arange(len(dimension)),) * 2
-            for at, dimension in enumerate(dimensions)
+    dimensions: tuple[Dimension, ...]
+    index: tuple[PositionArray, ...]
+    count: IntArray
+    small_up_to: int  # largest count of a small cell
+    relative: FloatArray | None = None  # relative error of each cell
+    named: tuple[int, ...] = ()  # places of the variables that a filter names
+    area: int | None = None  # place of the variable whose codes are measured one by one
+    added_up: bool = False  # whether all sums of the cells are among them
+
+    @cached_property
+    def levels(self) -> tuple[Mapping[int, Level], ...]:
+        """Per variable, its levels by number."""
+        return tuple(map(levels_of, self.dimensions))
+
+    @cached_property
+    def _kinds(self) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Per variable, the kind of each code and a code of each kind; areas are of their own."""
+        return [
+            _kinds(dimension) if at != self.area else (np.arange(len(dimension)),) * 2
+            for at, dimension in enumerate(self.dimensions)
         ]
 
     @cached_property
@@ -207,7 +204,7 @@ class PartCells:
         assert self.area is not None
         chosen = np.concatenate([self.cells_in(area) for area in areas])
         others = [at for at in range(len(self.index)) if at != self.area]
-        dimensions = [self.dimensions[at] for at in others]
+        dimensions = tuple(self.dimensions[at] for at in others)
         index = [self.index[at][chosen] for at in others]
         numbers, _ = CellIndex.of(dimensions).joined(index, len(chosen))
         _, first, cell = np.unique(numbers, return_index=True, return_inverse=True)
@@ -380,30 +377,22 @@ def part_cells(
     A table is measured once, also where others are held against it.
     """
     measured = _MEASURED.setdefault(table, {})
-    if deviation is None and (small_up_to, area) in measured:
-        return measured[small_up_to, area]
-    occupied = table.count > 0
-    whole = bool(occupied.all())
-    count = table.count if whole else table.count[occupied]
-    index = table.index if whole else tuple(part[occupied] for part in table.index)
-    relative = None
-    if deviation is not None:
-        relative = _relative(deviation, table, count, occupied)
-    cells = PartCells(
-        table.dimensions,
-        index,
-        count,
-        small_up_to=small_up_to,
-        relative=relative,
-        named=named_variables(table),
-        area=area,
-        added_up=table.added_up,
-    )
-    if deviation is None:
-        measured[small_up_to, area] = cells
+    if (small_up_to, area) not in measured:
+        occupied = table.count > 0
+        some = slice(None) if occupied.all() else occupied
+        measured[small_up_to, area] = PartCells(
+            table.dimensions,
+            tuple(part[some] for part in table.index),
+            table.count[some],
+            small_up_to=small_up_to,
+            named=named_variables(table),
+            area=area,
+            added_up=table.added_up,
+        )
+    cells = measured[small_up_to, area]
     while len(_MEASURED) > _LATEST:
         del _MEASURED[next(iter(_MEASURED))]
-    return cells
+    return cells if deviation is None else replace(cells, relative=_relative(deviation, table))
 
 
 #: What was measured without noise of the latest tables that are still in use.
@@ -411,33 +400,26 @@ _LATEST = 4
 _MEASURED = WeakKeyDictionary[Table, dict[tuple[int, int | None], PartCells]]()
 
 
-def _relative(
-    deviation: Deviation, table: Table, count: IntArray, occupied: BoolArray
-) -> FloatArray:
+def _relative(deviation: Deviation, table: Table) -> FloatArray:
     """Standard deviation in relation to the count, of each cell with records."""
-    if not callable(deviation):
-        deviations = _deviations(deviation, len(table), table.name)
-        return np.asarray(deviations[occupied] / count, dtype=np.float64)
-    distinct = np.unique(count)
-    deviations = _deviations(deviation(distinct), len(distinct), table.name)
-    return np.asarray((deviations / distinct)[np.searchsorted(distinct, count)], dtype=np.float64)
-
-
-def _deviations(values: Any, length: int, where: str) -> FloatArray:
+    occupied = table.count > 0
+    counts, back = np.unique(table.count[occupied], return_inverse=True)
+    function = callable(deviation)
+    values, length = (deviation(counts), len(counts)) if function else (deviation, len(table))
     try:
         deviations = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         deviations = np.zeros((0, 0))
-    if deviations.shape != (length,) or not bool(
-        np.all(np.isfinite(deviations) & (deviations >= 0))
-    ):
+    fits = deviations.shape == (length,)
+    if not fits or not bool(np.all(np.isfinite(deviations) & (deviations >= 0))):
         raise SuppressionError(
             "every cell needs a standard deviation of at least 0",
             code="deviation",
-            where=where,
+            where=table.name,
             hint="give one number per cell of the table, or a function of counts",
         )
-    return deviations
+    own = deviations[back] if function else deviations[occupied]
+    return np.asarray(own / counts[back], dtype=np.float64)
 
 
 _SHOWN = 10
@@ -463,13 +445,11 @@ class FilterUniverse:
         passing = _passing(query, every, table.name)
         rest = every.count - passing
         some = rest > 0
-        left_out = PartCells(
-            every.dimensions,
-            tuple(part[some] for part in every.index),
-            rest[some],
-            small_up_to=small_up_to,
+        left_out = replace(
+            every,
+            index=tuple(part[some] for part in every.index),
+            count=rest[some],
             named=query.named,
-            area=area,
             added_up=every.added_up and query.added_up,
         )
         return cls(every, passing, left_out, query.named)
