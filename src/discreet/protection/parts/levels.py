@@ -7,7 +7,7 @@ parts of which areas are not published, and tables without them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, PositionArray
 from discreet.errors import SuppressionError
 from discreet.tables import CellStatus, Dimension, Parts, ProtectedTable, level_numbers
 
@@ -303,135 +303,6 @@ def level_of(dimension: Dimension, level: str | int) -> Level:
             hint=f"levels: {', '.join(listed)}",
         )
     return known[str(level)]
-
-
-#: The position of an area's code, and a part over the other variables: the rules it breaks.
-Broken = Callable[[int, PartKey], bool]
-#: The same for several areas taken together.
-BrokenTogether = Callable[[Sequence[int], PartKey], bool]
-
-
-class AreaWalk:
-    """Decides for each area which of its parts are published. CONFIDENTIAL while it works."""
-
-    def __init__(
-        self,
-        dimensions: Sequence[Dimension],
-        at: int,
-        *,
-        whole: Parts,
-        existing: Parts | None,
-        records: IntArray,
-        broken: Broken,
-        together: BrokenTogether,
-    ) -> None:
-        self.areas, self.at = dimensions[at], at
-        self.records, self.broken, self.together = records, broken, together
-        self._numbers = level_numbers(self.areas).tolist()
-        others = [dimension for place, dimension in enumerate(dimensions) if place != at]
-        self.lattice = PartLattice(others)
-        self.outward = self.lattice.outward
-        named = {part: self.lattice.named(part) for part in self.outward}
-        self.finer = {
-            part: frozenset(o for o in self.outward if is_within(named[o], own))
-            for part, own in named.items()
-        }
-        self._there = {
-            number: frozenset(
-                part
-                for part in self.outward
-                if existing is None or self._full(part, number) in existing
-            )
-            for number in set(self._numbers)
-        }
-        self.given = {
-            number: frozenset(part for part in self.outward if self._full(part, number) in whole)
-            for number in set(self._numbers)
-        }
-        self.hidden: list[set[PartKey]] = []
-
-    def _full(self, part: PartKey, number: int) -> PartKey:
-        return (*part[: self.at], number, *part[self.at :])
-
-    @cached_property
-    def children(self) -> list[list[list[int]]]:
-        """Per area, the areas directly below it, apart for each classification."""
-        trees = len(self.areas.classifications)
-        children: list[list[list[int]]] = [[[] for _ in range(trees)] for _ in self._numbers]
-        pairs = zip(self.areas.parents.tolist(), self.areas.breakdown.tolist(), strict=True)
-        for area, (parent, tree) in enumerate(pairs):
-            if parent >= 0:
-                children[parent][tree].append(area)
-        return [[group for group in groups if group] for groups in children]
-
-    def decided(self) -> AreaParts:
-        """Hidden parts of each area, besides the parts of whole levels."""
-        self.hidden = [set(self.given[number]) for number in self._numbers]
-        for area in np.argsort(-self.areas.levels, kind="stable").tolist():
-            if area:  # what the table shows of everything is decided as a whole
-                self._walk(area)
-        before = -1
-        while before < (now := sum(map(len, self.hidden))):  # of more areas where one is alone
-            before = now
-            for area, groups in enumerate(self.children):
-                for group, part in product(groups, reversed(self.outward)):
-                    self._settle(area, group, part)
-        hidden = {
-            self.areas.codes[area]: frozenset(parts & self._there[number]) - self.given[number]
-            for area, (parts, number) in enumerate(zip(self.hidden, self._numbers, strict=True))
-        }
-        return AreaParts(
-            variable=self.areas.name,
-            hidden={code: parts for code, parts in hidden.items() if parts},
-        )
-
-    def _walk(self, area: int) -> None:
-        """One area, from its innermost part outward; its children are decided already."""
-        there, hidden = self._there[self._numbers[area]], self.hidden[area]
-        groups = self.children[area]
-        follows: set[PartKey] = set()
-        for part in self.outward:
-            released = part in follows or any(
-                all(part not in self.hidden[child] for child in group) for group in groups
-            )
-            if part in hidden:
-                released = False
-            elif part in there and not released:
-                released = not self.broken(area, part)
-                if not released:
-                    hidden.add(part)
-            if released:
-                follows.update(self.lattice.coarser(part))
-
-    # -- several are hidden, or none ---------------------------------------------------
-
-    def _settle(self, area: int, group: list[int], part: PartKey) -> None:
-        """See that what the areas below one hide cannot be had from it and their siblings."""
-        chosen = [child for child in group if part in self.hidden[child]]
-        if part in self.hidden[area]:
-            if not chosen:  # the sum of what is shown would be what is hidden
-                self._hide(next(self._others(group, chosen)), part)
-            return
-        own = [child for child in chosen if part not in self.given[self._numbers[child]]]
-        if not own or part not in self._there[self._numbers[area]]:
-            return  # whole levels keep their secrets by themselves
-        others = self._others(group, chosen)
-        while len(chosen) < len(group) and (len(chosen) < 2 or self.together(chosen, part)):
-            chosen.append(next(others))
-            self._hide(chosen[-1], part)
-        if len(chosen) == len(group) and (len(group) == 1 or self.together(chosen, part)):
-            self._hide(area, part)  # together they are what stands above them
-
-    def _others(self, group: Sequence[int], chosen: Sequence[int]) -> Iterator[int]:
-        """The other areas, those with records first and the smaller ones before the larger."""
-        left = [child for child in group if child not in set(chosen)]
-        yield from sorted(left, key=lambda each: (not self.records[each], self.records[each], each))
-
-    def _hide(self, area: int, part: PartKey) -> None:
-        self.hidden[area] |= self.finer[part]
-
-
-# -- several tables ---------------------------------------------------------------------
 
 
 def without_areas(protected: ProtectedTable, areas: AreaParts) -> ProtectedTable:

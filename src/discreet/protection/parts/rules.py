@@ -11,12 +11,13 @@ target. Every set is carried out in full, areas hidden beside others included; n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
 
@@ -32,11 +33,11 @@ from discreet.protection.parts.decisions import (
 from discreet.protection.parts.levels import (
     AreaParts,
     AreaShare,
-    AreaWalk,
     PartKey,
     PartLattice,
     area_shares,
     check_kinds,
+    is_within,
     level_of,
     name_of_part,
     place_of,
@@ -50,7 +51,7 @@ from discreet.protection.parts.measures import (
 )
 from discreet.protection.parts.settings import Thresholds
 from discreet.settings import setting_problems
-from discreet.tables import Table
+from discreet.tables import Parts, Table, level_numbers
 
 #: The rules: code, and the measure whose maximum or minimum they are about.
 _RISKS = {
@@ -175,6 +176,121 @@ class _Judge:
         return replace(self, query=query, universe=universe)
 
 
+class _AreaWalk:
+    """Decides for each area which of its parts are published. CONFIDENTIAL while it works."""
+
+    def __init__(self, table: Table, judge: _Judge, at: int, whole: Parts) -> None:
+        dimensions, existing = table.dimensions, table.parts
+        self.areas, self.at, self.judge = dimensions[at], at, judge
+        self.records = judge.query.records_of_areas()
+        self._numbers = level_numbers(self.areas).tolist()
+        others = [dimension for place, dimension in enumerate(dimensions) if place != at]
+        self.lattice = PartLattice(others)
+        self.outward = self.lattice.outward
+        named = {part: self.lattice.named(part) for part in self.outward}
+        self.finer = {
+            part: frozenset(o for o in self.outward if is_within(named[o], own))
+            for part, own in named.items()
+        }
+        self._there = {
+            number: frozenset(
+                part
+                for part in self.outward
+                if existing is None or self._full(part, number) in existing
+            )
+            for number in set(self._numbers)
+        }
+        self.given = {
+            number: frozenset(part for part in self.outward if self._full(part, number) in whole)
+            for number in set(self._numbers)
+        }
+        self.hidden: list[set[PartKey]] = []
+
+    def _full(self, part: PartKey, number: int) -> PartKey:
+        return (*part[: self.at], number, *part[self.at :])
+
+    @cached_property
+    def children(self) -> list[list[list[int]]]:
+        """Per area, the areas directly below it, apart for each classification."""
+        trees = len(self.areas.classifications)
+        children: list[list[list[int]]] = [[[] for _ in range(trees)] for _ in self._numbers]
+        pairs = zip(self.areas.parents.tolist(), self.areas.breakdown.tolist(), strict=True)
+        for area, (parent, tree) in enumerate(pairs):
+            if parent >= 0:
+                children[parent][tree].append(area)
+        return [[group for group in groups if group] for groups in children]
+
+    def decided(self) -> AreaParts:
+        """Hidden parts of each area, besides the parts of whole levels."""
+        self.hidden = [set(self.given[number]) for number in self._numbers]
+        for area in np.argsort(-self.areas.levels, kind="stable").tolist():
+            if area:  # what the table shows of everything is decided as a whole
+                self._walk(area)
+        before = -1
+        while before < (now := sum(map(len, self.hidden))):  # of more areas where one is alone
+            before = now
+            for area, groups in enumerate(self.children):
+                for group, part in product(groups, reversed(self.outward)):
+                    self._settle(area, group, part)
+        hidden = {
+            self.areas.codes[area]: frozenset(parts & self._there[number]) - self.given[number]
+            for area, (parts, number) in enumerate(zip(self.hidden, self._numbers, strict=True))
+        }
+        return AreaParts(
+            variable=self.areas.name,
+            hidden={code: parts for code, parts in hidden.items() if parts},
+        )
+
+    def _walk(self, area: int) -> None:
+        """One area, from its innermost part outward; its children are decided already."""
+        there, hidden = self._there[self._numbers[area]], self.hidden[area]
+        groups = self.children[area]
+        follows: set[PartKey] = set()
+        for part in self.outward:
+            released = part in follows or any(
+                all(part not in self.hidden[child] for child in group) for group in groups
+            )
+            if part in hidden:
+                released = False
+            elif part in there and not released:
+                released = not self.judge.reasons(self._full(part, area))
+                if not released:
+                    hidden.add(part)
+            if released:
+                follows.update(self.lattice.coarser(part))
+
+    # -- several are hidden, or none ---------------------------------------------------
+
+    def _settle(self, area: int, group: list[int], part: PartKey) -> None:
+        """See that what the areas below one hide cannot be had from it and their siblings."""
+        chosen = [child for child in group if part in self.hidden[child]]
+        if part in self.hidden[area]:
+            if not chosen:  # the sum of what is shown would be what is hidden
+                self._hide(next(self._others(group, chosen)), part)
+            return
+        own = [child for child in chosen if part not in self.given[self._numbers[child]]]
+        if not own or part not in self._there[self._numbers[area]]:
+            return  # whole levels keep their secrets by themselves
+        others = self._others(group, chosen)
+        while len(chosen) < len(group) and (len(chosen) < 2 or self._together(chosen, part)):
+            chosen.append(next(others))
+            self._hide(chosen[-1], part)
+        if len(chosen) == len(group) and (len(group) == 1 or self._together(chosen, part)):
+            self._hide(area, part)  # together they are what stands above them
+
+    def _others(self, group: Sequence[int], chosen: Sequence[int]) -> Iterator[int]:
+        """The other areas, those with records first and the smaller ones before the larger."""
+        left = [child for child in group if child not in set(chosen)]
+        yield from sorted(left, key=lambda each: (not self.records[each], self.records[each], each))
+
+    def _together(self, areas: Sequence[int], part: PartKey) -> bool:
+        """Whether some areas as one break a rule on disclosure risk."""
+        return bool(self.judge.joined(areas).reasons(part, risks_only=True))
+
+    def _hide(self, area: int, part: PartKey) -> None:
+        self.hidden[area] |= self.finer[part]
+
+
 @without_values
 def check_parts(
     table: Table,
@@ -236,28 +352,8 @@ def check_parts(
     if areas is not None:
         at = place_of(areas, table.dimensions, table.name)
         own = _judge(table, rules, universe, deviation, area=at)
-        decided = replace(decided, areas=_area_parts(table, own, at, decided))
+        decided = replace(decided, areas=_AreaWalk(table, own, at, decided.suppressed).decided())
     return decided
-
-
-def _area_parts(table: Table, judge: _Judge, at: int, decided: PartDecisions) -> AreaParts:
-    """What is hidden of single areas."""
-
-    def broken(area: int, part: PartKey) -> bool:
-        return bool(judge.reasons((*part[:at], area, *part[at:])))
-
-    def together(areas: Sequence[int], part: PartKey) -> bool:
-        return bool(judge.joined(areas).reasons(part, risks_only=True))
-
-    return AreaWalk(
-        table.dimensions,
-        at,
-        whole=decided.suppressed,
-        existing=table.parts,
-        records=judge.query.records_of_areas(),
-        broken=broken,
-        together=together,
-    ).decided()
 
 
 def _walk(judge: _Judge, lattice: PartLattice) -> list[PartDecision]:
