@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from discreet.arrays import CellIndex
 from discreet.confidential import without_values
@@ -218,29 +219,11 @@ class PartDecisions:
                 hint="give the result of to_dict",
             )
         try:
-            return cls(
-                table=data["table"],
-                variables=tuple(data["variables"]),
-                parts=tuple(
-                    PartDecision(
-                        levels=_levels(item),
-                        action=item["action"],
-                        reasons=tuple(
-                            PartReason(one["code"], one["of"]) for one in item["reasons"]
-                        ),
-                    )
-                    for item in data["parts"]
-                ),
-                universe=data["universe"],
-                suggestions=tuple(
-                    PartSuggestion(levels=_levels(item), changed=tuple(item["changed"]))
-                    for item in data["suggestions"]
-                ),
-                areas=AreaParts.from_dict(data["areas"]) if "areas" in data else None,
-            )
-        except (KeyError, TypeError) as error:
+            return TypeAdapter(cls).validate_python(data)
+        except ValidationError as error:
+            place = ", ".join(map(str, error.errors()[0]["loc"]))
             raise SuppressionError(
-                f"the log of subtables is damaged: {error}",
+                f"the log of subtables is damaged: {place}",
                 code="part-decisions",
                 where="parts",
                 hint="give the result of to_dict",
@@ -252,10 +235,6 @@ class PartDecisions:
 
 def _in_words(item: PartReason | PartDecision | PartSuggestion) -> dict[str, str]:
     return {language: item.text(language) for language in LANGUAGES}
-
-
-def _levels(data: Mapping[str, Any]) -> tuple[PartLevel, ...]:
-    return tuple(PartLevel.from_dict(level) for level in data["levels"])
 
 
 #: Kind of the note that names suppressed parts.

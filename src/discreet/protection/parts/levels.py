@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from discreet.arrays import BoolArray, CellIndex, PositionArray
 from discreet.errors import SuppressionError
@@ -155,7 +156,8 @@ class PartLevel:
 
     variable: str  # name of the variable
     number: int  # number of the level in `ProtectedTable.suppressed_parts`
-    tree: int  # which of the variable's classifications it belongs to
+    #: Which of the variable's classifications it belongs to
+    tree: Annotated[int, Field(validation_alias="classification")]
     depth: int  # how far below the total it lies; 0 is the total
     #: language → name of the variable and, if it has several levels, of the level
     names: Mapping[str, str]
@@ -178,17 +180,6 @@ class PartLevel:
             "depth": self.depth,
             "names": dict(self.names),
         }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> PartLevel:
-        """The level from plain data."""
-        return cls(
-            variable=data["variable"],
-            number=data["number"],
-            tree=data["classification"],
-            depth=data["depth"],
-            names=dict(data["names"]),
-        )
 
 
 def named_level(dimension: Dimension, level: Level) -> PartLevel:
@@ -245,12 +236,6 @@ class AreaParts:
         """As plain data."""
         parts = {code: [list(part) for part in sorted(keys)] for code, keys in self.hidden.items()}
         return {"variable": self.variable, "hidden": parts}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> AreaParts:
-        """Read from plain data."""
-        hidden = {code: frozenset(map(tuple, parts)) for code, parts in data["hidden"].items()}
-        return cls(variable=data["variable"], hidden=hidden)
 
     def with_hidden(self, more: Mapping[str, Parts]) -> AreaParts:
         """A copy with further parts hidden."""
