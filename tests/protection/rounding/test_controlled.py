@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csc_array
 
 import discreet as dc
 from discreet.arrays import IntArray, starts
@@ -271,11 +272,11 @@ def case(folder: Path, name: str) -> tuple[InnerCells, IntArray, dict[str, Any]]
         )
         for codes in inner.select(variables).rows()
     ]
+    above = np.array([each for row in members for each in row])
+    ones, start = np.ones(len(above), dtype=np.int64), starts([len(each) for each in members])
     cells = InnerCells(
         count=inner["original"].cast(pl.Int64).to_numpy(),
-        start=starts([len(each) for each in members]),
-        member=np.array([each for row in members for each in row], dtype=np.int64),
-        published=shown.height,
+        within=csc_array((ones, above, start), shape=(shown.height, len(members))),
     )
     return cells, shown["original"].cast(pl.Int64).to_numpy(), about["metrics"]
 

@@ -351,7 +351,7 @@ def _whole_numbers(relations: Relations, fitted: FloatArray, fixed: BoolArray) -
 
 def _sums_of_inner(relations: Relations, near: IntArray, fixed: BoolArray) -> IntArray:
     """Inner cells up or down so that all sums lie near; totals are their sums."""
-    inner, _ = InnerCells.of(JointCounts((), recomputed_totals(relations, near), relations))
+    inner = InnerCells.of(JointCounts((), recomputed_totals(relations, near), relations))
     value = fitted_cells(inner, near, inner.count % _PARTS > 0, _PARTS)
     _meet(inner, value, near, np.flatnonzero(fixed))
     sums = inner.sums(value)

@@ -209,7 +209,7 @@ def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArra
     if rounding.method == "controlled":
         found = controlled_counts(linked, rounding, tables)
     else:
-        inner, _ = InnerCells.of(linked)
+        inner = InnerCells.of(linked)
         found = inner.sums(rounded_small(inner, rounding.base))
     return tuple(found[cells] for cells in linked.cells)
 

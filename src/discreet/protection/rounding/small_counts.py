@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.arrays import BoolArray, FloatArray, IntArray, ranges
 from discreet.errors import CountRoundingError, SuppressionError, raise_all
 from discreet.protection.rounding.bases import Rounding
 from discreet.protection.suppression import (
@@ -87,37 +87,33 @@ class InnerCells(Confidential):
     """Inner cells, and what they add up to (confidential)."""
 
     count: IntArray  # the count of each inner cell
-    start: IntArray  # where the published cells of each begin in `member`, and the end
-    member: IntArray  # numbers of the published cells that it is part of, ascending
-    published: int  # how many published cells there are
+    #: Published cells × inner cells, column by column: 1 where one is part of the other
+    within: Any
 
     @classmethod
-    def of(cls, linked: JointCounts) -> tuple[InnerCells, IntArray]:
-        """The inner cells of a table, and their numbers in it.
+    def of(cls, linked: JointCounts) -> InnerCells:
+        """The inner cells of tables.
 
         Raises:
             CountRoundingError: If there is no one set of inner cells that all totals are sums of.
         """
+        from scipy.sparse import csc_array, eye_array
+
         relations, number = linked.relations, len(linked.count)
-        inner = np.ones(number, dtype=np.bool_)
+        inner = linked.count > 0
         inner[relations.totals] = False
-        inner &= linked.count > 0
-        own = np.flatnonzero(inner).astype(np.int64)
-        first, above = _totals_of(linked)
-        pairs = own * number + own  # an inner cell × number + a cell it is part of
-        levels = []
-        while pairs.size:
-            levels.append(pairs)
-            width = np.diff(first)[pairs % number]
-            cell = np.repeat(pairs // number, width)
-            within = np.arange(cell.size) - np.repeat(np.cumsum(width) - width, width)
-            upper = above[np.repeat(first[pairs % number], width) + within]
-            pairs = np.unique(cell * number + upper)
-        known = np.unique(np.concatenate([pairs, *levels]))
-        width = np.bincount(known // number, minlength=number)[own]
-        control = cls(
-            count=linked.count[own], start=starts(width), member=known % number, published=number
-        )
+        own = np.flatnonzero(inner)
+        total = relations.totals[relations.row]
+        part = relations.cell != total
+        pairs = np.ones(int(part.sum()), dtype=np.int64), (total[part], relations.cell[part])
+        above = csc_array(pairs, shape=(number, number))
+        within = level = eye_array(number, dtype=np.int64, format="csc")[:, own]
+        while level.nnz:  # what each is part of, what that is part of, and so on
+            level = above @ level
+            within = within + level
+        within.sort_indices()
+        within.data[:] = 1
+        control = cls(count=linked.count[own], within=within)
         trial = np.arange(own.size, dtype=np.int64) * 7919 % 104_729  # adds up by chance hardly
         for values, wanted in ((control.count, linked.count), (trial, None)):
             sums = control.sums(values)
@@ -127,29 +123,16 @@ class InnerCells(Confidential):
                 )
                 hint = 'round the tables one by one, or use method="controlled"'
                 raise CountRoundingError(message, code="inner-cells", hint=hint)
-        return control, own
+        return control
 
     def sums(self, values: IntArray) -> IntArray:
         """Values of the published cells if the inner cells have these values."""
-        total = np.zeros(self.published, dtype=np.int64)
-        np.add.at(total, self.member, np.repeat(values, np.diff(self.start)))
-        return total
+        return np.asarray(self.within @ values)
 
-    def groups(self) -> tuple[IntArray, IntArray]:
-        """Starts of the inner cells of each published cell, and the inner cells."""
-        order = np.argsort(self.member, kind="stable")
-        cell = np.repeat(np.arange(len(self.count)), np.diff(self.start))[order]
-        return starts(np.bincount(self.member, minlength=self.published)), cell.astype(np.int64)
-
-
-def _totals_of(linked: JointCounts) -> tuple[IntArray, IntArray]:
-    """Where the totals that each cell is a part of begin, and these."""
-    relations = linked.relations
-    total = relations.totals[relations.row]
-    part = relations.cell != total
-    order = np.argsort(relations.cell[part], kind="stable")
-    width = np.bincount(relations.cell[part], minlength=len(linked.count))
-    return starts(width), total[part][order]
+    def groups(self, chosen: IntArray | slice = slice(None)) -> tuple[IntArray, IntArray]:
+        """Starts of the inner cells of each published cell, and these, numbered among some."""
+        rows = self.within[:, chosen].tocsr()
+        return rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
 
 
 def rounded_small(inner: InnerCells, base: int, most: int | None = None) -> IntArray:
@@ -157,13 +140,11 @@ def rounded_small(inner: InnerCells, base: int, most: int | None = None) -> IntA
     most = base - 1 if most is None else most
     truth, value = inner.sums(inner.count), inner.count.copy()
     open_cells = np.zeros(len(value), dtype=np.bool_)
-    cell = np.repeat(np.arange(len(value)), np.diff(inner.start))
     while True:
         sums = inner.sums(value)
         small = (sums > 0) & (sums <= most) & (sums % base != 0)
-        fresh = np.zeros(len(value), dtype=np.bool_)
-        fresh[cell[small[inner.member]]] = True
-        fresh &= (inner.count % base != 0) & ~open_cells
+        fresh = (inner.within.T @ small.astype(np.int64) > 0) & (inner.count % base != 0)
+        fresh &= ~open_cells
         if not fresh.any():
             return value
         open_cells |= fresh
@@ -174,14 +155,12 @@ def rounded_small(inner: InnerCells, base: int, most: int | None = None) -> IntA
 def fitted(inner: InnerCells, truth: IntArray, chosen: BoolArray, base: int) -> IntArray:
     """Inner cells with the chosen ones rounded so that sums miss the truth by least squares."""
     floor = np.where(chosen, inner.count // base * base, inner.count)
-    group_start, group = inner.groups()
-    keep = chosen[group]
-    width = np.bincount(np.repeat(np.arange(inner.published), np.diff(group_start))[keep],
-                        minlength=inner.published)  # fmt: skip
     cells = np.flatnonzero(chosen).astype(np.int64)
-    structure = (inner.start, inner.member, starts(width), group[keep], cells)
-    passes = min(_PASSES, max(_FEWEST, _LOOKS // max(int(inner.start[-1]), 1)))
-    kicks = min(_KICKS, _WORK // max(int(width.sum()), 1))
+    first, member = inner.groups(cells)
+    start, above = (of.astype(np.int64) for of in (inner.within.indptr, inner.within.indices))
+    structure = (start, above, first, cells[member], cells)
+    passes = min(_PASSES, max(_FEWEST, _LOOKS // max(len(above), 1)))
+    kicks = min(_KICKS, _WORK // max(len(member), 1))
     up = chosen & (inner.count - floor >= _halfway(inner.count, base, drawn=not kicks))
     missed = inner.sums(floor + base * up) - truth
     _improve(*structure, up, missed, base, passes, _PAIRED)
@@ -340,7 +319,7 @@ def controlled_counts(linked: JointCounts, rounding: Rounding, tables: Sequence[
         return _at_random(linked, rounding, tables)
     base, count = rounding.base, linked.count
     if int((count % base > 0).sum()) > MOST_SOLVED:
-        inner, _ = InnerCells.of(linked)
+        inner = InnerCells.of(linked)
         chosen = inner.count % base > 0
         return inner.sums(fitted(inner, count, chosen, base))
     for steps in range(rounding.steps + 1):
@@ -398,8 +377,7 @@ def _multiples(
     lacking = -relations.residuals(floor)
     first, entry = relations.by_cell
     width = np.diff(first)[column]
-    within = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
-    entries = entry[np.repeat(first[column], width) + within]
+    entries = entry[ranges(first[column], width)]
     touched, row = np.unique(relations.row[entries], return_inverse=True)
     place = np.repeat(np.arange(column.size), width)
     coef = (relations.coef[entries] * np.repeat(factor, width)).astype(np.float64)
