@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,24 +38,26 @@ ELSEWHERE = PartReason("hidden-elsewhere")
 #: Of more hidden areas it is not examined what larger areas of two groupings say together.
 _MOST_AREAS = 1_000
 
-#: A part: the numbers of its levels, but for totals.
-_PartCuts = tuple[int, ...]
 
-
-class _PartCut(NamedTuple):
-    """A level of a variable, or a filter (no variable)."""
+@dataclass(frozen=True, eq=False)
+class _PartCut:
+    """A level of a variable, or a filter (no variable); of what is equal there is one only."""
 
     variable: str
     codes: frozenset[str]
     partition: int  # of the records; -1 where these do not say
 
 
+#: A part: its levels, but for totals.
+_PartCuts = tuple[_PartCut, ...]
+
+
 class _HiddenAreas(NamedTuple):
     """Areas on one level of a variable that hide one part."""
 
     variable: str
-    cut: int
-    levels: tuple[int, ...]  # all levels of the variable
+    cut: _PartCut
+    levels: _PartCuts  # all levels of the variable
     codes: tuple[str, ...]
     places: IntArray  # the same as codes of the partition
 
@@ -97,15 +99,15 @@ class PartTies:
         self.where = {name: " ".join(filters.get(name, "").split()) for name in spanning}
         self._partitions = partitions
         self.named = frozenset(spanning if named is None else named)
-        self.cuts: list[_PartCut] = []
-        self._numbers: dict[_PartCut, int] = {}
-        self._levels: dict[int, dict[tuple[int, int], int]] = {}
-        self._part_cuts: dict[tuple[str, tuple[tuple[str, int], ...]], _PartCuts] = {}
-        self._finer: dict[tuple[int, int], bool] = {}
-        self._covering: dict[tuple[int, int], bool] = {}
+        self._cuts: dict[tuple[str, frozenset[str], int], _PartCut] = {}
+        self._levels: dict[int, dict[tuple[int, int], _PartCut]] = {}
+        self._finer: dict[_PartCuts, bool] = {}
+        self._covering: dict[_PartCuts, bool] = {}
         self._filters: dict[str, _PartCuts] = {}
         self._universes: dict[str, int] = {}
-        self._inside: dict[tuple[int, int], tuple[_HiddenAreas, dict[int, frozenset[str]]]] = {}
+        self._inside: dict[
+            tuple[int, int], tuple[_HiddenAreas, dict[_PartCut, frozenset[str]]]
+        ] = {}
         #: Variable → code → itself and the codes that stand above it in any table
         self._lines: dict[str, dict[str, frozenset[str]]] = {}
         kinds: dict[tuple[str, str], set[Any]] = {}
@@ -171,13 +173,11 @@ class PartTies:
 
     # -- parts as cuts -----------------------------------------------------------------
 
-    def _number(self, cut: _PartCut) -> int:
-        if cut not in self._numbers:
-            self._numbers[cut] = len(self.cuts)
-            self.cuts.append(cut)
-        return self._numbers[cut]
+    def _cut(self, variable: str, codes: frozenset[str], partition: int | None) -> _PartCut:
+        key = variable, codes, -1 if partition is None else partition
+        return self._cuts.setdefault(key, _PartCut(*key))
 
-    def _levels_of(self, dimension: Dimension) -> Mapping[tuple[int, int], int]:
+    def _levels_of(self, dimension: Dimension) -> Mapping[tuple[int, int], _PartCut]:
         """The cuts of a variable, by classification and depth."""
         if id(dimension) not in self._levels:
             self._levels[id(dimension)] = own = {}
@@ -189,30 +189,22 @@ class PartTies:
                 if self._partitions is not None and not dimension.chosen:
                     tree = dimension.classifications[level.tree]
                     partition = self._partitions.of_level(tree, level.depth)
-                own[level.tree, level.depth] = self._number(
-                    _PartCut(
-                        dimension.name,
-                        codes - {dimension.total},
-                        -1 if partition is None else partition,
-                    )
-                )
+                cut = self._cut(dimension.name, codes - {dimension.total}, partition)
+                own[level.tree, level.depth] = cut
         return self._levels[id(dimension)]
 
-    def _cut_of(self, name: str, part: PartDecision, variable: str) -> int:
+    def _cut_of(self, name: str, part: PartDecision, variable: str) -> _PartCut:
         """The level of one variable of a part."""
         level = next(level for level in part.levels if level.variable == variable)
         return self._levels_of(self.spanning[name][variable])[level.tree, level.depth]
 
     def _cuts_of(self, name: str, levels: Sequence[PartLevel]) -> _PartCuts:
         """The levels of a part, but for totals."""
-        key = name, tuple((level.variable, level.number) for level in levels)
-        if key not in self._part_cuts:
-            self._part_cuts[key] = tuple(
-                self._levels_of(self.spanning[name][level.variable])[level.tree, level.depth]
-                for level in levels
-                if not level.total
-            )
-        return self._part_cuts[key]
+        return tuple(
+            self._levels_of(self.spanning[name][level.variable])[level.tree, level.depth]
+            for level in levels
+            if not level.total
+        )
 
     def parts_beside(self, decided: PartDecisions, variable: str) -> Mapping[PartKey, _PartCuts]:
         """The parts of a table over all variables but one."""
@@ -316,7 +308,9 @@ class PartTies:
                 listed[variable] = codes
         return listed
 
-    def _codes_inside(self, areas: _HiddenAreas, dimension: Dimension) -> dict[int, frozenset[str]]:
+    def _codes_inside(
+        self, areas: _HiddenAreas, dimension: Dimension
+    ) -> dict[_PartCut, frozenset[str]]:
         """For each level of a variable, its codes that are hidden areas or lie in them.
 
         By name these are the areas themselves, or the largest in them. By the records, no level
@@ -330,11 +324,11 @@ class PartTies:
             for code, parent in zip(codes, dimension.parents.tolist(), strict=True):
                 if parent >= 0 and not missing.isdisjoint(lines[code] - lines[codes[parent]]):
                     named.add(code)
-        inside = {cut: self.cuts[cut].codes & named for cut in levels.values()}
-        own = self.cuts[areas.cut].partition
+        inside = {cut: cut.codes & named for cut in levels.values()}
+        own = areas.cut.partition
         alike = self._stands_in(own, levels.values())
         for (tree, _), cut in levels.items():
-            q = self.cuts[cut].partition
+            q = cut.partition
             if self._one_column(areas.cut, cut) or not self._tied or min(own, q) < 0:
                 continue
             if (alike or self._stands_in(q, areas.levels)) and not self._records.same(own, q):
@@ -356,7 +350,7 @@ class PartTies:
         hidden: Mapping[str, Collection[PartKey]],
     ) -> bool:
         """Whether larger areas, or a filter, let readers work out hidden areas from a part."""
-        own, theirs = self.cuts[areas.cut].partition, self.where[name]
+        own, theirs = areas.cut.partition, self.where[name]
         if own < 0 or not self._tied:
             return False
         records = self._records
@@ -365,13 +359,13 @@ class PartTies:
             dimension = self.spanning[name][level.variable]
             levels = self._levels_of(dimension)
             cut = self._cut_of(name, part, level.variable)
-            q = self.cuts[cut].partition
+            q = cut.partition
             if self._one_column(areas.cut, cut) or self._stands_in(q, areas.levels):
                 continue
             if (own, q) not in up or constant >> q & 1:
                 continue
             its = tuple(levels.values())
-            if not all(self._stands_in(self.cuts[at].partition, its) for at in areas.levels):
+            if not all(self._stands_in(at.partition, its) for at in areas.levels):
                 return True
             # both have all these areas: what matters is what larger ones of both say together
             texts, rest = dimension.classifications[level.tree].codes, _rest(part, level.variable)
@@ -381,7 +375,7 @@ class PartTies:
                     larger[larger == at] = -1  # it is hidden itself
             if len(larger) > _MOST_AREAS or (np.bincount(larger[larger >= 0]) == 1).any():
                 return True
-            above = {self.cuts[other].partition for other in areas.levels} - {own}
+            above = {other.partition for other in areas.levels} - {own}
             known = [up[own, p][areas.places] for p in sorted(above) if (own, p) in up]
             known.append(np.zeros_like(larger))
             before, after = (_worked_out(_sums(rows)) for rows in (known, [*known, larger]))
@@ -390,7 +384,7 @@ class PartTies:
         filters = self.filter_cut(theirs)
         if not filters or where == theirs or self._joined(where, theirs):
             return False
-        return bool(records.covered(own, self.cuts[filters[0]].partition)[areas.places].any())
+        return bool(records.covered(own, filters[0].partition)[areas.places].any())
 
     # -- what prints what --------------------------------------------------------------
 
@@ -398,8 +392,7 @@ class PartTies:
         """The cut of a filter, none where there is no filter."""
         if where not in self._filters:
             known = None if self._partitions is None else self._partitions.of_filter(where)
-            cut = _PartCut("", frozenset({where}), -1 if known is None else known)
-            self._filters[where] = (self._number(cut),) if where else ()
+            self._filters[where] = (self._cut("", frozenset({where}), known),) if where else ()
         return self._filters[where]
 
     def _joined(self, where: str, other: str) -> bool:
@@ -408,9 +401,9 @@ class PartTies:
             self._universes.update(self._records.universes(self.where.values()))
         return self._universes[where] == self._universes[other]
 
-    def _stands_in(self, p: int, cuts: Iterable[int]) -> bool:
+    def _stands_in(self, p: int, cuts: Iterable[_PartCut]) -> bool:
         """Whether a partition is that of one of some levels."""
-        return self._tied and any(self._records.same(p, self.cuts[cut].partition) for cut in cuts)
+        return self._tied and any(self._records.same(p, cut.partition) for cut in cuts)
 
     def prints(
         self,
@@ -423,21 +416,20 @@ class PartTies:
         """Whether a part whose levels tell of a hidden one prints its cells, or adds up to them."""
         theirs = self.where[name]
         if where == theirs:
-            variables = {self.cuts[at].variable: at for at in shown}
+            variables = {at.variable: at for at in shown}
             return name in self.named or not all(
-                self.cuts[at].variable in variables
-                and self.covers(at, variables[self.cuts[at].variable])
+                at.variable in variables and self.covers(at, variables[at.variable])
                 for at in hidden
             )
         filters = self.filter_cut(where), self.filter_cut(theirs)
-        if not self._tied or any(self.cuts[at].partition < 0 for own in filters for at in own):
+        if not self._tied or any(at.partition < 0 for own in filters for at in own):
             return False
         if self._joined(where, theirs) or not theirs:
             return True
-        own = [self.cuts[at].partition for at in (*hidden, *filters[0])]
+        own = [at.partition for at in (*hidden, *filters[0])]
         if any(self._records.taken(p, theirs).any() for p in own if p >= 0):
             return True
-        p = -1 if areas is None else self.cuts[areas.cut].partition
+        p = -1 if areas is None else areas.cut.partition
         return (
             areas is not None
             and p >= 0
@@ -455,11 +447,11 @@ class PartTies:
             return None
         return hidden if self._joined(where, theirs) else (*hidden, *self.filter_cut(where))
 
-    def covers(self, hidden: int, shown: int) -> bool:
+    def covers(self, hidden: _PartCut, shown: _PartCut) -> bool:
         """Whether a level tells something of another; of one variable, whether it is finer."""
         key = hidden, shown
         if key not in self._covering:
-            p, q = self.cuts[hidden].partition, self.cuts[shown].partition
+            p, q = hidden.partition, shown.partition
             if self.finer(hidden, shown):
                 self._covering[key] = True
             elif min(p, q) < 0 or not self._tied:
@@ -470,22 +462,24 @@ class PartTies:
                 self._covering[key] = bool(self._records.covered(p, q).any())
         return self._covering[key]
 
-    def finer(self, one: int, other: int) -> bool:
+    def finer(self, one: _PartCut, other: _PartCut) -> bool:
         """Whether a level is another one or finer, by variable and codes."""
         if (one, other) not in self._finer:
-            coarse, fine = self.cuts[one], self.cuts[other]
-            lines = self._lines.get(coarse.variable, {})
-            self._finer[one, other] = coarse[:2] == fine[:2] or (
-                coarse.variable == fine.variable != ""
-                and all(not lines[code].isdisjoint(coarse.codes) for code in fine.codes)
+            lines, named = self._lines.get(one.variable, {}), one.variable == other.variable
+            self._finer[one, other] = named and (
+                one.codes == other.codes
+                or (
+                    one.variable != ""
+                    and all(not lines[c].isdisjoint(one.codes) for c in other.codes)
+                )
             )
         return self._finer[one, other]
 
-    def _one_column(self, one: int, other: int) -> bool:
+    def _one_column(self, one: _PartCut, other: _PartCut) -> bool:
         """Whether two levels are of one variable and, if that is known, of one column."""
-        if self.cuts[one].variable != self.cuts[other].variable or not self.cuts[one].variable:
+        if one.variable != other.variable or not one.variable:
             return False
-        p, q = self.cuts[one].partition, self.cuts[other].partition
+        p, q = one.partition, other.partition
         if min(p, q) < 0:
             return True
         every = self._records.partitions.partitions
@@ -505,9 +499,9 @@ class PartTies:
             for dimension in dimensions.values()
             for cut in self._levels_of(dimension).values()
         }.union(*map(self.filter_cut, filters))
-        known = [cut for cut in cuts if self.cuts[cut].partition >= 0]
+        known = [cut for cut in cuts if cut.partition >= 0]
         return any(
-            self._records.covered(self.cuts[one].partition, self.cuts[other].partition).any()
+            self._records.covered(one.partition, other.partition).any()
             for one, other in product(known, known)
             if one != other and not self._one_column(one, other)
         )
@@ -526,7 +520,7 @@ class PartTies:
                 continue
             table = _AreaTable(self, decided)
             for part, cuts in table.parts.items():
-                key = frozenset(self.cuts[cut][:2] for cut in cuts)
+                key = frozenset((cut.variable, cut.codes) for cut in cuts)
                 known = sums.setdefault((self.where[name], variable, key), {})
                 for chosen, spare in table.shown_sums(part):
                     known.setdefault(chosen, (table, part, spare))
@@ -550,21 +544,21 @@ class _HiddenParts:
     def __init__(self, ties: PartTies, parts: Iterable[tuple[str, _PartCuts]]) -> None:
         self.ties, self.parts = ties, tuple(parts)
         self._cuts = {cut for where, own in self.parts for cut in (*own, *ties.filter_cut(where))}
-        self._needed: dict[str, list[tuple[int, tuple[str, _PartCuts]]]] = {}
-        self._told: dict[int, int] = {}
-        self._printed: dict[tuple[str, bool, frozenset[int]], bool] = {}
+        self._needed: dict[str, list[tuple[frozenset[_PartCut], tuple[str, _PartCuts]]]] = {}
+        self._told: dict[_PartCut, set[_PartCut]] = {}
+        self._printed: dict[tuple[str, bool, frozenset[_PartCut]], bool] = {}
 
     def told_by(self, name: str, shown: _PartCuts) -> Iterator[tuple[str, _PartCuts]]:
         """Those of which a part has levels that tell of each level and the filter."""
-        theirs, told = self.ties.where[name], 0
+        theirs, told = self.ties.where[name], set[_PartCut]()
         for cut in (*shown, *self.ties.filter_cut(theirs)):
             if cut not in self._told:
-                self._told[cut] = _bits(own for own in self._cuts if self.ties.covers(own, cut))
+                self._told[cut] = {own for own in self._cuts if self.ties.covers(own, cut)}
             told |= self._told[cut]
         if theirs not in self._needed:
             needed = [(self.ties.needed(*part, theirs), part) for part in self.parts]
-            self._needed[theirs] = [(_bits(own), part) for own, part in needed if own is not None]
-        return (part for own, part in self._needed[theirs] if not own & ~told)
+            self._needed[theirs] = [(frozenset(c), part) for c, part in needed if c is not None]
+        return (part for own, part in self._needed[theirs] if own <= told)
 
     def printed_by(self, name: str, shown: _PartCuts) -> bool:
         """Whether a part prints the cells of one, or adds up to them."""
@@ -662,10 +656,6 @@ class _AreaTable:
         return self.areas.with_hidden(more)
 
 
-def _bits(cuts: Iterable[int]) -> int:
-    return sum(1 << cut for cut in set(cuts))
-
-
 def _rest(part: PartDecision, variable: str) -> PartKey:
     """A part without its level of one variable."""
     return tuple(level.number for level in part.levels if level.variable != variable)
@@ -686,7 +676,7 @@ def _worked_out(sums: FloatArray) -> BoolArray:
 
 def _together(every: Iterable[_HiddenAreas]) -> list[_HiddenAreas]:
     """Areas of one level that several tables hide, together."""
-    joined: dict[tuple[str, int, tuple[int, ...]], dict[str, int]] = {}
+    joined: dict[tuple[str, _PartCut, _PartCuts], dict[str, int]] = {}
     for areas in every:
         own = joined.setdefault(areas[:3], {})
         own.update(zip(areas.codes, areas.places.tolist(), strict=True))
