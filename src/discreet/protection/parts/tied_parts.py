@@ -50,6 +50,8 @@ class _PartCut:
 
 #: A part: its levels, but for totals.
 _PartCuts = tuple[_PartCut, ...]
+#: Some codes on each level of a variable.
+_CodesOn = dict[_PartCut, frozenset[str]]
 
 
 class _HiddenAreas(NamedTuple):
@@ -105,9 +107,7 @@ class PartTies:
         self._covering: dict[_PartCuts, bool] = {}
         self._filters: dict[str, _PartCuts] = {}
         self._universes: dict[str, int] = {}
-        self._inside: dict[
-            tuple[int, int], tuple[_HiddenAreas, dict[_PartCut, frozenset[str]]]
-        ] = {}
+        self._inside: dict[tuple[int, int], tuple[_HiddenAreas, _CodesOn]] = {}
         #: Variable → code → itself and the codes that stand above it in any table
         self._lines: dict[str, dict[str, frozenset[str]]] = {}
         kinds: dict[tuple[str, str], set[Any]] = {}
@@ -308,9 +308,7 @@ class PartTies:
                 listed[variable] = codes
         return listed
 
-    def _codes_inside(
-        self, areas: _HiddenAreas, dimension: Dimension
-    ) -> dict[_PartCut, frozenset[str]]:
+    def _codes_inside(self, areas: _HiddenAreas, dimension: Dimension) -> _CodesOn:
         """For each level of a variable, its codes that are hidden areas or lie in them.
 
         By name these are the areas themselves, or the largest in them. By the records, no level
@@ -426,15 +424,11 @@ class PartTies:
             return False
         if self._joined(where, theirs) or not theirs:
             return True
-        own = [at.partition for at in (*hidden, *filters[0])]
-        if any(self._records.taken(p, theirs).any() for p in own if p >= 0):
-            return True
-        p = -1 if areas is None else areas.cut.partition
-        return (
-            areas is not None
-            and p >= 0
-            and bool(self._records.taken(p, theirs)[areas.places].any())
-        )
+        told: list[tuple[int, IntArray | slice]] = [
+            (at.partition, slice(None)) for at in (*hidden, *filters[0])
+        ]
+        told += [] if areas is None else [(areas.cut.partition, areas.places)]
+        return any(self._records.taken(p, theirs)[codes].any() for p, codes in told if p >= 0)
 
     def needed(self, where: str, hidden: _PartCuts, theirs: str) -> _PartCuts | None:
         """The cuts of a hidden part, and its filter, that a part with another filter must tell of.
@@ -465,13 +459,10 @@ class PartTies:
     def finer(self, one: _PartCut, other: _PartCut) -> bool:
         """Whether a level is another one or finer, by variable and codes."""
         if (one, other) not in self._finer:
-            lines, named = self._lines.get(one.variable, {}), one.variable == other.variable
-            self._finer[one, other] = named and (
+            lines, none = self._lines.get(one.variable, {}), frozenset[str]()
+            self._finer[one, other] = one.variable == other.variable and (
                 one.codes == other.codes
-                or (
-                    one.variable != ""
-                    and all(not lines[c].isdisjoint(one.codes) for c in other.codes)
-                )
+                or all(not lines.get(code, none).isdisjoint(one.codes) for code in other.codes)
             )
         return self._finer[one, other]
 
