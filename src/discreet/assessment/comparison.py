@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import html
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -31,6 +33,7 @@ from discreet.assessment.release_quality.pairs import (
 )
 from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import SecretValues, Unpicklable, without_values
+from discreet.disclosure import code_positions
 from discreet.errors import TableError
 from discreet.protection.noise import PerturbationTable, moments
 from discreet.tables import CellStatus, Figure, ProtectedTable, Table, lacks_number, sort_cells
@@ -176,15 +179,10 @@ def _row_by_row(first: PerturbationTable, second: PerturbationTable) -> Comparis
 
 def _same_keys(ours: _NoiseUnits, theirs: _NoiseUnits) -> int:
     """The number of keys with the same noise, from one bound of either row to the next."""
-    same = below = at = other = 0
-    while at < len(ours) and other < len(theirs):
-        bound = min(ours[at][0], theirs[other][0])
-        if ours[at][1] == theirs[other][1]:
-            same += bound - below
-        below = bound
-        at += ours[at][0] == bound
-        other += theirs[other][0] == bound
-    return same
+    bounds = sorted({bound for bound, _ in (*ours, *theirs)})
+    noise = ([row[bisect_left(row, (bound,))][1] for bound in bounds] for row in (ours, theirs))
+    widths = (above - below for below, above in pairwise([0, *bounds]))
+    return sum(width for width, one, other in zip(widths, *noise, strict=True) if one == other)
 
 
 def _span(values: Any, language: str) -> str:
@@ -455,11 +453,8 @@ def _figure_cells(
     own = np.arange(protected.stored)
     if protected.several_figures:
         own = np.flatnonzero(protected.index[-1] == number)
-    spanning = zip(table.dimensions, protected.spanning, protected.index, strict=False)
-    extra = tuple(
-        np.array([ours.index[code] for code in theirs.codes], dtype=np.int32)[part[own]]
-        for ours, theirs, part in spanning
-    )
+    shown = [part[own] for part in protected.index[: len(protected.spanning)]]
+    extra = code_positions(table.dimensions, protected.spanning, shown)
     at = CellIndex.of(table.dimensions).find(table.index, extra, (len(table), len(own)))
     rows = np.flatnonzero(at < 0)
     stored = own[rows]

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from discreet.arrays import CellIndex, FloatArray, IntArray, starts
+from discreet.arrays import CellIndex, FloatArray, IntArray, quotient, starts
 from discreet.assessment.probabilities import NoiseChances
 from discreet.confidential import SecretValues
 from discreet.disclosure import (
@@ -273,23 +274,17 @@ def _posterior(
     counts = np.zeros((sums, number), dtype=np.int64)
     best = np.zeros((sums, number))
     for at in range(number):
-        others = np.ones((sums, 1))
-        for other in range(number):
-            if other != at:
-                joined = np.zeros((sums, others.shape[1] + width - 1))
-                for k in range(width):
-                    joined[:, k : k + others.shape[1]] += others * part[:, other, k : k + 1]
-                others = joined
-        chance = np.empty((sums, width))
-        for k in range(width):
-            reach = others.shape[1]
-            chance[:, k] = part[:, at, k] * (others * fits[:, k : k + reach]).sum(axis=1)
-        mass = chance.sum(axis=1)
+        others = np.ones((sums, 1))  # what all other parts sum to
+        for other in np.delete(part, at, axis=1).swapaxes(0, 1):
+            joined = np.zeros((sums, others.shape[1] + width - 1))
+            for k in range(width):
+                joined[:, k : k + others.shape[1]] += others * other[:, k : k + 1]
+            others = joined
+        windows = sliding_window_view(fits, others.shape[1], axis=1)
+        chance = part[:, at] * np.einsum("sr,skr->sk", others, windows)
         top = chance.argmax(axis=1)
         counts[:, at] = shown[:, at] - lowest - (width - 1) + top
-        best[:, at] = np.divide(
-            chance[np.arange(sums), top], mass, out=np.zeros(sums), where=mass > 0
-        )
+        best[:, at] = quotient(chance.max(axis=1), chance.sum(axis=1))
     return counts.ravel(), best.ravel()
 
 

@@ -24,6 +24,7 @@ from discreet.assessment.pictures.picture import (
     hidden_words,
     spec,
 )
+from discreet.assessment.release_quality.pairs import published_at
 from discreet.assessment.words import number
 from discreet.errors import PublicationError
 from discreet.tables import WITHOUT_NUMBER, CellStatus, Dimension, Note, ProtectedTable, Withheld
@@ -320,19 +321,11 @@ class CellKinds:
             sides.get(place, np.full(size, others.get(place, 0))).astype(np.int32)
             for place in range(len(table.dimensions))
         )
-        stored = np.ones(table.stored, dtype=np.bool_)
-        for part, wanted in zip(table.index, index, strict=True):
-            stored &= np.isin(part, np.unique(wanted))
-        status, value = table.absent(index, size), np.zeros(size)
-        cells = np.stack(index, axis=1).tolist() if index else [[]]
-        places = {tuple(cell): at for at, cell in enumerate(cells)}
-        for place in np.flatnonzero(stored).tolist():
-            at = places[tuple(int(part[place]) for part in table.index)]
-            status[at], value[at] = table.status[place], table.value[place]
+        value, status = published_at(table, index, size)
         known, kinds = table.known(index, size), self.kinds(index, status)
         decimals, wide = table.figure_decimals(self.figure), len(columns.labels)
         records: list[dict[str, Any]] = []
-        for at, own in enumerate(value.tolist()):
+        for at, own in enumerate(value.astype(np.float64).tolist()):
             kind = KINDS[kinds[at]] if known[at] else "absent"
             has, sign = kind not in _WITHOUT_VALUE, KIND_STYLES[kind].sign
             records.append(

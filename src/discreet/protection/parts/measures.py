@@ -25,6 +25,7 @@ from discreet.arrays import (
     PositionArray,
     find_numbers,
 )
+from discreet.disclosure import code_positions
 from discreet.errors import FilterError, Problem, SuppressionError, raise_all
 from discreet.microdata import parse_filter
 from discreet.protection.parts.levels import Level, PartKey, levels_of
@@ -505,8 +506,7 @@ class FilterUniverse:
 
 def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:
     """How many records of each cell of the universe the query counts."""
-    pairs = zip(query.dimensions, every.dimensions, query.index, strict=True)
-    positions = [_positions(here, there)[part] for here, there, part in pairs]
+    positions = code_positions(every.dimensions, query.dimensions, query.index)
     lengths = (len(every.count), len(query.count))
     rows = CellIndex.of(every.dimensions).find(every.index, positions, lengths)
     if bool((rows < 0).any()):
@@ -525,13 +525,6 @@ def _no_universe(name: str) -> SuppressionError:
         where=name,
         hint="tabulate both from the same records, the population without the filter",
     )
-
-
-def _positions(here: Dimension, there: Dimension) -> npt.NDArray[np.int32]:
-    """The position of each code in the universe's list; -1 if it is not there."""
-    if here.codes == there.codes:
-        return np.arange(len(here), dtype=np.int32)
-    return np.array([there.index.get(code, -1) for code in here.codes], dtype=np.int32)
 
 
 _SAME_CODES = "use the same by=; state the classification if the filter removes codes"
@@ -578,7 +571,7 @@ def _check(table: Table, universe: Table) -> None:
 
 def _same_tree(here: Dimension, there: Dimension) -> bool:
     """Whether the codes of one stand in the other, on the same levels, below the same codes."""
-    at = _positions(here, there)
+    (at,) = code_positions([there], [here], [slice(None)])
     if bool((at < 0).any()) or len(here.classifications) != len(there.classifications):
         return False
     above = np.where(here.parents < 0, -1, at[here.parents])
