@@ -8,7 +8,7 @@ stays inside. The rules are in `SafeLimits`; p and k never appear in an output.
 - Tests: `ttest`
 - Tables: `tabulate`, `table`, `count`, `levelsof`
 - Relations: `correlate`, `pwcorr`
-- Panels: `xtsum`, `xtdescribe`
+- Over time: `xtsum`, `xtdescribe`, `survival`
 - Models: `regress`, `logit`, `probit`, `utest`
 - Refused: `inspect`
 """
@@ -18,19 +18,11 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .codebook import centile as centile
-    from .codebook import codebook as codebook
-    from .codebook import count as count
-    from .codebook import inspect as inspect
-    from .codebook import levelsof as levelsof
     from .disclosure_rules import borderline_facts as borderline_facts
     from .disclosure_rules import concentrated as concentrated
     from .disclosure_rules import counts_to_hide as counts_to_hide
     from .grouped_values import GroupedValues as GroupedValues
     from .grouped_values import percentile as percentile
-    from .histogram import MEASURES as MEASURES
-    from .histogram import histogram as histogram
-    from .histogram import survival as survival
     from .layout import Grid as Grid
     from .layout import closed as closed
     from .layout import count_text as count_text
@@ -50,9 +42,12 @@ if TYPE_CHECKING:
     from .models.design import parse_terms as parse_terms
     from .models.regress import regress as regress
     from .models.regress import utest as utest
+    from .panel import MEASURES as MEASURES
+    from .panel import survival as survival
     from .panel import xtdescribe as xtdescribe
     from .panel import xtsum as xtsum
     from .records import OTHER as OTHER
+    from .records import RecordOptions as RecordOptions
     from .records import in_memory as in_memory
     from .records import take as take
     from .relations import correlate as correlate
@@ -64,13 +59,19 @@ if TYPE_CHECKING:
     from .results import SafeResult as SafeResult
     from .results import safe_statistic as safe_statistic
     from .results import worst as worst
-    from .summarize import summarize as summarize
-    from .summarize import tabstat as tabstat
     from .suppression import SumTable as SumTable
     from .suppression import count_levels as count_levels
     from .suppression import margins_of as margins_of
     from .suppression import with_margins as with_margins
+    from .tables import count as count
+    from .tables import levelsof as levelsof
     from .tables import table as table
     from .tables import tabulate as tabulate
+    from .variables import centile as centile
+    from .variables import codebook as codebook
+    from .variables import histogram as histogram
+    from .variables import inspect as inspect
+    from .variables import summarize as summarize
+    from .variables import tabstat as tabstat
 
 lazy_face(__name__)

@@ -67,6 +67,8 @@ REASONS = {
     "few-others": "all but a few cases are counted; the difference discloses the rest",
 }
 
+#: The rules that are held against every description of a variable.
+RULES = ("minimum", "dominance", "same", "alike")
 #: What is put together instead of being withheld.
 _MERGED = frozenset({"bins", "patterns"})
 _HOLDS = "holds for all that is shown"

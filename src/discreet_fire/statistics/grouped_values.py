@@ -24,13 +24,7 @@ import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics.disclosure_rules import (
-    MANY,
-    Facts,
-    Found,
-    free_statistics,
-    leading,
-)
+from discreet_fire.statistics.disclosure_rules import MANY, Facts, Found, free_statistics, leading
 from discreet_fire.statistics.layout import rounded
 from discreet_fire.statistics.limits import SafeLimits
 

@@ -1,9 +1,10 @@
-"""`xtsum` and `xtdescribe`: variation between entities and over time, and who is there when.
+"""`xtsum`, `xtdescribe` and `survival`: who is there when, what varies, and how long it lasts.
 
-In: a frame of records of entities over time (confidential), rules. Out: `SafeResult`s. The
-deviations overall, between and within belong together: what one of them would give away of
-another is withheld with it. Identifiers are never shown; patterns of few entities are put
-together.
+In: a frame of records of entities over time, or of a time and an event (confidential), rules. Out:
+`SafeResult`s. The deviations overall, between and within belong together: what one of them would
+give away of another is withheld with it. Identifiers are never shown; patterns of few entities are
+put together. Survival is estimated as by Kaplan and Meier, of counts in classes that are shown:
+classes of few cases, events, or of few who left without one, are merged, in all groups alike.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -26,12 +27,25 @@ from discreet_fire.statistics.disclosure_rules import (
     free_statistics,
     leading,
 )
-from discreet_fire.statistics.grouped_values import GroupedValues, exact_sum, percentile
-from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general, rounded
-from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import group, names_of, take
+from discreet_fire.statistics.grouped_values import (
+    GroupedValues,
+    exact_sum,
+    percentile,
+)
+from discreet_fire.statistics.layout import (
+    Grid,
+    abbreviated,
+    closed,
+    count_text,
+    fixed,
+    general,
+    rounded,
+)
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.records import RecordOptions, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.suppression import is_lonely
+from discreet_fire.statistics.variables import ALL, class_labels, histogram
 
 _RULES = ("minimum", "dominance", "same", "alike", "equations", "within")
 
@@ -56,10 +70,9 @@ def xtsum(
              within  |              1.261312          .          . | T-bar =         2
     . withheld for confidentiality
     """
-    limits = limits_of(limits)
     listed = names_of(names, "xtsum")
-    records = take(frame, listed, where=where, entity=entity)
-    entities = records.entities
+    records = take(frame, listed, limits=limits, entity=entity, where=where)
+    entities, limits = records.entities, records.limits
     assert entities is not None
     lines = [
         "Variable         |      Mean   Std. dev.       Min        Max |    Observations",
@@ -174,9 +187,9 @@ def xtdescribe(
              6   100.00         |  XX
     . withheld for confidentiality
     """
-    limits = limits_of(limits)
-    records = take(frame, [time], where=where, entity=entity)
-    entities, times = records.entities, group(records, time, limits, together=False)
+    records = take(frame, [time], limits=limits, entity=entity, where=where)
+    entities, times = records.entities, group(records, time, together=False)
+    limits = records.limits
     assert entities is not None
     used = times.codes >= 0
     unique, who = np.unique(entities[used], return_inverse=True)
@@ -236,3 +249,127 @@ def xtdescribe(
         stored={"N": float(n)},
         checks=[*times.checks, *checks_of(violations, ["minimum"])],
     )
+
+
+#: What is shown of each class.
+MEASURES = ("at_risk", "events", "left", "survival", "std_error")
+_HEADS = ("At risk", "Events", "Left", "Survival", "Std. err.")
+
+
+def survival(
+    frame: Any,
+    time: str,
+    event: str,
+    *,
+    by: str | None = None,
+    edges: Sequence[float] | None = None,
+    width: float | None = None,
+    **options: Unpack[RecordOptions],
+) -> SafeResult:
+    """Survival in classes of time.
+
+    >>> frame = pl.DataFrame({"months": [1, 2, 3, 4, 5, 6, 7, 8] * 5, "ended": [1, 0, 1, 1] * 10})
+    >>> print(survival(frame, "months", "ended", edges=[3, 6]))
+          months |    At risk     Events       Left   Survival  Std. err.
+    -------------+-------------------------------------------------------
+             < 3 |         40          5          5     0.8750     0.0523
+          3 - <6 |         30         15          0     0.4375     0.0840
+            >= 6 |         15         10          5     0.1458     0.0602
+    """
+    names = [time, event, *([by] if by is not None else [])]
+    if len(set(names)) < len(names):
+        message = "time, event and groups are different variables"
+        raise OutputCheckError(message, code="survival", where=", ".join(names))
+    records = take(frame, names, **options)
+    limits = records.limits
+    lasted, happened = records.numbers(time), records.numbers(event)
+    if not np.isin(happened[~np.isnan(happened)], (0.0, 1.0)).all():
+        message, hint = "an event is 1 if it happened and 0 if not", "make such a variable first"
+        raise OutputCheckError(message, code="survival", where=event, hint=hint)
+    if (lasted < 0).any():
+        raise OutputCheckError("a time is negative", code="survival", where=time)
+    used = ~(np.isnan(happened) | np.isnan(lasted))
+    groups = None if by is None else group(records, by)
+    data = records.data.filter(pl.Series(used))
+    bounding = RecordOptions(limits=limits, entity=records.entity)
+    classes = histogram(data, time, edges=edges, width=width, **bounding)
+    command = f"survival {time} {event}" + (f", by({by})" if by else "")
+    if classes.frame is None:
+        return SafeResult(command=command, shown=classes.shown, checks=classes.checks)
+    bounds = [float(one) for one in classes.frame["from"].to_list()[1:]]
+    who_is = (ALL,) if groups is None else groups.labels
+    code = np.zeros(used.size, dtype=np.int64) if groups is None else groups.codes
+    inside = used & (code >= 0)
+    place, who = np.searchsorted(np.array(bounds), lasted, side="right"), records.entities
+
+    def counted(left: Sequence[int], *, cases: bool = True) -> IntArray:
+        """Cases, or records, by group, class and event, with the edges that are left."""
+        new = np.searchsorted(np.array(left, dtype=np.int64), place[inside], side="left")
+        shape = (len(who_is), len(left) + 1, 2)
+        three = (code[inside], new, (happened[inside] > 0).astype(np.int64))
+        cell = np.ravel_multi_index(three, shape)
+        if cases and who is not None:
+            cell = np.unique(np.stack([cell, who[inside]]), axis=1)[0]
+        return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(np.int64)
+
+    def few(counts: IntArray) -> bool:
+        """Whether something is shown of too few cases."""
+        return bool(((counts > 0) & (counts < limits.minimum)).any())
+
+    # Groups of which not even the number of events can be told.
+    whole = counted([])[:, 0, :]
+    hidden = np.array([few(one) or not one.any() for one in whole])
+    # The edges between classes in which every group has enough events, or none.
+    left: list[int] = []
+    for at in range(len(bounds) if not hidden.all() else 0):
+        trial = counted([*left, at])[~hidden][:, len(left), :]
+        left += [at] * (not few(trial) and bool(trial.any()))
+    while left and few(counted(left)[~hidden]):
+        left.pop()
+    counts = counted(left, cases=False)
+    numbers = _estimated(counts)
+    labels = class_labels([bounds[at] for at in left])
+    rows: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for at, name in enumerate(who_is):
+        block = []
+        for step, label in enumerate(labels):
+            own = {
+                one: None if hidden[at] else rounded(float(numbers[one][at, step]), limits.digits)
+                for one in MEASURES
+            }
+            rows.append({time: label, **({} if by is None else {by: name}), **own})
+            cells = [count_text(own[one]) for one in MEASURES[:3]]
+            block.append((label, [*cells, *(fixed(own[one], 4) for one in MEASURES[3:])]))
+        lines += [] if by is None else [*([""] if at else []), f"-> {by} = {name}"]
+        lines += Grid(stub=time, heads=_HEADS, blocks=[block]).lines()
+    scope = time if by is None else f"{time}, {by}"
+    broken = [Found("minimum", scope, f"{scope} = {who_is[at]}") for at in np.flatnonzero(hidden)]
+    broken += [Found("bins", time)] * (len(left) < len(bounds))
+    checks = [*(() if groups is None else groups.checks), *checks_of(broken, ["minimum", "bins"])]
+    if (numbers["survival"][~hidden] == 0).any():
+        reason = "everyone who was left had the event"
+        checks.append(Check(rule="same", verdict=CheckVerdict.review, reason=reason, where=scope))
+    final = np.searchsorted(np.array(left, dtype=np.int64), place, side="left")
+    return SafeResult(
+        command=command,
+        shown=closed(lines, bool(hidden.any()), limits.language),
+        frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(MEASURES, pl.Float64)),
+        stored={} if hidden.any() else {"N": float(inside.sum())},
+        checks=checks,
+        evidence=OutputEvidence(counts=counts, hidden=hidden, classes=np.where(used, final, -1)),
+    )
+
+
+def _estimated(counts: IntArray) -> dict[str, FloatArray]:
+    """At risk, events, left, survival and its error, by group and class."""
+    events, gone = counts[:, :, 1].astype(np.float64), counts[:, :, 0].astype(np.float64)
+    total = events + gone
+    before = np.cumsum(total, axis=1) - total
+    risk = total.sum(axis=1, keepdims=True) - before
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(risk > 0, events / risk, 0.0)
+        term = np.where(events > 0, events / (risk * (risk - events)), 0.0)
+    kept = np.cumprod(1.0 - share, axis=1)
+    error = np.where(kept > 0, kept * np.sqrt(np.cumsum(np.where(kept > 0, term, 0.0), axis=1)), 0)
+    return {"at_risk": risk, "events": events, "left": gone, "survival": kept, "std_error": error}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 import narwhals as nw
 import numpy as np
@@ -33,7 +33,7 @@ from discreet.record_batches import collected
 from discreet_fire.statistics.disclosure_rules import counts_to_hide
 from discreet_fire.statistics.grouped_values import EntityNumbers, GroupedValues
 from discreet_fire.statistics.layout import number_text
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.results import Check, CheckVerdict
 
 #: Kinds of columns, besides numbers and categories, that can say whom a record is about.
@@ -42,15 +42,24 @@ _NAMES = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
 _LARGEST = 1e140
 
 
+class RecordOptions(TypedDict, total=False):
+    """What every safe command takes besides its own arguments."""
+
+    limits: SafeLimits | None  # the rules; those for a first try if None
+    entity: str | None  # column of whom a record is about: cases are such entities
+    where: str | None  # only these records, as in "age >= 18"
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MicrodataRecords:
-    """The columns that a command needs, of the records that pass (confidential).
+    """The columns that a command needs, of the records that pass, and the rules (confidential).
 
     The entity is whom a record is about, None if each record is another; `times` is how many
     records each one stands for.
     """
 
     data: pl.DataFrame
+    limits: SafeLimits
     entity: str | None = None
     weight: str | None = None
     times: IntArray | None = None
@@ -152,17 +161,19 @@ class MicrodataRecords:
 def take(
     frame: Any,
     columns: Sequence[str],
+    weight: str | None = None,
+    /,
     *,
-    where: str | None = None,
+    limits: SafeLimits | None = None,
     entity: str | None = None,
-    weights: str | None = None,
+    where: str | None = None,
 ) -> MicrodataRecords:
-    """Read the columns of a command, of the records that pass a filter as in ``"age >= 18"``."""
-    extra = [name for name in (entity, weights) if name is not None]
-    names = list(dict.fromkeys([*columns, *extra]))
+    """Read the columns of a command, of the records that pass a filter."""
+    extra = [name for name in (entity, weight) if name is not None]
+    names, rules = list(dict.fromkeys([*columns, *extra])), limits_of(limits)
     if where is None and isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns):
         data = frame.select(names)
-        return MicrodataRecords(data=data, entity=entity, weight=weights)
+        return MicrodataRecords(data=data, limits=rules, entity=entity, weight=weight)
     opened = open_frame(frame)
     require_columns(opened, names)
     if where is not None:
@@ -175,7 +186,7 @@ def take(
             raise filter_failed(error) from None
     chosen = opened.select(*names) if names else opened
     data = eager_columns(in_memory(chosen), names)
-    return MicrodataRecords(data=data, entity=entity, weight=weights)
+    return MicrodataRecords(data=data, limits=rules, entity=entity, weight=weight)
 
 
 def in_memory(opened: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
@@ -231,7 +242,6 @@ class RecordGroups:
 def group(
     records: MicrodataRecords,
     name: str,
-    limits: SafeLimits,
     *,
     missing: bool = False,
     together: bool = True,
@@ -242,7 +252,7 @@ def group(
     Rare values that may be amounts or names are put together: the label of a withheld row would
     else tell the largest one, or who is there. The caller withholds them if not `together`.
     """
-    column = records.data.get_column(name)
+    column, limits = records.data.get_column(name), records.limits
     if column.dtype.is_decimal() or column.dtype == pl.Int128:
         column = column.cast(pl.Float64)
     if column.dtype.is_float():
@@ -303,13 +313,13 @@ def _own(column: pl.Series, values: Sequence[Any]) -> bool:
 
 
 def crossed(
-    records: MicrodataRecords, names: Sequence[str], limits: SafeLimits, *, missing: bool = False
+    records: MicrodataRecords, names: Sequence[str], *, missing: bool = False
 ) -> RecordGroups:
     """The groups along several variables together, as `by a b:` makes them.
 
     Only combinations that occur are groups.
     """
-    parts = [group(records, name, limits, missing=missing) for name in names]
+    parts = [group(records, name, missing=missing) for name in names]
     if len(parts) == 1:
         return parts[0]
     left_out = np.logical_or.reduce([part.codes < 0 for part in parts])

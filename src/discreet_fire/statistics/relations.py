@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ from scipy import special
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
+from discreet_fire.statistics.disclosure_rules import RULES, Found, broken, checks_of, leading
 from discreet_fire.statistics.grouped_values import GroupedValues, Numbers, exact_sum, numbered
 from discreet_fire.statistics.layout import (
     Grid,
@@ -32,11 +32,16 @@ from discreet_fire.statistics.layout import (
     general,
     rounded,
 )
-from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import crossed, names_of, take
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.records import (
+    MicrodataRecords,
+    RecordOptions,
+    crossed,
+    names_of,
+    take,
+)
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
-from discreet_fire.statistics.summarize import (
-    RULES,
+from discreet_fire.statistics.variables import (
     Description,
     describe,
     description_checks,
@@ -92,9 +97,7 @@ def ttest(
     unequal: bool = False,
     welch: bool = False,
     level: float = 95.0,
-    limits: SafeLimits | None = None,
-    entity: str | None = None,
-    where: str | None = None,
+    **options: Unpack[RecordOptions],
 ) -> SafeResult:
     """A t test: that a mean is a number, that of `other`, or the same in two groups.
 
@@ -109,35 +112,33 @@ def ttest(
         raise OutputCheckError("the level is a number from 10 to 99.99", code="statistic")
     if by is not None and other is not None:
         raise OutputCheckError("by() takes one variable on the left", code="statistic")
-    limits = limits_of(limits)
     columns = [name, *(one for one in (other, by) if one is not None)]
-    data = take(frame, columns, where=where, entity=entity).data
+    records = take(frame, columns, **options)
     command, title, stub = f"ttest {name}", "One-sample t test", "Variable"
     statistic, null = f"mean({name})", f"mean = {general(mean)}"
     groups, more = None, {}
     if other is None and by is None:
-        descriptions = describe(take(data, [name], entity=entity), [name], None, _TESTED, limits)
+        descriptions = describe(records, [name], None, _TESTED)
         row = _Row.of(name, descriptions[0].shown[0])
         difference = replace(row, mean=None if row.mean is None else row.mean - mean)
         sections, table = [[row]], description_frame(descriptions, None)
     elif other is not None and not unpaired:
         command, title = f"{command} == {other}", "Paired t test"
         statistic, null = f"mean({name} - {other})", "mean(diff) = 0"
-        descriptions, rows, table = _pairs(data, name, other, entity, limits)
+        descriptions, rows, table = _pairs(records, name, other)
         *_, difference = rows
         sections = [rows[:-1], [difference]]
     else:
         command, value = f"{command}, by({by})", name
         if other is not None:
             command, value, by = f"ttest {name} == {other}, unpaired", _VALUE, _WHICH
-            data = _stacked(data, name, other, entity)
+            records = _stacked(records, name, other)
         else:
             stub = "Group"
-        groups = crossed(take(data, [value, str(by)], entity=entity), [str(by)], limits)
+        groups = crossed(records, [str(by)])
         if len(groups) != 2:
             raise OutputCheckError("by() must make two groups", code="two-groups")
-        records = take(data, [value, str(by)], entity=entity)
-        descriptions = describe(records, [value], groups, _TESTED, limits)
+        descriptions = describe(records, [value], groups, _TESTED)
         pair = zip(groups.labels, descriptions[0].shown, strict=True)
         first, second = rows = [_Row.of(label, numbers) for label, numbers in pair]
         whole = _Row.of("Combined", descriptions[0].total)
@@ -169,7 +170,7 @@ def ttest(
         stored |= {"t": t, "p": p, "df_t": float(df), "se": se, "p_l": below, "p_u": 1 - below}
     return SafeResult(
         command=command,
-        shown=closed(lines, t is None, limits.language),
+        shown=closed(lines, t is None, records.limits.language),
         frame=table,
         stored={name: x for name, x in stored.items() if x is not None},
         checks=description_checks(descriptions, groups, RULES, extremes=True),
@@ -178,16 +179,15 @@ def ttest(
 
 
 def _pairs(
-    data: pl.DataFrame, name: str, other: str, entity: str | None, limits: SafeLimits
+    records: MicrodataRecords, name: str, other: str
 ) -> tuple[list[Description], list[_Row], pl.DataFrame]:
     """The variables and their difference: descriptions, rows, and a table of the variables."""
-    difference = "diff" if "diff" not in (name, other, entity) else "diff_"
-    data = _numbers(data, name, other)
-    both = data.filter(pl.all_horizontal(pl.col(name, other).is_not_nan()))
+    difference = "diff" if "diff" not in (name, other, records.entity) else "diff_"
+    both = _numbers(records, name, other)
+    both = both.filter(pl.all_horizontal(pl.col(name, other).is_not_nan()))
     both = both.with_columns((pl.col(name) - pl.col(other)).alias(difference))
     names = list(dict.fromkeys([name, other, difference]))
-    records = take(both, names, entity=entity)
-    descriptions = describe(records, names, None, _TESTED, limits)
+    descriptions = describe(replace(records, data=both), names, None, _TESTED)
     # Two of the three give back the third, and so do their deviations.
     shown = [one.shown[0] for one in descriptions]
     hidden = {key for key in _TESTED if any(numbers[key] is None for numbers in shown)}
@@ -205,19 +205,20 @@ def _pairs(
     return descriptions, rows, table
 
 
-def _numbers(data: pl.DataFrame, *names: str) -> pl.DataFrame:
-    """Variables as numbers, NaN if missing; an error if one holds none."""
-    records = take(data, names)
-    return data.with_columns(pl.Series(one, records.numbers(one)) for one in names)
+def _numbers(records: MicrodataRecords, *names: str) -> pl.DataFrame:
+    """The records with variables as numbers, NaN if missing; an error if one holds none."""
+    return records.data.with_columns(pl.Series(one, records.numbers(one)) for one in names)
 
 
-def _stacked(data: pl.DataFrame, name: str, other: str, entity: str | None) -> pl.DataFrame:
-    data, kept = _numbers(data, name, other), [] if entity is None else [entity]
-    which = pl.Enum([name, other])
-    return pl.concat(
+def _stacked(records: MicrodataRecords, name: str, other: str) -> MicrodataRecords:
+    """Two variables as one, with a column that says which it is."""
+    data, which = _numbers(records, name, other), pl.Enum([name, other])
+    kept = [] if records.entity is None else [records.entity]
+    both = pl.concat(
         data.select(pl.col(one).alias(_VALUE), *kept, pl.lit(one).cast(which).alias(_WHICH))
         for one in (name, other)
     )
+    return replace(records, data=both)
 
 
 def _difference(first: _Row, second: _Row, unequal: bool, welch: bool) -> _Row:
@@ -244,9 +245,7 @@ def correlate(
     names: str | Sequence[str],
     *,
     covariance: bool = False,
-    limits: SafeLimits | None = None,
-    entity: str | None = None,
-    where: str | None = None,
+    **options: Unpack[RecordOptions],
 ) -> SafeResult:
     """Correlations, or covariances, of the records that have all variables.
 
@@ -260,7 +259,7 @@ def correlate(
                y |     0.9653     1.0000
     """
     kind = "covariance" if covariance else "correlation"
-    return _correlated(frame, names, limits_of(limits), entity, where, kind, pairwise=False)
+    return _correlated(frame, names, options, kind)
 
 
 def pwcorr(
@@ -268,9 +267,7 @@ def pwcorr(
     names: str | Sequence[str],
     *,
     obs: bool = False,
-    limits: SafeLimits | None = None,
-    entity: str | None = None,
-    where: str | None = None,
+    **options: Unpack[RecordOptions],
 ) -> SafeResult:
     """Correlations of each pair of variables, of the records that have both.
 
@@ -282,8 +279,7 @@ def pwcorr(
                y |          .          .
     . withheld for confidentiality
     """
-    how = {"pairwise": True, "obs": obs}
-    return _correlated(frame, names, limits_of(limits), entity, where, "correlation", **how)
+    return _correlated(frame, names, options, "correlation", pairwise=True, obs=obs)
 
 
 @dataclass(frozen=True, repr=False)
@@ -299,26 +295,24 @@ class _Pair:
 def _correlated(
     frame: Any,
     names: str | Sequence[str],
-    limits: SafeLimits,
-    entity: str | None,
-    where: str | None,
+    options: RecordOptions,
     kind: str,
     *,
-    pairwise: bool,
+    pairwise: bool = False,
     obs: bool = False,
 ) -> SafeResult:
     listed = names_of(names, "correlate")
     if len(listed) < 2:
         raise OutputCheckError("two or more variables are needed", code="correlate")
-    records = take(frame, listed, where=where, entity=entity)
+    records = take(frame, listed, **options)
+    limits = records.limits
     columns = {name: records.numbers(name) for name in listed}
     there = {name: ~np.isnan(column) for name, column in columns.items()}
     complete = np.logical_and.reduce(list(there.values()))
     pairs: dict[tuple[str, str], _Pair] = {}
     for first, second in itertools.combinations_with_replacement(listed, 2):
         used = there[first] & there[second] if pairwise else complete
-        who = records.entities
-        who = None if who is None else who[used]
+        who = None if records.entities is None else records.entities[used]
         pairs[first, second] = _pair(columns[first][used], columns[second][used], who, limits)
 
     rows: list[dict[str, Any]] = []

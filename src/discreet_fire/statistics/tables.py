@@ -1,4 +1,4 @@
-"""`tabulate` and `table`: how often values occur, and statistics of variables, with all margins.
+"""`tabulate`, `table`, `count`, `levelsof`: how often values occur, statistics with all margins.
 
 In: a frame of microdata (confidential), one to three grouping variables, statistics, rules. Out:
 `SafeResult`s in which small cells are withheld, and others, so that no margin, percentage,
@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,9 @@ from scipy import special
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import OutputCheckError
+from discreet.microdata import open_frame
 from discreet_fire.statistics.disclosure_rules import (
+    RULES,
     Facts,
     Found,
     checks_of,
@@ -46,16 +48,17 @@ from discreet_fire.statistics.layout import (
     general,
     rounded,
 )
-from discreet_fire.statistics.limits import SafeLimits, limits_of
+from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.records import (
+    OTHER,
     MicrodataRecords,
     RecordGroups,
+    RecordOptions,
     group,
     names_of,
     take,
 )
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
-from discreet_fire.statistics.summarize import RULES
 from discreet_fire.statistics.suppression import (
     Counts,
     SumTable,
@@ -97,12 +100,11 @@ class CountTable:
         cls,
         axes: Sequence[RecordGroups],
         records: MicrodataRecords,
-        limits: SafeLimits,
         *,
         weighted: bool = True,
     ) -> CountTable:
         """Count records, or add up their weights if they have some."""
-        counts = count_cells(axes, records)
+        counts, limits = count_cells(axes, records), records.limits
         amounts, weights = counts.n.astype(np.float64), records.weights if weighted else None
         heavy, before = np.zeros((2, *counts.n.shape), dtype=np.bool_)
         if weights is not None:
@@ -124,7 +126,7 @@ class CountTable:
             for left_out in range(len(axes)):
                 fewer = [axis for at, axis in enumerate(axes) if at != left_out]
                 place = tuple(-1 if at == left_out else slice(None) for at in range(len(axes)))
-                before[place] |= cls.of(fewer, records, limits, weighted=weighted).hidden
+                before[place] |= cls.of(fewer, records, weighted=weighted).hidden
             hidden, margins = hide_cells(counts, limits, sensitive=heavy, before=before)
         return cls(axes, counts, amounts, heavy, hidden, margins, limits)
 
@@ -143,10 +145,9 @@ class CountTable:
         return found
 
 
-def _two_way(
-    table: CountTable, percent: Sequence[str], chi2: bool, limits: SafeLimits
-) -> SafeResult:
+def _two_way(table: CountTable, percent: Sequence[str], chi2: bool) -> SafeResult:
     (rows, columns), counts, hidden = table.axes, table.counts, table.hidden
+    limits = table.limits
     values = np.where(hidden, np.nan, table.amounts)
     wholes = {"row": values[:, -1:], "column": values[-1:, :], "cell": values[-1:, -1:]}
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -235,13 +236,11 @@ def tabulate(
     row: str,
     column: str | None = None,
     *,
-    limits: SafeLimits | None = None,
-    entity: str | None = None,
     weights: str | None = None,
-    where: str | None = None,
     missing: bool = False,
     percent: Sequence[str] = (),
     chi2: bool = False,
+    **options: Unpack[RecordOptions],
 ) -> SafeResult:
     """Frequencies of one variable, or of two against each other.
 
@@ -249,13 +248,11 @@ def tabulate(
         frame: Records; any frame narwhals reads.
         row: The variable down the side.
         column: The variable across the top.
-        limits: The rules.
-        entity: Column of whom a record is about; small cells are those of few entities.
         weights: Column of weights, whose sums are shown.
-        where: Only these records.
         missing: Whether missing values are values too.
         percent: Percentages of a "row", a "column" and of all ("cell"), for two variables.
         chi2: Pearson's test of independence, if nothing is withheld.
+        options: The rules, the entity and the filter.
 
     >>> frame = pl.DataFrame({"region": ["n"] * 6 + ["s"] * 5 + ["w"] * 2})
     >>> print(tabulate(frame, "region"))
@@ -268,7 +265,6 @@ def tabulate(
            Total |         13     100.00
     . withheld for confidentiality
     """
-    limits = limits_of(limits)
     wrong = [word for word in percent if word not in PERCENT]
     if wrong or (column is None and (percent or chi2)) or row == column:
         raise OutputCheckError(
@@ -278,21 +274,20 @@ def tabulate(
             hint="tabulate(frame, row, column, percent=['row', 'column', 'cell'])",
         )
     names = [row, *([column] if column is not None else [])]
-    records = take(frame, names, where=where, entity=entity, weights=weights)
-    records = records.weighted().condensed()
-    axes = [group(records, name, limits, missing=missing) for name in names]
+    records = take(frame, names, weights, **options).weighted().condensed()
+    axes = [group(records, name, missing=missing) for name in names]
     if len(axes[0]) == 0:
         checks = checks_of([], ["minimum"])
         shown, stored = "no observations", {"N": 0}
         return SafeResult(command=f"tabulate {row}", shown=shown, stored=stored, checks=checks)
-    table = CountTable.of(axes, records, limits)
+    table = CountTable.of(axes, records)
     if column is None:
-        return _one_way(table, limits)
-    return _two_way(table, [word for word in PERCENT if word in percent], chi2, limits)
+        return _one_way(table)
+    return _two_way(table, [word for word in PERCENT if word in percent], chi2)
 
 
-def _one_way(table: CountTable, limits: SafeLimits) -> SafeResult:
-    (axis,), (*amounts, total) = table.axes, table.amounts.tolist()
+def _one_way(table: CountTable) -> SafeResult:
+    (axis,), (*amounts, total), limits = table.axes, table.amounts.tolist(), table.limits
     *gone, total_hidden = table.hidden.tolist()
     hidden = [at for at, one in enumerate(gone) if one]
     shown: list[float | None] = [
@@ -334,11 +329,9 @@ def table(
     of: str | Sequence[str] | None = None,
     *,
     statistics: str | Sequence[str] = "mean",
-    limits: SafeLimits | None = None,
-    entity: str | None = None,
     weights: str | None = None,
-    where: str | None = None,
     missing: bool = False,
+    **options: Unpack[RecordOptions],
 ) -> SafeResult:
     """Frequencies, or statistics of variables, by up to three variables.
 
@@ -351,20 +344,19 @@ def table(
     -------------+----------------------
            Total |         18          5
     """
-    limits = limits_of(limits)
     names = names_of(by, "table")
     variables = names_of(of, "table") if of is not None else []
     if len(names) > 3:
         message = "a table has one to three grouping variables"
         raise OutputCheckError(message, code="table", where=", ".join(names))
-    records = take(frame, [*names, *variables], where=where, entity=entity, weights=weights)
-    records = records if variables else records.condensed()
-    axes = [group(records, name, limits, missing=missing) for name in names]
+    records = take(frame, [*names, *variables], weights, **options)
+    records, limits = records if variables else records.condensed(), records.limits
+    axes = [group(records, name, missing=missing) for name in names]
     if math.prod(len(axis) + 1 for axis in axes) > limits.most_cells:
         message, hint = "the table has too many cells", "use fewer or coarser groups"
         raise OutputCheckError(message, code="table-size", hint=hint)
     wanted = canonical_statistics(statistics)
-    counted = CountTable.of(axes, records, limits, weighted=False)
+    counted = CountTable.of(axes, records, weighted=False)
     broken = counted.found
     cells: list[Numbers] = [{} for _ in range(counted.hidden.size)]
     if not variables:
@@ -511,3 +503,65 @@ def _table_lines(axes: Sequence[RecordGroups], cells: Sequence[Numbers]) -> list
         lines += [*heading, f"{'':>12} | {axes[1].name}: {', '.join(words)}"]
         lines += Grid(stub=rows.name, heads=columns, blocks=blocks, ends=1).lines()
     return lines
+
+
+def count(frame: Any, **options: Unpack[RecordOptions]) -> SafeResult:
+    r"""Number of records.
+
+    Withheld if they are few, and if all but few are counted.
+
+    >>> frame = pl.DataFrame({"age": [30, 41, 52, 63]})
+    >>> print(count(frame, where="age > 0"))
+      4
+    >>> count(frame, where="age > 35").shown
+    '  .\n. withheld for confidentiality'
+    """
+    entity, where = options.get("entity"), options.get("where")
+    some = [entity] if entity is not None else open_frame(frame).collect_schema().names()[:1]
+    records = take(frame, some, **options)
+    limits = records.limits
+    everyone = records if where is None else take(frame, some, entity=entity)
+    inside, outside = len(records), len(everyone) - len(records)
+    if entity is not None:  # cases with records that are not counted
+        inside = records.named_entities().n_unique()
+        own = records.data[entity].value_counts(name="\0inside")
+        every = everyone.named_entities().value_counts(name="\0every")
+        joined = every.join(own, on=entity, how="left").fill_null(0)
+        outside = joined.filter(pl.col("\0every") > pl.col("\0inside")).height
+    violations = [Found("minimum", "count")] * (0 < inside < limits.minimum)
+    violations += [Found("few-others", "count")] * (0 < outside < limits.minimum)
+    shown = None if violations else float(len(records))
+    return SafeResult(
+        command="count" + (f" if {where}" if where else ""),
+        shown=closed([f"  {count_text(shown)}"], shown is None, limits.language),
+        stored={} if shown is None else {"N": shown},
+        checks=checks_of(violations, ["minimum", "few-others"]),
+        evidence=OutputEvidence(records=len(records), cases=inside, others=outside),
+    )
+
+
+def levelsof(frame: Any, name: str, **options: Unpack[RecordOptions]) -> SafeResult:
+    """The values of a variable that enough cases have.
+
+    >>> print(levelsof(pl.DataFrame({"region": [1] * 5 + [2] * 4 + [9]}), "region"))
+    1 2
+    . withheld for confidentiality
+    """
+    names_of(name, "levelsof")
+    records = take(frame, [name], **options)
+    axis, limits = group(records, name, together=False), records.limits
+    cases = records.cases(axis.codes, len(axis))
+    text = records.is_text(name)
+    levels = [
+        f'`"{label}"\'' if text else label
+        for label, value, size in zip(axis.labels, axis.values, cases.tolist(), strict=True)
+        if size >= limits.minimum and not (axis.checks and value == OTHER)
+    ]
+    violations = [Found("minimum", name)] * (len(levels) < len(axis))
+    return SafeResult(
+        command=f"levelsof {name}",
+        shown=closed([" ".join(levels)], bool(violations), limits.language),
+        frame=pl.DataFrame({name: levels}, schema={name: pl.String}),
+        checks=[*axis.checks, *checks_of(violations, ["minimum"])],
+        evidence=OutputEvidence(cases=cases),
+    )

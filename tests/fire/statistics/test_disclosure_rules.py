@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from discreet_fire.statistics.disclosure_rules import (
-    MANY,
-    REASONS,
-    Facts,
-    Found,
-    broken,
-    checks_of,
-)
+from discreet_fire.statistics.disclosure_rules import MANY, REASONS, Facts, Found, broken, checks_of
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import CheckVerdict
 from tests.helpers.rows import for_all_rows

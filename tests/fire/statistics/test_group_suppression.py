@@ -12,13 +12,13 @@ import pytest
 from discreet_fire.statistics.disclosure_rules import counts_to_hide
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.summarize import tabstat
 from discreet_fire.statistics.suppression import (
     HiddenSpreads,
     hide_groups,
     is_lonely,
     spreads_to_hide,
 )
+from discreet_fire.statistics.variables import tabstat
 from tests.helpers.rows import for_all_rows
 
 

@@ -158,8 +158,8 @@ def _heavy(weights: GroupedValues, limits: SafeLimits) -> set[int]:
 def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
     data, limits = _weights(frame, kind), SafeLimits()
     for rows in (data, data.sample(fraction=1.0, shuffle=True, seed=6), data.head(900)):
-        records = take(rows, ["region"], entity=entity, weights="weight").weighted()
-        axis = group(records, "region", limits)
+        records = take(rows, ["region"], "weight", entity=entity).weighted()
+        axis = group(records, "region")
         weighing = GroupedValues.of(records.weights, axis.codes, len(axis), records.entities)
         amounts, heavy = exact_sums(weighing.values, weighing.codes, len(axis)), set()
         for at, region in enumerate(axis.values):
@@ -171,8 +171,8 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
             heavy |= {at} if concentrated(first, second, exact, limits) else set()
         assert _heavy(weighing, limits) == heavy
         known = rows.drop_nulls("region")
-        gaps = take(known, ["region"], entity=entity, weights="weight")
-        axis_of_gaps = group(gaps, "region", limits)
+        gaps = take(known, ["region"], "weight", entity=entity)
+        axis_of_gaps = group(gaps, "region")
         same = GroupedValues.of(gaps.weights, axis_of_gaps.codes, len(axis_of_gaps), gaps.entities)
         assert _heavy(same, limits) == heavy
         names = {axis.values[at] for at in heavy}

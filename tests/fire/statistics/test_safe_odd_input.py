@@ -51,7 +51,7 @@ def test_entities_may_have_any_name() -> None:
 COMMANDS = {
     **dict.fromkeys(("summarize", "tabulate", "tabstat", "table", "codebook"), ("x",)),
     **dict.fromkeys(("centile", "histogram", "levelsof"), ("x",)),
-    **{"correlate": [["x", "x"]], "count": [], "regress": ["x", "x"]},
+    **{"correlate": [["x", "y"]], "count": [], "regress": ["x", "x"]},
 }
 
 

@@ -12,7 +12,7 @@ from statsmodels.duration.survfunc import SurvfuncRight
 import discreet_fire as fire
 from discreet.errors import DisclosureWarning, OutputCheckError
 from discreet_fire.statistics import CheckVerdict, SafeLimits
-from discreet_fire.statistics.histogram import survival
+from discreet_fire.statistics.panel import survival
 
 
 def _data(n: int = 300, seed: int = 2) -> pl.DataFrame:

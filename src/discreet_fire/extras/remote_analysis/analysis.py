@@ -228,11 +228,15 @@ class RemoteQuery:
 
 
 def _parameters(command: str) -> dict[str, inspect.Parameter]:
-    """Arguments of a command; models share those of `regress`."""
+    """Arguments of a command; models share those of `regress`, all others the filter."""
     as_regress = command in ("logit", "probit")
     parameters = dict(inspect.signature(COMMANDS["regress" if as_regress else command]).parameters)
     if as_regress:
         parameters["weight_kind"] = parameters["weight_kind"].replace(default="pweight")
+    if (shared := parameters.pop("options", None)) is not None:
+        kind = shared.KEYWORD_ONLY
+        where = inspect.Parameter("where", kind, default=None, annotation="str | None")
+        parameters["where"] = where
     return parameters
 
 

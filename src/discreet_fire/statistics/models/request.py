@@ -40,7 +40,7 @@ from discreet_fire.statistics.models.least_squares import (
     Coefficients,
     LeastSquaresSolution,
 )
-from discreet_fire.statistics.records import MicrodataRecords, take
+from discreet_fire.statistics.records import take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
 _TITLES = {
@@ -116,7 +116,7 @@ class ModelRequest:
         groups = list(dict.fromkeys(part.name for part in parts if part.levels))
         more = [name for name in (self.weights, self.cluster, self.entity) if name is not None]
         needed = list(dict.fromkeys([self.outcome, *names, *groups, *more]))
-        records = take(frame, needed, where=self.where, entity=self.entity, weights=self.weights)
+        records = take(frame, needed, self.weights, entity=self.entity, where=self.where)
         # In an order of their own, so that sums are the same in any order of the records.
         order = records.data.hash_rows(seed=1).arg_sort()
         records = replace(records, data=records.data[order])
@@ -135,7 +135,7 @@ class ModelRequest:
         if not used.any():
             raise OutputCheckError("no observations", code="no-observations", where=self.outcome)
         kept = records.data.filter(pl.Series(used))
-        clusters = MicrodataRecords(data=kept, entity=self.cluster).entities
+        clusters = replace(records, data=kept, entity=self.cluster).entities
         levels = {name: levels_of(records.without_nan(name).filter(used)) for name in groups}
         traced = (self.entity,) if self.entity else tuple(sorted(needed))
         return Sample(
