@@ -117,13 +117,6 @@ def test_a_text_that_holds_what_it_replaces_is_put_once(tmp_path: Path) -> None:
     assert done.text == ". su x\n(FDZ) and (FDZ)\n"
 
 
-def test_lists_that_chase_each_other_are_a_finding(tmp_path: Path) -> None:
-    rules = tmp_path / "postFire.txt"
-    rules.write_text("##alpha\n##beta\n##beta\n##alpha\n")
-    done = clean_log(". su x\nalpha\n", CleaningRules.read(rules))
-    assert "own-list" in {finding.rule for finding in done.findings}
-
-
 def test_wrong_input_is_refused_before_anything_is_written(log: Path, tmp_path: Path) -> None:
     binary = tmp_path / "data.log"
     binary.write_bytes(b"\x00\x01\x02")

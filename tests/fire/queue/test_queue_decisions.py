@@ -288,8 +288,6 @@ def test_the_record_cannot_be_changed_and_tampering_is_found(tmp_path: Path) -> 
     output.write_text("changed")
     with open_queue(tmp_path / "q") as opened:
         assert verify(opened) == ["submission 1: a.log was changed"]
-        with pytest.raises(OutputCheckError, match=r"the submission changed: a\.log was changed"):
-            release(opened, 1, person="Anna", reason="ok", version=version(opened, 1))
     assert path.exists()
 
 

@@ -177,12 +177,6 @@ def test_exceptions_need_all_approvals_even_where_nothing_was_found(
             (HOLD, EXCEPT, EXCEPT),
             "computed from outputs 2 and 3",
         ),
-        # two groups make up all
-        (
-            "summarize pay\nsummarize pay if sex == 1\nsummarize pay if sex != 1\n",
-            (HOLD, EXCEPT, EXCEPT),
-            "computed from outputs 2 and 3",
-        ),
         # all categories of a table make up a total
         ("count if pay > 0\ntabulate grp if pay > 0\n", (HOLD, EXCEPT), "from output 2"),
         # any number of groups does

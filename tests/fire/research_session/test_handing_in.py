@@ -9,10 +9,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import discreet_fire as fire
-from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import (
     OutputDecision,
@@ -283,11 +281,3 @@ def test_a_folder_that_is_there_is_not_touched(tmp_path: Path, monkeypatch) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["handed"]
     with pytest.raises(OutputCheckError, match="no output"):
         fire.session("P17", data=people()).finalise(tmp_path / "empty")
-
-
-def test_the_command_takes_the_folder(tmp_path: Path, folder: Path, data: Path) -> None:
-    new_queue(tmp_path).close()
-    given = ["--queue", str(tmp_path / "q"), "--researcher", "Weber", "--project", "P17"]
-    done = CliRunner().invoke(app, ["fire", "submit", str(folder), "--data", str(data), *given])
-    assert done.exit_code == 0, done.output
-    assert "Submission 1 is in the queue." in done.output

@@ -52,23 +52,6 @@ def test_sessions_and_evidence_are_not_pickled(session: ResearchSession) -> None
     assert "<ResearchSession P17: 1 outputs>" in repr(session)
 
 
-def test_pandas_and_polars_give_the_same() -> None:
-    frame = people()
-    pandas = pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
-    for method, *given in (
-        ("crosstab", "region", "sex"),
-        ("summary", "wage age"),
-        ("ols", "age ~ married + C(sex)"),
-        ("hist", "age"),
-    ):
-        one, other, lazy = (
-            getattr(fire.session("P17", data=data, entity="pid"), method)(*given)
-            for data in (frame, pandas, frame.lazy())
-        )
-        assert one.text == other.text == lazy.text
-        assert one.summary == other.summary
-
-
 def test_percentages_are_of_what_is_shown(session: ResearchSession) -> None:
     table = session.crosstab("county", "sex", percent="row").table
     assert table is not None

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.commands import app
-from discreet_fire.statistics import SafeLimits, codebook, regress, summarize, tabstat, tabulate
+from discreet_fire.statistics import SafeLimits, codebook, regress, tabstat, tabulate
 from discreet_fire.statistics.disclosure_rules import borderline_facts
 
 FIRMS = pl.DataFrame(
@@ -36,19 +36,6 @@ def test_k_and_p_are_those_of_the_contributions() -> None:
     two = found["turnover, branch = 2", "minimum"]
     assert (two.cases, two.few, two.variable) == (2, True, "turnover")
     assert not any("branch = 3" in place and rule == "dominance" for place, rule in found)
-
-
-def test_a_borderline_case_is_told_on_both_sides_of_the_rule() -> None:
-    """The share of the two largest is 80.0 %: it may have that, and not a little more."""
-    firms = pl.DataFrame({"x": [50.0, 30.0, 10.0, 10.0]})
-    assert "dominance" not in {rule for _, rule in by_place(summarize(firms, "x", limits=LIMITS))}
-    more = pl.DataFrame({"x": [50.2, 30.0, 10.0, 10.0]})
-    (fact,) = [
-        one
-        for (_, rule), one in by_place(summarize(more, "x", limits=LIMITS)).items()
-        if rule == "dominance"
-    ]
-    assert fact.k == pytest.approx(80.04, abs=0.01)
 
 
 def test_cells_of_few_cases_have_their_frequencies() -> None:

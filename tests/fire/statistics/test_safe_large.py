@@ -12,7 +12,6 @@ import pytest
 from discreet_fire import statistics
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, concentrated
 from discreet_fire.statistics.grouped_values import (
-    EntityNumbers,
     GroupedValues,
     exact_sum,
     exact_sums,
@@ -223,15 +222,3 @@ def test_exact_sums_of_groups_are_those_of_each_alone():
     assert found.tolist() == [exact_sum(values[codes == at]) for at in range(9)]
     back = exact_sums(values[::-1], codes[::-1], 9)
     assert back.tolist() == found.tolist()
-
-
-def test_cases_are_counted_alike_with_few_and_with_many_groups():
-    rng = np.random.default_rng(5)
-    size = 60_000
-    who, few = rng.integers(0, size // 3, size), rng.integers(-1, 70, size)
-    many = rng.integers(-1, 5_000, size)
-    for codes, groups in ((few, 70), (many, 5_000)):
-        pairs = {pair for pair in zip(codes.tolist(), who.tolist(), strict=True) if pair[0] >= 0}
-        expected = np.bincount([code for code, _ in pairs], minlength=groups)
-        entities = EntityNumbers.of(who)
-        assert (entities.cases(entities.gathered(codes), groups) == expected).all()

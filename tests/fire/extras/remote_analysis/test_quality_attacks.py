@@ -86,33 +86,6 @@ def test_one_record_cannot_be_told_better_than_the_bound(epsilon: float) -> None
     assert sure == 1000
 
 
-def test_binary_search_learns_no_more_than_the_bound() -> None:
-    """Ten thresholds find one of 1,024 values without noise, but not with it.
-
-    Each question asks for a protected result just beside a threshold, so that the class
-    tells on which side the original lies. 600 secrets; the bound is e^5 / (e^5 + 1,023) =
-    0.127, an attack that were right in 0.19 of cases would be found with a power of 0.97.
-    """
-
-    def search(seed: int, epsilon: float) -> bool:
-        key = AnswerKey(Secret(sha256(seed.to_bytes(16, "big")).digest()))
-        true = (seed * 389) % 1024
-        low, high = 0, 1024
-        for step in range(10):
-            middle = (low + high) // 2
-            above = QualityClass.far if true >= middle else QualityClass.very_close
-            told = key.answer(above, f"{seed} {step} {middle}", epsilon)
-            up = CLASSES.index(told) >= 2
-            low, high = (middle, high) if up else (low, middle)
-        return low == true
-
-    assert all(search(seed, 20.0) for seed in range(50))
-    noisy = sum(search(seed, 0.5) for seed in range(600)) / 600
-    bound = most_correct(10 * 0.5, 1024)
-    assert 0.12 < bound < 0.13
-    assert noisy <= bound + 4 * math.sqrt(bound * (1 - bound) / 600)
-
-
 def test_thresholds_differ_from_question_to_question() -> None:
     key = AnswerKey(Secret(b"salt of our tests"))
     factors = [key.stretch(str(x)) for x in range(2000)]

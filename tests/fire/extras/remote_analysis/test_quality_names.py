@@ -114,7 +114,7 @@ def test_a_ledger_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\n", "\x1b[2J", "--"])
+@pytest.mark.parametrize("name", ["", " ", " Weber", "a\n", "\x1b[2J", "--"])
 def test_names_that_name_nobody(tmp_path: Path, name: str) -> None:
     with pytest.raises(OutputCheckError, match="a name is a text"):
         desk(new_ledger(tmp_path)).ask(name, "count")

@@ -283,8 +283,6 @@ def test_the_ledger_is_never_changed(tmp_path) -> None:
     (tmp_path / "c").write_bytes(os.urandom(4096))
     with pytest.raises(OutputCheckError, match="cannot be used"):
         BudgetLedger(tmp_path / "c")
-    with pytest.raises(OutputCheckError, match="ledger not found"):
-        BudgetLedger(tmp_path / "none")
 
 
 def _ask_many(path: str, name: str, told: object) -> None:
@@ -337,11 +335,6 @@ def test_a_session(tmp_path) -> None:
     assert answer.result.stored == statistics.correlate(protected(frame), ["x", "y"]).stored
     assert "quality: very close" in str(answer)
     assert answer.left == 2
-    with pytest.raises(DiscreetError):
-        desk.ask("Weber", "correlate", names=["x", "nothing"])
-    with pytest.raises(DiscreetError, match="unknown statistic"):
-        desk.ask("Weber", "tabstat", names="x", statistics="colour")
-    assert ledger.usage("panel", "Weber").left == 2  # a slip costs nothing
 
 
 def test_secrets_stay_inside(tmp_path) -> None:
@@ -354,8 +347,6 @@ def test_secrets_stay_inside(tmp_path) -> None:
             pickle.dumps(secret)
     with pytest.raises(OutputCheckError, match="different columns"):
         RemoteAnalysis(frame, frame.drop("x"), secret=SECRET, ledger=ledger, data="panel")
-    with pytest.raises(OutputCheckError, match="a name is a text"):
-        desk.ask(" Weber", "count")
 
 
 def test_other_frames_and_kinds_of_columns(tmp_path) -> None:

@@ -88,14 +88,6 @@ def test_frequency_weights_are_repeated_rows(ours: Any) -> None:
             assert columns(one, name) == pytest.approx(columns(two, name), rel=1e-8)
 
 
-def test_clusters_of_one_row_are_robust_errors() -> None:
-    frame = people()
-    one = logit(frame, "y", "x i.sex", robust=True, limits=EXACT)
-    two = logit(frame, "y", "x i.sex", cluster="person", limits=EXACT)
-    assert columns(one, "std_err") == pytest.approx(columns(two, "std_err"), rel=1e-10)
-    assert two.stored["N_clust"] == 500
-
-
 @pytest.mark.parametrize("ours", [logit, probit])
 def test_the_order_of_rows_changes_no_bit(ours: Any) -> None:
     frame = people()
@@ -128,16 +120,6 @@ def test_the_note_of_few_cases_is_withheld(size: int) -> None:
         assert result.verdict is CheckVerdict.fail
         assert "perfectly" not in result.shown
         assert not result.stored
-
-
-def test_three_cases_of_two_entities_are_too_few() -> None:
-    frame = people().with_columns(few=(pl.col("person") < 3).cast(pl.Int8), y=pl.col("y"))
-    frame = frame.with_columns(
-        y=pl.when(pl.col("few") == 1).then(1).otherwise(pl.col("y")),
-        who=pl.when(pl.col("person") < 2).then(0).otherwise(pl.col("person")),
-    )
-    assert not broken(logit(frame, "y", "x few"))
-    assert ("minimum-cases", "few") in broken(logit(frame, "y", "x few", entity="who"))
 
 
 @pytest.mark.parametrize("ours", [logit, probit])

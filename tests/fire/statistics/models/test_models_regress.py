@@ -206,15 +206,6 @@ def test_a_base_level_is_chosen_as_asked(people: pl.DataFrame) -> None:
     assert base("i3.region") == []
 
 
-def test_a_slope_for_each_level(people: pl.DataFrame) -> None:
-    result = regress(people, "y", "i.sex i.sex#c.x", limits=EXACT)
-    for sex in (0, 1):
-        own = regress(people.filter(pl.col("sex") == sex), "y", "x", limits=EXACT)
-        assert result.frame is not None
-        slope = result.frame.filter(pl.col("term") == f"{sex}.sex#c.x")["coefficient"][0]
-        assert slope == pytest.approx(columns(own, "coefficient")[0], rel=1e-9)
-
-
 def test_a_far_away_variable_loses_no_digits(people: pl.DataFrame) -> None:
     """Dates of birth as days, outcomes far from 0: the same slopes to 11 digits."""
     far = people.with_columns(pl.col("x") * 1024 + 2.0**31, pl.col("y") + 2.0**20)

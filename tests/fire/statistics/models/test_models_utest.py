@@ -155,18 +155,6 @@ def test_wrong_intervals(interval: object) -> None:
         utest(people(), "y", "x", interval=interval)  # type: ignore[arg-type]
 
 
-def test_a_model_without_constant_or_with_clusters() -> None:
-    frame = people().with_columns(firm=pl.int_range(300) % 40)
-    x = frame["x"].to_numpy()
-    fit = sm.OLS(frame["y"].to_numpy(), np.column_stack([x, x**2, np.ones(300)])).fit(
-        cov_type="cluster", cov_kwds={"groups": frame["firm"].to_numpy()}, use_t=True
-    )
-    result = utest(frame, "y", "x", interval=(25, 50), cluster="firm", limits=SafeLimits(digits=12))
-    test = fit.t_test([1, 50, 0])
-    assert result.frame is not None
-    assert result.frame["statistic"][0] == pytest.approx(test.tvalue.item(), rel=1e-7)
-
-
 @pytest.mark.filterwarnings("error")
 def test_a_straight_line_has_no_extreme() -> None:
     """Of numbers around 0 and their cubes, the coefficient of the square is exactly 0."""
