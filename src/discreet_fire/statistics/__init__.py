@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from .limits import LANGUAGES as LANGUAGES
     from .limits import SafeLimits as SafeLimits
     from .limits import limits_of as limits_of
-    from .models.binary import logit as logit
-    from .models.binary import probit as probit
+    from .models.commands import logit as logit
+    from .models.commands import probit as probit
+    from .models.commands import regress as regress
+    from .models.commands import utest as utest
     from .models.design import Factor as Factor
     from .models.design import Term as Term
     from .models.design import parse_terms as parse_terms
-    from .models.regress import regress as regress
-    from .models.regress import utest as utest
     from .panel import MEASURES as MEASURES
     from .panel import survival as survival
     from .panel import xtdescribe as xtdescribe

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .binary import logit as logit
-    from .binary import probit as probit
-    from .regress import regress as regress
-    from .regress import utest as utest
+    from .commands import logit as logit
+    from .commands import probit as probit
+    from .commands import regress as regress
+    from .commands import utest as utest
 
 lazy_face(__name__)

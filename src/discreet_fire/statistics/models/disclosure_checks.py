@@ -35,7 +35,7 @@ from discreet_fire.statistics.models.design import (
     Sample,
     upper_of_two,
 )
-from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
+from discreet_fire.statistics.models.fits import LeastSquaresSolution
 from discreet_fire.statistics.results import Check, CheckVerdict, worst
 
 #: One case that follows the fit this closely is looked at by a person.

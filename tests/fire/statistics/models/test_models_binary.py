@@ -11,7 +11,7 @@ import statsmodels.api as sm
 
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models import logit, probit
-from discreet_fire.statistics.models.binary import LINKS
+from discreet_fire.statistics.models.fits import LINKS
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
 EXACT = SafeLimits(digits=12)

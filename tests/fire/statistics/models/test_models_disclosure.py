@@ -291,9 +291,9 @@ def test_levels_of_leverage_follow_the_limits() -> None:
 
 
 def test_hat_values_are_those_of_statsmodels() -> None:
+    from discreet_fire.statistics.models.commands import request_of
     from discreet_fire.statistics.models.disclosure_checks import HatValues
-    from discreet_fire.statistics.models.least_squares import solve
-    from discreet_fire.statistics.models.request import request_of
+    from discreet_fire.statistics.models.fits import solve
 
     frame = people().with_columns(w=pl.col("job") * 1.0)
     request = request_of("regress", "wage", "age hours i.job", {"weights": "w"})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.statistics.models import logit, regress
 from discreet_fire.statistics.models.design import parse_terms
-from discreet_fire.statistics.models.least_squares import joint_wald
+from discreet_fire.statistics.models.fits import joint_wald
 from discreet_fire.statistics.results import CheckVerdict
 from tests.helpers.rows import for_all_rows
 

@@ -1,17 +1,20 @@
-"""Weighted least squares by the linear algebra of numpy, and the rows of a table of coefficients.
+"""Weighted least squares and maximum likelihood, and the rows of a table of coefficients.
 
 Columns and outcome are taken around their weighted means and in units of their own length, so that
 numbers far from 0 lose no digits; columns that follow from earlier ones are omitted, as Stata does.
-In: the design, an outcome, weights. Out: `LeastSquaresSolution` with coefficients, sums of squares
-and the inverse of the cross products; `Coefficients` with covariances, also those that do not trust
-equal variances (robust, by clusters), joint tests, probabilities, confidence intervals, the same
-whatever the order of the rows. CONFIDENTIAL.
+Maximum likelihood goes by Newton steps, each a least squares problem. Where the outcome is
+separated by the variables, no maximum exists. In: the design, an outcome, weights. Out:
+`LeastSquaresSolution` with coefficients, sums of squares and the inverse of the cross products;
+`Coefficients` with covariances, also those that do not trust equal variances (robust, by clusters),
+joint tests, probabilities, confidence intervals, the same whatever the order of the rows.
+CONFIDENTIAL.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -238,3 +241,96 @@ def joint_wald(slopes: FloatArray, central: FloatArray) -> float | None:
     if np.linalg.eigvalsh(alike)[0] < _SINGULAR:
         return None
     return float(slopes / errors @ np.linalg.solve(alike, slopes / errors))
+
+
+class Slope(NamedTuple):
+    """Log-likelihood of each row, its first derivative and minus its second. CONFIDENTIAL."""
+
+    log: FloatArray
+    first: FloatArray
+    second: FloatArray
+
+
+def _logit(predictor: FloatArray, outcome: FloatArray) -> Slope:
+    share, rest = special.expit(predictor), special.expit(-predictor)
+    log = special.log_expit(np.where(outcome > 0.0, predictor, -predictor))
+    return Slope(log=log, first=outcome - share, second=share * rest)
+
+
+def _probit(predictor: FloatArray, outcome: FloatArray) -> Slope:
+    sign = 2.0 * outcome - 1.0
+    z = sign * predictor
+    log = special.log_ndtr(z)
+    ratio = np.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - log)
+    return Slope(log=log, first=sign * ratio, second=ratio * (ratio + z))
+
+
+#: Derivatives from predictor and outcome.
+LINKS: dict[str, Callable[[FloatArray, FloatArray], Slope]] = {"logit": _logit, "probit": _probit}
+
+_STEPS = 60
+_HALVINGS = 30
+#: Where the log-likelihood can rise by no more than this share of it, one step is left.
+_LEFT = 1e-12
+#: Rows with less curvature than this share of the largest count as having that much.
+_FLAT = 1e-20
+#: A step that moves predictors so far although it gains nothing leads to infinity.
+_MOVING = 0.02
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class LikelihoodFit:
+    """A fitted model. CONFIDENTIAL.
+
+    The solution has the inverse of the information around weighted means; the curvature is the
+    weights of the last step; scores are first derivatives of the log-likelihood, not weighted.
+    """
+
+    solution: LeastSquaresSolution
+    curvature: FloatArray
+    scores: FloatArray
+    log: float
+
+
+def _sum(values: FloatArray, weights: FloatArray | None) -> float:
+    return float((values if weights is None else values * weights).sum())
+
+
+def maximise(
+    design: ModelDesign, outcome: FloatArray, weights: FloatArray | None, command: str
+) -> LikelihoodFit | None:
+    """Fit the model to an outcome of 0 and 1."""
+    link = LINKS[command]
+    predictor = np.zeros(design.size)
+    slopes: FloatArray | None = None
+    constant, last = 0.0, False
+    slope = link(predictor, outcome)
+    log = _sum(slope.log, weights)
+    for _ in range(_STEPS):
+        curvature = np.maximum(slope.second, _FLAT * float(slope.second.max()))
+        weighted = curvature if weights is None else curvature * weights
+        # Weighted least squares of this outcome is a Newton step.
+        step = solve(design, slope.first / curvature, weighted)
+        slopes = np.zeros(len(step.kept)) if slopes is None else slopes
+        if len(slopes) != len(step.kept):
+            return None
+        rise = step.total - step.residual + step.weight * step.mean**2
+        way = step.predicted(design)
+        if last:
+            own = constant if step.constant is not None else None
+            solution = replace(step, slopes=slopes, constant=own)
+            return LikelihoodFit(solution=solution, curvature=weighted, scores=slope.first, log=log)
+        last = rise <= _LEFT * (abs(log) + 1.0)
+        if last and float(np.abs(way).max()) > _MOVING:
+            return None
+        share = 1.0
+        for _ in range(_HALVINGS):
+            tried = link(predictor + share * way, outcome)
+            height = _sum(tried.log, weights)
+            if height >= log - 1e-9 * abs(log):
+                break
+            share /= 2.0
+        predictor, slope, log = predictor + share * way, tried, height
+        slopes = slopes + share * step.slopes
+        constant += share * (step.constant or 0.0)
+    return None
