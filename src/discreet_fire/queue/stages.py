@@ -547,14 +547,15 @@ def _is_same(work: SubmissionWork, one: RepeatedOutput) -> bool:
 
 
 def _statistic(one: HandedOutput, result: CallResult, records: SessionData) -> StatisticShown:
+    data, numbers, units = records.taken(result.used, result.where)
     return StatisticShown(
         line=one.number,
         command=one.call.method,
         universes=result.about,
-        units=records.owners(result.where),
-        numbers=records.numbers(result.where),
+        units=units,
+        numbers=numbers,
         first=records.frame.height,
-        frame=records.chosen(result.used, result.where),
+        frame=data.select(list(dict.fromkeys(result.used))),
         groups=result.groups,
         categories=frozenset(result.groups if result.about == "model" else ()),
         missing=result.missing,

@@ -27,9 +27,8 @@ from discreet_fire.linked_tables import (
     shown_counts,
     tables_of,
 )
-from discreet_fire.research_session.formulas import ModelFormula, read_formula
 from discreet_fire.research_session.outputs import TOTAL, SessionTable, Style, picture
-from discreet_fire.research_session.session_data import SessionData
+from discreet_fire.research_session.session_data import ModelFormula, SessionData, read_formula
 from discreet_fire.statistics import MEASURES, Check, CheckVerdict, SafeLimits, SafeResult, survival
 
 #: How the variables of an output are about units, as the ledger of releases asks.
@@ -107,8 +106,17 @@ class CallSetting:
 
     def behind(self, names: Sequence[str], where: str | None, weights: str | None) -> OutputRecords:
         """The records behind an output, by its variables, those that span it first."""
-        digits = self.limits.digits
-        return self.data.behind(self.title, names, where=where, weights=weights, digits=digits)
+        data, numbers, _ = self.data.taken(names, where, weights)
+        whom = safe.take(data, [], entity=self.data.entity).entities
+        owners = np.arange(data.height) if whom is None else np.unique(whom, return_inverse=True)[1]
+        return OutputRecords(
+            title=self.title,
+            labels=data.select(list(dict.fromkeys(names))),
+            numbers=numbers,
+            owners=owners.astype(np.int64),
+            weights=None if weights is None else data[weights].cast(pl.Float64).to_numpy(),
+            digits=self.limits.digits,
+        )
 
     def variables(self, names: Sequence[str | None], where: str | None) -> tuple[str, ...]:
         """All variables that an output is about; an error if variable not found."""

@@ -23,12 +23,10 @@ from discreet_fire.persons import plain_text
 from discreet_fire.research_session.calls import (
     METHODS,
     CallResult,
-    CallSetting,
     SessionCall,
-    answered,
 )
 from discreet_fire.research_session.outputs import SessionOutput, Style
-from discreet_fire.research_session.session_check import SessionCheck, SessionTables
+from discreet_fire.research_session.session_check import SessionCheck, SessionEntry, SessionTables
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.research_session.submission_folder import (
     MOST_OUTPUTS,
@@ -74,10 +72,7 @@ class ResearchSession:
         if not self.project:
             raise OutputCheckError("a project has a name", code="session", where="project")
         self._data = data
-        self._limits = limits
-        self._outputs: dict[int, SessionOutput] = {}
-        self._calls: dict[int, SessionCall] = {}
-        self._tables = SessionTables(limits=limits, results={}, hidden={})
+        self._tables = SessionTables(limits=limits)
         self._own: set[str] = set()  # variables that are none of the data
         self._last = 0
 
@@ -188,7 +183,7 @@ class ResearchSession:
         self, output: Which, style: Style = "bar", *, measure: str | None = None
     ) -> SessionOutput:
         """A picture of a table; hidden cells have no mark."""
-        of = self._calls[self._known(output).number].model_dump()
+        of = self._tables.entries[self._known(output)].call.model_dump()
         return self._asked("figure", of=of, style=style, measure=measure)
 
     def _plain(self, value: Any) -> Any:
@@ -209,47 +204,33 @@ class ResearchSession:
         if number > MOST_OUTPUTS:
             message, hint = f"a session has at most {MOST_OUTPUTS} outputs", "begin another one"
             raise OutputCheckError(message, code="session", hint=hint)
-        setting = CallSetting(
-            data=self._data,
-            limits=self._limits,
-            title=f"output {number}, {method}",
-            earlier=[one.result for one in self._tables.results.values() if one.about == "model"],
-        )
-        result = answered(call, setting)
+        result = self._tables.answered(number, call, self._data)
         if own := sorted(self._own.intersection(result.variables)):
             reason = f"created in the notebook, and not repeatable: {', '.join(own)}"
             check = Check(rule="own-variable", verdict=CheckVerdict.review, reason=reason)
             result = replace(result, checks=(check, *result.checks))
-        shown = shown_output(call, result, number, f"{method}-{number}", self._limits)
-        told = {
-            check.reason
-            for one in self._outputs.values()
-            for check in one.checks
-            if check.rule == "linked-tables"
-        }
-        self._last = number
-        self._outputs[number], self._calls[number] = shown, call
-        self._tables.results[number] = result
+        entries, self._last = self._tables.entries, number
+        told = {one for entry in entries.values() for one in entry.told}
+        entry = SessionEntry(number=number, name=f"{method}-{number}", call=call, result=result)
+        entries[number] = entry
         sentences = self._tables.told() if result.linked else ()
-        if new := [one for one in sentences if one not in told]:
+        if new := tuple(one for one in sentences if one not in told):
             # Say at once if a new table gives away, with others, what is hidden.
-            checks = [
-                Check(rule="linked-tables", verdict=CheckVerdict.review, reason=one) for one in new
-            ]
-            self._outputs[number] = replace(shown, checks=(*checks, *shown.checks))
+            entries[number] = replace(entry, told=new)
             warnings.warn(f"output {number}: {'; '.join(new)}", DisclosureWarning, stacklevel=3)
-        return self._outputs[number]
+        return self.output(number)
 
     # --- outputs -------------------------------------------------------------------
 
     @property
     def outputs(self) -> tuple[SessionOutput, ...]:
         """The outputs as they are now, in order."""
-        return tuple(self._outputs.values())
+        language = self._tables.limits.language
+        return tuple(one.shown(language) for one in self._tables.entries.values())
 
     def output(self, which: Which) -> SessionOutput:
         """One output as it is now."""
-        return self._known(which)
+        return self._tables.entries[self._known(which)].shown(self._tables.limits.language)
 
     def comment(self, which: Which, text: str) -> SessionOutput:
         """Say something about an output to the officer."""
@@ -283,44 +264,43 @@ class ResearchSession:
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             message, hint = "not the name of an output", "letters, figures, blanks, - and _"
             raise OutputCheckError(message, code="name", where=ascii(name)[:60], hint=hint)
-        output = self._known(which)
+        number = self._known(which)
         if any(
-            one.name.casefold() == name.casefold() and one.number != output.number
-            for one in self.outputs
+            one.name.casefold() == name.casefold() and one.number != number
+            for one in self._tables.entries.values()
         ):
             raise OutputCheckError("another output has this name", code="name", where=name)
-        return self._changed(output.number, name=name)
+        return self._changed(number, name=name)
 
     def remove(self, which: Which) -> None:
         """Take an output out of the session; it is not handed in."""
-        number = self._known(which).number
-        for kept in (self._outputs, self._calls, self._tables.results, self._tables.hidden):
-            kept.pop(number, None)
+        del self._tables.entries[self._known(which)]
 
     add_comments, add_exception = comment, request_exception
     rename_output, remove_output = rename, remove
 
     def _changed(self, which: Which, **parts: Any) -> SessionOutput:
-        output = self._known(which)
-        self._outputs[output.number] = replace(output, **parts)
-        return self._outputs[output.number]
+        number = self._known(which)
+        self._tables.entries[number] = replace(self._tables.entries[number], **parts)
+        return self.output(number)
 
-    def _known(self, which: Which) -> SessionOutput:
+    def _known(self, which: Which) -> int:
+        """The number of an output."""
         if isinstance(which, SessionOutput):
             which = which.number
-        for one in self.outputs:
+        for one in self._tables.entries.values():
             names = (one.number, one.name, f"output_{one.number - 1}")  # the last as in acro
             if which in names and not isinstance(which, bool):
-                return one
-        hint = f"outputs: {', '.join(f'{one.number} {one.name}' for one in self.outputs)}"
-        message = "output not found"
+                return one.number
+        listed = (f"{one.number} {one.name}" for one in self._tables.entries.values())
+        message, hint = "output not found", f"outputs: {', '.join(listed)}"
         raise OutputCheckError(message, code="output", where=ascii(which)[:60], hint=hint)
 
     # --- handing in ----------------------------------------------------------------
 
     def check(self) -> SessionCheck:
         """Verdicts, reasons and underlying counts, as an officer will see them."""
-        return self._tables.check(self.outputs)
+        return self._tables.check()
 
     def protect(self) -> tuple[SessionOutput, ...]:
         """Hide what, with all tables taken together, would give hidden cells away.
@@ -328,19 +308,10 @@ class ResearchSession:
         Returns:
             The outputs in which something was hidden besides.
         """
-        more = self._tables.protected()
-        for number, places in more.items():
-            self._tables.hidden[number] = places
-            call, before = self._calls[number], self._outputs[number]
-            result = self._tables.results[number]
-            shown = shown_output(call, result, number, before.name, self._limits, places)
-            self._outputs[number] = replace(
-                shown, comment=before.comment, exception=before.exception
-            )
-        for number, one in self._outputs.items():  # nothing follows from them any more
-            left = tuple(check for check in one.checks if check.rule != "linked-tables")
-            self._outputs[number] = replace(one, checks=left)
-        return tuple(self._outputs[number] for number in more)
+        changed, entries = self._tables.protected(), self._tables.entries
+        for number, one in (entries | changed).items():  # nothing follows from them any more
+            entries[number] = replace(one, told=())
+        return tuple(map(self.output, changed))
 
     def finalise(self, folder: str | os.PathLike[str], form: str | None = None) -> Path:
         """Write all outputs as a submission that the review queue takes; with the form ``json``, as
@@ -355,14 +326,14 @@ class ResearchSession:
         handed = HandedSession(
             project=self.project,
             entity=self._data.entity,
-            minimum=self._limits.minimum,
+            minimum=self._tables.limits.minimum,
             outputs=[
                 HandedOutput(
-                    number=number,
+                    number=output.number,
                     name=output.name,
-                    call=self._calls[number],
-                    hidden=sorted(self._tables.hidden.get(number, ())),
-                    variables=list(self._tables.results[number].variables),
+                    call=entry.call,
+                    hidden=sorted(entry.hidden),
+                    variables=list(entry.result.variables),
                     verdict=output.verdict.value,
                     summary=output.summary,
                     checks=[
@@ -374,7 +345,7 @@ class ResearchSession:
                     exception=output.exception,
                     files=list(files_of(output)),
                 )
-                for number, output in self._outputs.items()
+                for entry, output in zip(self._tables.entries.values(), self.outputs, strict=True)
             ],
         )
         return write_folder(Path(folder), handed, self.outputs, self.check())
@@ -388,7 +359,7 @@ class ResearchSession:
 
     def _refuse_linked(self) -> None:
         """Refuse to write nothing, or tables that give away what is hidden."""
-        if not self._outputs:
+        if not self._tables.entries:
             raise OutputCheckError("no output to submit", code="no-output")
         if sentences := self._tables.told():
             hint = "s.protect() suppresses the needed cells; or s.remove() one of the tables"
@@ -402,39 +373,10 @@ class ResearchSession:
         return "\n".join(f"[{one.number}] {one.name}: {one.summary}" for one in self.outputs)
 
     def __repr__(self) -> str:
-        return f"<ResearchSession {self.project}: {len(self._outputs)} outputs>"
+        return f"<ResearchSession {self.project}: {len(self._tables.entries)} outputs>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a session holds records and does not leave the process")
-
-
-def shown_output(
-    call: SessionCall,
-    found: CallResult,
-    number: int,
-    name: str,
-    limits: SafeLimits,
-    hidden: frozenset[int] = frozenset(),
-) -> SessionOutput:
-    """The shown part of the result of a call."""
-    table, checks = found.table, found.checks or tuple(found.result.checks)
-    if table is not None and hidden:
-        table = table.without(hidden)
-        reason = "suppressed so that other tables do not disclose suppressed cells"
-        checks = (Check(rule="linked", verdict=CheckVerdict.fail, reason=reason), *checks)
-    frame = found.result.frame
-    return SessionOutput(
-        number=number,
-        name=name,
-        call=str(call),
-        checks=checks,
-        table=table,
-        body="" if table is not None else found.result.shown,
-        coefficients=frame.write_csv() if table is None and frame is not None else "",
-        style=found.style if table is not None else None,
-        measure=found.measure,
-        language=limits.language,
-    )
 
 
 #: Statistics and percentages by their names in pandas.
@@ -514,19 +456,20 @@ class SessionRepetition:
 def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> SessionRepetition:
     """Repeat all calls of a session."""
     outputs: list[RepeatedOutput] = []
-    hidden = {one.number: frozenset(one.hidden) for one in handed.outputs}
-    tables = SessionTables(limits=limits, results={}, hidden=hidden)
+    tables = SessionTables(limits=limits)
     for one in handed.outputs:
-        known = tables.results.values()
-        earlier = [result.result for result in known if result.about == "model"]
-        title = f"output {one.number}, {one.call.method}"
-        setting = CallSetting(data=data, limits=limits, title=title, earlier=earlier)
         result, files, failure = None, {}, ""
         try:
-            result = answered(one.call, setting)
-            about = one.number, one.name, limits, hidden[one.number]
-            files = files_of(shown_output(one.call, result, *about))
-            tables.results[one.number] = result
+            result = tables.answered(one.number, one.call, data)
+            entry = SessionEntry(
+                number=one.number,
+                name=one.name,
+                call=one.call,
+                result=result,
+                hidden=frozenset(one.hidden),
+            )
+            files = files_of(entry.shown(limits.language))
+            tables.entries[one.number] = entry
         except DiscreetError as error:
             result, failure = None, f"{error.code}: {error.what}"
         except Exception as error:  # arguments that no session writes; a text may quote data

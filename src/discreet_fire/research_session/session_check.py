@@ -8,8 +8,8 @@ cells there is nothing but how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import chain
 from typing import Any
@@ -28,12 +28,57 @@ from discreet_fire.linked_tables import (
     sum_systems_of,
     systems_of,
 )
-from discreet_fire.research_session.calls import CallResult, LinkedNumbers
+from discreet_fire.research_session.calls import (
+    CallResult,
+    CallSetting,
+    LinkedNumbers,
+    SessionCall,
+    answered,
+)
 from discreet_fire.research_session.outputs import SessionOutput
-from discreet_fire.statistics import CheckVerdict, SafeLimits
+from discreet_fire.research_session.session_data import SessionData
+from discreet_fire.statistics import Check, CheckVerdict, SafeLimits
 
 #: What is hidden in one table can be told by another one; so often tables are looked at again.
 _ROUNDS = 10
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SessionEntry:
+    """One output of a session with all that is behind it (confidential)."""
+
+    number: int
+    name: str
+    call: SessionCall
+    result: CallResult
+    hidden: frozenset[int] = frozenset()  # cells that are hidden because of other outputs
+    told: tuple[str, ...] = ()  # what it gives away together with those before
+    comment: str = ""
+    exception: str = ""
+
+    def shown(self, language: str) -> SessionOutput:
+        """What may be shown of it."""
+        result, table, frame = self.result, self.result.table, self.result.result.frame
+        review, fail = CheckVerdict.review, CheckVerdict.fail
+        checks = [Check(rule="linked-tables", verdict=review, reason=one) for one in self.told]
+        if table is not None and self.hidden:
+            table = table.without(self.hidden)
+            reason = "suppressed so that other tables do not disclose suppressed cells"
+            checks.append(Check(rule="linked", verdict=fail, reason=reason))
+        return SessionOutput(
+            number=self.number,
+            name=self.name,
+            call=str(self.call),
+            checks=(*checks, *result.checks),
+            table=table,
+            body="" if table is not None else result.result.shown,
+            coefficients=frame.write_csv() if table is None and frame is not None else "",
+            style=result.style if table is not None else None,
+            measure=result.measure,
+            language=language,
+            comment=self.comment,
+            exception=self.exception,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -135,17 +180,25 @@ class SessionCheck:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SessionTables:
-    """All outputs of a session, taken together (confidential)."""
+    """All outputs of a session by their numbers, taken together (confidential)."""
 
     limits: SafeLimits
-    results: dict[int, CallResult]
-    hidden: dict[int, frozenset[int]]  # cells of each output that are hidden because of others
+    entries: dict[int, SessionEntry] = field(default_factory=dict)
+
+    def answered(self, number: int, call: SessionCall, data: SessionData) -> CallResult:
+        """Work out a call after all others."""
+        results = [one.result for one in self.entries.values()]
+        earlier = [one.result for one in results if one.about == "model"]
+        title = f"output {number}, {call.method}"
+        return answered(
+            call, CallSetting(data=data, limits=self.limits, title=title, earlier=earlier)
+        )
 
     def now(self) -> Iterator[LinkedOutput]:
         """The counts and sums of all outputs as they are shown now."""
-        for output, result in self.results.items():
-            gone = self.hidden.get(output)
-            for one in result.linked:
+        for output, entry in self.entries.items():
+            gone = entry.hidden
+            for one in entry.result.linked:
                 if one.numbers is None:
                     continue
                 shown = LinkedOutput(output=output, of=one, numbers=one.numbers)
@@ -165,8 +218,11 @@ class SessionTables:
     @property
     def unfollowed(self) -> tuple[int, ...]:
         """Outputs whose numbers cannot be held against others, such as weighted means."""
-        linked = ((output, one) for output, result in self.results.items() for one in result.linked)
-        return tuple(dict.fromkeys(output for output, one in linked if one.numbers is None))
+        return tuple(
+            output
+            for output, entry in self.entries.items()
+            if any(one.numbers is None for one in entry.result.linked)
+        )
 
     def notes(self) -> tuple[Finding, ...]:
         """All that is found about the tables, also what was not looked at."""
@@ -183,29 +239,30 @@ class SessionTables:
             if one.rule != LEFT
         )
 
-    def protected(self) -> dict[int, frozenset[int]]:
-        """Cells to hide besides, so that nothing that is hidden follows; of outputs that change."""
-        now = replace(self, hidden=dict(self.hidden))
+    def protected(self) -> dict[int, SessionEntry]:
+        """Outputs that change, with cells hidden so that nothing that is hidden follows."""
+        now = replace(self, entries=dict(self.entries))
         for _ in range(_ROUNDS):
             if not now.told():
-                changed = now.hidden.items()
-                return {at: one for at, one in changed if one != self.hidden.get(at, frozenset())}
-            before = dict(now.hidden)
+                changed = now.entries.items()
+                return {at: one for at, one in changed if one is not self.entries[at]}
+            before = dict(now.entries)
             for output, places in _more(list(now.now()), self.limits):
-                table = self.results[output].table
-                if table is None:
+                entry = now.entries[output]
+                if entry.result.table is None:
                     message = f"output {output} has no cells that could be suppressed"
                     hint = "s.remove() one of the outputs"
                     raise OutputCheckError(message, code="linked", hint=hint)
-                more = frozenset(table.together(places))
-                now.hidden[output] = now.hidden.get(output, frozenset()) | more
-            if now.hidden == before:
+                more = entry.result.table.together(places)
+                if not more <= entry.hidden:
+                    now.entries[output] = replace(entry, hidden=entry.hidden | more)
+            if now.entries == before:
                 break
         hint = "s.remove() one of them, or use coarser groups"
         message = "no cells were found that protect these tables together"
         raise OutputCheckError(message, code="linked", hint=hint)
 
-    def check(self, outputs: Sequence[SessionOutput]) -> SessionCheck:
+    def check(self) -> SessionCheck:
         """Verdicts, reasons and underlying counts of the outputs."""
         few: dict[int, int] = {}
         for one in self.now():
@@ -215,21 +272,22 @@ class SessionTables:
             for n in shown[shown > 0].tolist():
                 few[one.output] = min(n, few.get(one.output, n))
         support = []
-        for output in outputs:
-            measures = {} if output.table is None else output.table.measures
-            cells = len(next(iter(measures.values()), ()))
-            gone = 0 if output.table is None else output.table.hidden
-            n = self.results[output.number].result.stored.get("N")
+        for number, entry in self.entries.items():
+            output = entry.shown(self.limits.language)
+            cells = gone = 0
+            if output.table is not None:
+                cells, gone = len(output.table.frame()), output.table.hidden
+            n = entry.result.result.stored.get("N")
             support.append(
                 OutputSupport(
-                    number=output.number,
+                    number=number,
                     name=output.name,
                     summary=output.summary,
                     comment=output.comment,
                     exception=output.exception,
                     shown=cells - gone,
                     hidden=gone,
-                    fewest=few.get(output.number),
+                    fewest=few.get(number),
                     observations=None if n is None or n != int(n) else int(n),
                 )
             )

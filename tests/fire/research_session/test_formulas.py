@@ -9,7 +9,7 @@ import statsmodels.formula.api as smf
 
 import discreet_fire as fire
 from discreet.errors import OutputCheckError
-from discreet_fire.research_session.formulas import read_formula
+from discreet_fire.research_session.session_data import read_formula
 from tests.helpers.rows import for_all_rows
 
 
@@ -53,7 +53,9 @@ def test_the_same_model_as_elsewhere(right: str) -> None:
     known = smf.ols(f"y ~ {right}", frame).fit()
     fit = fire.session("P", data=frame)
     shown = fit.ols(f"y ~ {right}")
-    stored = fit._tables.results[1].result.stored  # the model as such, whatever its base levels
+    stored = fit._tables.entries[
+        1
+    ].result.result.stored  # the model as such, whatever its base levels
     assert shown.frame is not None
     assert stored["rss"] == pytest.approx(known.ssr, rel=1e-5)
     assert stored["df_r"] == known.df_resid
