@@ -1,11 +1,10 @@
 """The commands of output checking: ``discreet fire …``; no logic of their own."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Annotated
 
-from discreet.faces import lazy_face
+import typer
 
-if TYPE_CHECKING:
-    from .queue import Folder as Folder
-    from .queue import Number as Number
-
-lazy_face(__name__)
+#: What all commands on a submission take.
+Folder = Annotated[Path, typer.Option("--queue", help="Folder of the review queue.")]
+Number = Annotated[int, typer.Argument(help="Number of the submission.", min=1)]

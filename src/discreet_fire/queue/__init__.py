@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from .releases import release as release
     from .releases import target_of as target_of
     from .releases import verify as verify
-    from .stages import Submission as Submission
-    from .stages import SubmissionWork as SubmissionWork
-    from .stages import process as process
+    from .submissions import Submission as Submission
+    from .submissions import SubmissionWork as SubmissionWork
+    from .submissions import process as process
     from .submissions import submit as submit
 
 lazy_face(__name__)

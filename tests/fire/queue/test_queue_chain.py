@@ -15,7 +15,7 @@ from discreet.errors import OutputCheckError
 from discreet.microdata.secret import Secret
 from discreet_fire.queue import Queue, Submission, approve, submit, view
 from discreet_fire.queue import release as release_now
-from discreet_fire.queue import stages as intake_module
+from discreet_fire.queue import submissions as intake_module
 from discreet_fire.runners.builtin.data import DataSet, dta_bytes
 from discreet_fire.runners.registry import VARIABLE
 from tests.helpers.queue_parts import hand_in, new_queue, output_stage, version

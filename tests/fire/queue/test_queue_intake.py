@@ -16,7 +16,7 @@ from discreet_fire.queue import (
     QueueSettings,
     Submission,
     permit,
-    stages,
+    submissions,
     submit,
     view,
 )
@@ -96,17 +96,17 @@ def test_a_file_that_grows_while_it_is_taken_is_not_taken(
             source.write_bytes(b"*" * 5000)
         return real(path, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(stages, "LARGEST_FILE", 4000)
+    monkeypatch.setattr(submissions, "LARGEST_FILE", 4000)
     monkeypatch.setattr(os, "open", growing)
     with pytest.raises(OutputCheckError, match="the file changed during the submission"):
-        stages.file_copy(source, tmp_path / "copy.do")
+        submissions.file_copy(source, tmp_path / "copy.do")
 
 
 def test_a_folder_of_endless_folders_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stages, "MOST_FILES", 20)
+    monkeypatch.setattr(submissions, "MOST_FILES", 20)
     (tmp_path / "hand" / "/".join("x" * 21)).mkdir(parents=True)
     (tmp_path / "hand" / "a.do").write_text("count\n")
     with pytest.raises(OutputCheckError, match="more than 20"):
-        stages.program_copy(tmp_path / "hand", tmp_path / "copy")
+        submissions.program_copy(tmp_path / "hand", tmp_path / "copy")

@@ -261,7 +261,7 @@ def test_holding_one_back_ends_its_conflict(tmp_path: Path, data: Path) -> None:
 def test_submissions_of_before_are_decided_on_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet_fire.queue.stages.parts_of", lambda *_: ())
+    monkeypatch.setattr("discreet_fire.queue.submissions.parts_of", lambda *_: ())
     with new_queue(tmp_path) as queue:
         number = hand_in(queue, tmp_path)
         with pytest.raises(OutputCheckError, match="output 1 not found"):

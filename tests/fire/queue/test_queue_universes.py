@@ -11,7 +11,7 @@ import pytest
 from discreet_fire.linked_tables import ShownCounts, read_tables
 from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, release, view
 from discreet_fire.queue.contents import SubmissionTables, all_tables
-from discreet_fire.queue.stages import record_tables
+from discreet_fire.queue.submissions import record_tables
 from discreet_fire.runners.protocol import StatisticShown
 from tests.helpers.queue_parts import new_queue, people, run_in, version
 
