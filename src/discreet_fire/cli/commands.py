@@ -490,7 +490,12 @@ def _view_lines(entry: QueueView, language: str) -> Iterator[str]:
         f"  {words['now'].format(text=sentence_in(one, language))}" for one in entry.conflicts
     )
     yield from (f"  {words['output'].format(path=path)}" for path in entry.outputs)
-    yield from (f"  {_part_line(part, words)}" for part in entry.to_dict()["parts"])
+    for part in entry.to_dict()["parts"]:
+        verdict, said = words[part["verdict"] or "open"], ""
+        if part["comment"]:
+            said = f" ({part['person']}: {part['comment']})"
+        text = words["decided"].format(n=part["output"], verdict=verdict, command=part["command"])
+        yield f"  {text}{said}"
     for event in entry.history:
         fields = {"at": event.at, "person": event.person, "reason": event.reason}
         yield f"  {words['event'].format(kind=events[event.kind], **fields)}"
@@ -526,12 +531,6 @@ def show_figures(
         for fact in one["facts"]
     ]
     show("\n".join(lines) or words["unbroken"], {"outputs": figures}, as_json=as_json)
-
-
-def _part_line(part: Mapping[str, Any], words: Mapping[str, str]) -> str:
-    verdict = words[part["verdict"] or "open"]
-    text = words["decided"].format(n=part["output"], verdict=verdict, command=part["command"])
-    return f"{text} ({part['person']}: {part['comment']})" if part["comment"] else text
 
 
 @command(

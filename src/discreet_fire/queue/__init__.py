@@ -10,10 +10,8 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .contents import StageFinding as StageFinding
-    from .contents import SubmittedFile as SubmittedFile
     from .contents import check_contents as check_contents
     from .contents import content_problems as content_problems
-    from .contents import submitted_files as submitted_files
     from .decisions import QueueRow as QueueRow
     from .decisions import QueueView as QueueView
     from .decisions import answer as answer
@@ -41,8 +39,10 @@ if TYPE_CHECKING:
     from .folder import QueueSettings as QueueSettings
     from .folder import Standing as Standing
     from .folder import State as State
+    from .folder import SubmittedFile as SubmittedFile
     from .folder import events as events
     from .folder import queue_error as queue_error
+    from .folder import submitted_files as submitted_files
     from .parts import OutputPart as OutputPart
     from .releases import folder_problem as folder_problem
     from .releases import head_of as head_of

@@ -120,11 +120,15 @@ class SubmissionTables:
 
     def written(self, key: UnitKey, data: str) -> bytes:
         """The tables as bytes, with records and whom they are about as other submissions do."""
-        units = self._known_units()
+        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *self._numbers]).tolist()
+        pairs = zip(numbers, self._units, strict=True)
+        units = {number: unit for number, unit in pairs if number >= 0 and unit is not None}
         digests = key.of_each(list(units.values())).view(np.int64).tolist()
-        owner_of = dict(zip(units, digests, strict=True))
+        ids = owner_of = dict(zip(units, digests, strict=True))
         once = len(set(digests)) == len(digests)
-        ids = owner_of if once and units else self._places(key, data)
+        if not (once and units):  # the records of the first file by their places in it
+            numbered = key.of_each([f"{data} {place}" for place in range(self.first)])
+            ids = dict(enumerate(numbered.view(np.int64).tolist()))
 
         def named(records: IntArray, names: Mapping[int, int]) -> IntArray | None:
             numbers = [names.get(one) for one in records.tolist()]
@@ -142,21 +146,6 @@ class SubmissionTables:
             wholes = ((one.name, named(one.records, owner_of)) for one in places.values())
             tables += [_set(name, records) for name, records in wholes if records is not None]
         return table_bytes([*tables, *self._wholes], list(dict.fromkeys([*self.left, *left])))
-
-    def _known_units(self) -> dict[int, Any]:
-        """Whom each record is about, as far as that is known."""
-        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *self._numbers])
-        return {
-            number: unit
-            for number, unit in zip(numbers.tolist(), self._units, strict=True)
-            if number >= 0 and unit is not None
-        }
-
-    def _places(self, key: UnitKey, data: str) -> dict[int, int]:
-        """The records of the first file by their places in it."""
-        places = range(self.first)
-        digests = key.of_each([f"{data} {place}" for place in places]).view(np.int64)
-        return dict(zip(places, digests.tolist(), strict=True))
 
 
 def _set(name: str, records: IntArray) -> ShownCounts:
@@ -210,16 +199,6 @@ def findings_against(
     return findings
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubmittedFile:
-    """A file that the record seals."""
-
-    role: str  # "program" or "output"
-    name: str  # its path
-    sha256: str  # its digest
-    size: int  # its bytes
-
-
 #: All that belongs to a submission.
 _CONTENT = {
     "submissions": "SELECT * FROM submissions WHERE id = ?",
@@ -249,9 +228,7 @@ def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
     if own[0].facts.get("content") != content_digest(queue.connection, number):
         problems.append("its files or data changed")
     token = queue.told(number, "token")
-    query = "SELECT role, name, sha256 FROM files WHERE submission = ?"
-    rows = queue.connection.execute(query, (number,)).fetchall()
-    for role, name, digest in rows if token is not None else ():
+    for role, name, digest, _ in queue.files(number) if token is not None else ():
         path = queue.store(token) / ("program" if role == "program" else "outputs") / name
         if not path.is_file():
             problems.append(f"{name} is missing")
@@ -277,15 +254,6 @@ def check_contents(queue: Queue, number: int) -> None:
         message = f"the submission changed: {'; '.join(problems[:5])}"
         hint = "do not decide on it; run: discreet fire queue verify"
         raise queue_error(message, "queue-damaged", where, hint)
-
-
-def submitted_files(queue: Queue, number: int) -> tuple[SubmittedFile, ...]:
-    """The files of a submission, as they were sealed."""
-    names = ("role", "name", "sha256", "size")
-    return tuple(
-        SubmittedFile(**dict(zip(names, row, strict=True)))  # type: ignore[arg-type]
-        for row in queue.files(number)
-    )
 
 
 #: Submissions that are released, or about to be: of an intent that was not withdrawn.
@@ -334,7 +302,11 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
     if partly:
         anew, complete = _found_anew(queue, number, out, cells=cut or (waits and not linked))
         own = anew if complete else [*own, *anew]
-        later = [(other, what) for other, what in later if not _is_difference(queue, other, what)]
+        later = [
+            (other, what)
+            for other, what in later
+            if (what,) not in queue.connection.execute(_OWN, (other,)).fetchall()
+        ]
     sentences = []
     for what in own:
         others = _others(what)
@@ -346,10 +318,6 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
 def _others(what: str) -> list[int]:
     """The submissions that a finding names."""
     return sorted(set(map(int, _SUBMISSION.findall(what))))
-
-
-def _is_difference(queue: Queue, number: int, what: str) -> bool:
-    return (what,) in queue.connection.execute(_OWN, (number,)).fetchall()
 
 
 def _found_anew(

@@ -16,9 +16,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
@@ -67,7 +66,8 @@ def links_of(queue: Queue, number: int, found: Standing) -> list[str]:
     """Outputs that would reveal withheld ones, as sentences."""
     if not found.held:
         return []
-    return _SubmissionShown.of(queue, number, found).links(found)
+    home = queue.store(queue.told(number, "token")) / "outputs"
+    return _SubmissionShown.of(found.parts, home, all_tables(queue, number)).links(found)
 
 
 def links_if_held(queue: Queue, number: int, found: Standing) -> dict[int, list[str]]:
@@ -76,10 +76,12 @@ def links_if_held(queue: Queue, number: int, found: Standing) -> dict[int, list[
     Returns:
         Sentences by the number of the output; nothing of outputs of which there are too many.
     """
-    shown = _SubmissionShown.of(queue, number, found)
-    cells = sum(one.hidden.size for one in shown.tables)
+    tables = all_tables(queue, number)
+    cells = sum(one.hidden.size for one in tables)
     if len(found.parts) * max(len(found.parts), cells) > _MOST_IF_HELD:
         return {}
+    home = queue.store(queue.told(number, "token")) / "outputs"
+    shown = _SubmissionShown.of(found.parts, home, tables)
     held = OutputDecision(verdict=PartVerdict.hold)
     return {
         one.number: shown.links(replace(found, decisions={one.number: held})) for one in found.parts
@@ -88,121 +90,84 @@ def links_if_held(queue: Queue, number: int, found: Standing) -> dict[int, list[
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class _SubmissionShown:
-    """What a submission shows: the texts of its outputs, and their units (confidential)."""
+    """What a submission shows: texts and figures of its outputs, and their cells (confidential).
+
+    Cells, 0 for those of no output, are atoms: records that are in the same cells; `atom_of` is the
+    atom of each record.
+    """
 
     texts: Mapping[int, str]
     figures: Mapping[int, frozenset[str]]
-    tables: Sequence[ShownCounts]
+    cells: Mapping[int, list[IntArray]]
+    atom_of: IntArray
 
     @classmethod
-    def of(cls, queue: Queue, number: int, found: Standing) -> Self:
-        """What a submission shows."""
-        home = queue.store(queue.told(number, "token")) / "outputs"
-        texts = {one.number: " ".join(one.text(home).split()) for one in found.parts}
-        figures = {at: _figures(text) for at, text in texts.items()}
-        return cls(texts=texts, figures=figures, tables=all_tables(queue, number))
+    def of(cls, parts: Sequence[OutputPart], home: Path, tables: Sequence[ShownCounts]) -> Self:
+        """What outputs show, and the tables in them."""
+        texts = {one.number: " ".join(one.text(home).split()) for one in parts}
+        figures = {}
+        for at, text in texts.items():  # however they are grouped; zeros and ones tell nothing
+            plain = (one.replace(",", "").rstrip(".") for one in _FIGURE.findall(text))
+            figures[at] = frozenset(one for one in plain if one.strip("-0.") not in ("", "1"))
+        nothing = np.zeros(0, dtype=np.int64)
+        every = np.unique(np.concatenate([nothing, *(one.records for one in tables)]))
+        signature = np.zeros(len(every), dtype=np.uint64)
+        drawn = np.random.default_rng(1)
+        sets: list[tuple[str, IntArray]] = []
+        for table in tables:
+            for records in table.members():
+                place = np.searchsorted(every, records)
+                signature[place] ^= drawn.integers(1, 2**63, dtype=np.uint64)
+                sets.append((table.name, place))
+        atom_of = np.unique(signature, return_inverse=True)[1].ravel().astype(np.int64)
+        cells = defaultdict(list)
+        for name, place in sets:
+            for number in [one.number for one in parts if one.covers(name)] or [0]:
+                cells[number].append(np.unique(atom_of[place]))
+        return cls(texts=texts, figures=figures, cells=cells, atom_of=atom_of)
 
     def links(self, found: Standing) -> list[str]:
         """What gives away outputs that are held back."""
-        pairs = list(product(found.held, found.shown))
-        return [
-            *(
-                f"output {other.number} shows the values of the withheld output {held.number}"
-                for held, other in pairs
-                if self._is_copy(held.number, other.number)
-            ),
-            *_sums(self.tables, found),
-            *(
-                f"output {other.number} may use the same variables as the withheld output "
-                f"{held.number}"
-                for held, other in pairs
-                if found.verdict(other) is PartVerdict.accept and held.shares_names(other)
-            ),
-        ]
+        copies, sums, same = list[str](), list[str](), list[str]()
+        for held in found.held:
+            name, figures = f"the withheld output {held.number}", self.figures[held.number]
+            try:
+                if others := self._givers(held, found.shown):
+                    plural, listed = "s" * (len(others) > 1), " and ".join(map(str, others))
+                    sums.append(f"{name} can be computed from output{plural} {listed}")
+            except TooManySetsError:
+                sums.append(f"{name} has too many cells to examine")
+            for other in found.shown:
+                same_text = self.texts[held.number] == self.texts[other.number]
+                many = len(figures) >= _LEAST_FIGURES
+                if same_text or (many and figures <= self.figures[other.number]):
+                    copies.append(f"output {other.number} shows the values of {name}")
+                if found.verdict(other) is PartVerdict.accept and held.shares_names(other):
+                    same.append(f"output {other.number} may use the same variables as {name}")
+        return [*copies, *sums, *same]
 
-    def _is_copy(self, held: int, other: int) -> bool:
-        """Whether an output has the same text as a held one, or all of its figures."""
-        figures = self.figures[held]
-        if self.texts[held] == self.texts[other]:
-            return True
-        return len(figures) >= _LEAST_FIGURES and figures <= self.figures[other]
-
-
-def _figures(text: str) -> frozenset[str]:
-    """The figures of an output, however they are grouped; zeros and ones tell nothing."""
-    plain = (one.replace(",", "").rstrip(".") for one in _FIGURE.findall(text))
-    return frozenset(one for one in plain if one.strip("-0.") not in ("", "1"))
-
-
-def _sums(tables: Sequence[ShownCounts], current: Standing) -> Iterator[str]:
-    """Held outputs that shown ones of the same variables give away."""
-    cells, atom_of = _atoms(tables, current)
-    for held in current.held:
-        name = f"the withheld output {held.number}"
-        try:
-            others = _givers(held, current.shown, cells, atom_of)
-        except TooManySetsError:
-            yield f"{name} has too many cells to examine"
-            continue
-        if others:
-            plural = "s" if len(others) > 1 else ""
-            yield f"{name} can be computed from output{plural} {' and '.join(map(str, others))}"
-
-
-def _atoms(
-    tables: Sequence[ShownCounts], current: Standing
-) -> tuple[Mapping[int, list[IntArray]], IntArray]:
-    """The cells of each output, 0 for those of none, as atoms: records that are in the same cells;
-    and the atom of each record.
-    """
-    nothing = np.zeros(0, dtype=np.int64)
-    every = np.unique(np.concatenate([nothing, *(one.records for one in tables)]))
-    signature = np.zeros(len(every), dtype=np.uint64)
-    drawn = np.random.default_rng(1)
-    sets: list[tuple[str, IntArray]] = []
-    for table in tables:
-        for records in table.members():
-            place = np.searchsorted(every, records)
-            signature[place] ^= drawn.integers(1, 2**63, dtype=np.uint64)
-            sets.append((table.name, place))
-    atom_of = np.unique(signature, return_inverse=True)[1].ravel().astype(np.int64)
-    cells = defaultdict(list)
-    for name, place in sets:
-        for number in [one.number for one in current.parts if one.covers(name)] or [0]:
-            cells[number].append(np.unique(atom_of[place]))
-    return cells, atom_of
-
-
-def _givers(
-    held: OutputPart,
-    shown: Sequence[OutputPart],
-    cells: Mapping[int, list[IntArray]],
-    atom_of: IntArray,
-) -> list[int]:
-    """The shown outputs of the variables of a held one that give it away, all together."""
-    own = cells.get(held.number, [])
-    others = [one for one in shown if held.shares_names(one)]
-    numbers = [one.number for one in others]
-    if any(one.names is None for one in others):  # nobody knows whose these are
-        numbers.append(0)
-    members = [(number, one) for number in numbers for one in cells.get(number, [])]
-    if not own or not members or not _tell(others, held):
-        return []
-    wanted = np.zeros((len(own), int(atom_of.max(initial=-1)) + 1), dtype=np.bool_)
-    for at, atoms in enumerate(own):
-        wanted[at, atoms] = True
-    owners = np.arange(len(atom_of))
-    sets = ShownSets([one for _, one in members], atom_of, owners, wanted.shape[1])
-    known = np.flatnonzero(sets.follows(wanted))
-    used = {members[at][0] for at, _ in sets.reason(wanted[known[0]])} if len(known) else set()
-    return sorted(used - {0}) or sorted({one.number for one in others} if used else set())
-
-
-def _tell(others: Sequence[OutputPart], held: OutputPart) -> bool:
-    """Whether some outputs tell of all the variables that an output tells of."""
-    if held.names is None or any(one.names is None for one in others):
-        return True
-    return held.names <= frozenset().union(*(one.names or () for one in others))
+    def _givers(self, held: OutputPart, shown: Sequence[OutputPart]) -> list[int]:
+        """The shown outputs of the variables of a held one that give it away, all together."""
+        own = self.cells.get(held.number, [])
+        others = [one for one in shown if held.shares_names(one)]
+        numbers = [one.number for one in others]
+        unknown = any(one.names is None for one in others)
+        if unknown:  # nobody knows whose these are
+            numbers.append(0)
+        members = [(number, one) for number in numbers for one in self.cells.get(number, [])]
+        told = frozenset().union(*(one.names or () for one in others))
+        if held.names is not None and not unknown and not held.names <= told:
+            return []  # they do not tell of all its variables
+        if not own or not members:
+            return []
+        wanted = np.zeros((len(own), int(self.atom_of.max(initial=-1)) + 1), dtype=np.bool_)
+        for at, atoms in enumerate(own):
+            wanted[at, atoms] = True
+        owners = np.arange(len(self.atom_of))
+        sets = ShownSets([one for _, one in members], self.atom_of, owners, wanted.shape[1])
+        known = np.flatnonzero(sets.follows(wanted))
+        used = {members[at][0] for at, _ in sets.reason(wanted[known[0]])} if len(known) else set()
+        return sorted(used - {0}) or sorted({one.number for one in others} if used else set())
 
 
 def decide(
@@ -532,9 +497,13 @@ def view(queue: Queue, number: int) -> QueueView:
         row = queue.connection.execute(f"{_ROWS} WHERE id = ?", (number,)).fetchone()
         home = queue.store(queue.told(number, "token")) / "outputs"
         conflicts = conflict_sentences(queue, number) if current.state.open else []
+
+        def gravity(one: StageFinding) -> tuple[int, str, int]:
+            return _ORDER.index(_kind(one)), one.file, one.line
+
         return QueueView(
             row=_row(queue, current, *row),
-            findings=tuple(sorted(_noted(queue, number), key=_gravity)),
+            findings=tuple(sorted(_noted(queue, number), key=gravity)),
             conflicts=tuple(conflicts),
             outputs=tuple(home / name for name in queue.outputs(number)),
             history=tuple(events(queue.connection, number)),
@@ -574,10 +543,6 @@ def _row(queue: Queue, current: Standing, number: int, *columns: str) -> QueueRo
 
 def _kind(one: StageFinding) -> str:
     return one.rule if one.rule == "difference" else one.severity
-
-
-def _gravity(one: StageFinding) -> tuple[int, str, int]:
-    return _ORDER.index(_kind(one)), one.file, one.line
 
 
 def _noted(queue: Queue, number: int) -> list[StageFinding]:

@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from discreet.disclosure import LARGEST_MINIMUM
 from discreet.errors import OutputCheckError
@@ -417,6 +417,15 @@ MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 RESERVED = frozenset((MANIFEST.casefold(), SUMS.casefold()))
 
 
+class SubmittedFile(NamedTuple):
+    """A file that the record seals."""
+
+    role: str  # "program" or "output"
+    name: str  # its path
+    sha256: str  # its digest
+    size: int  # its bytes
+
+
 class Queue:
     """An open queue (confidential).
 
@@ -600,10 +609,10 @@ class Queue:
         query = "SELECT name, sha256 FROM files WHERE submission = ? AND role = 'output'"
         return dict(self.connection.execute(f"{query} ORDER BY name", (number,)).fetchall())
 
-    def files(self, number: int) -> list[tuple[str, str, str, int]]:
-        """All files of a submission: role, name, digest, size."""
+    def files(self, number: int) -> list[SubmittedFile]:
+        """All files of a submission, as they were sealed."""
         query = "SELECT role, name, sha256, size FROM files WHERE submission = ? ORDER BY rowid"
-        return list(self.connection.execute(query, (number,)).fetchall())
+        return [SubmittedFile(*row) for row in self.connection.execute(query, (number,))]
 
     def sweep(self) -> None:
         """Remove folders that an interruption left; nobody is at work."""
@@ -621,6 +630,11 @@ class Queue:
         (count,) = self.connection.execute("SELECT count(*) FROM submissions").fetchone()
         more = len(list((self.folder / "store").iterdir())) > count
         return int(open_ones) > 0 or more or bool(left_over(self.folder / "released"))
+
+
+def submitted_files(queue: Queue, number: int) -> tuple[SubmittedFile, ...]:
+    """The files of a submission, as they were sealed."""
+    return tuple(queue.files(number))
 
 
 def left_over(folder: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from discreet.errors import OutputCheckError
-from discreet_fire.logs import LogLine, blocks_of, is_smcl, log_lines
+from discreet_fire.logs import blocks_of, is_smcl, log_lines
 from discreet_fire.stata import DoStatement, Kind, parse_do
 from discreet_fire.texts import read_source
 
@@ -169,7 +169,10 @@ def _file_parts(path: Path, codes: Sequence[_Program]) -> list[OutputPart]:
     except OutputCheckError:
         return []  # no text: the file is one output
     lines = log_lines(source.text, smcl=is_smcl(source.text, path.suffix))
-    echoes = {at: _echo(lines[at]) for block in blocks_of(lines) for at in block.echo}
+    echoes: dict[int, str] = {}  # commands as they stand in the program, up to their first line end
+    for at in (at for block in blocks_of(lines) for at in block.echo):
+        line, breaks = lines[at].text, lines[at].echo_breaks
+        echoes[at] = _PROMPT.sub("", line[: breaks[0] if breaks else None]).strip()
     code, places = max(((code, code.places(echoes)) for code in codes), key=lambda one: len(one[1]))
     # Of a program that is not known, each command begins an output. Of others those that are in
     # it and in no loop: what looks like a command besides may be output of it.
@@ -213,12 +216,6 @@ def _title(text: str) -> str:
     return "".join(one if one.isprintable() else "?" for one in text)[:_LONGEST_TITLE]
 
 
-def _echo(line: LogLine) -> str:
-    """A command as it stands in the program, up to its first line end."""
-    text = line.text[: line.echo_breaks[0] if line.echo_breaks else None]
-    return _PROMPT.sub("", text).strip()
-
-
 # What the program says of it ----------------------------------------------------------------------
 
 
@@ -260,7 +257,9 @@ class _Program:
             if one.kind is Kind.COMMAND or one.readings
         )
         named = [_named(one) for _, one in own if not _loose(one)]
-        blind = any(one is None for one in named) or any(_is_blind(one) for _, one in own)
+        blind = any(one is None for one in named) or any(
+            one.block or one.in_program or _first(one) in _BLIND for _, one in own
+        )
         lines = tuple(line.strip() for line in source.text.splitlines())
         opened = [line.endswith("{") - line.startswith("}") for line in lines]
         files = {line: home / file for line, one in own if (file := _called(one))}
@@ -337,10 +336,6 @@ def _called(statement: DoStatement) -> str:
     match = _CALL.match(statement.text) if _first(statement) in _CALLING else None
     file = "" if match is None else (match["quoted"] or match["plain"])
     return file if not file or Path(file).suffix else f"{file}.do"
-
-
-def _is_blind(statement: DoStatement) -> bool:
-    return bool(statement.block or statement.in_program) or _first(statement) in _BLIND
 
 
 def _loose(statement: DoStatement) -> bool:

@@ -300,46 +300,36 @@ def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
         (sound,) = queue.connection.execute("PRAGMA quick_check(1)").fetchone()
         problems = [] if sound == "ok" else ["the database is damaged"]
         entries = list(events(queue.connection))
-        record = _record_problems(queue, entries, known_head)
-        problems += record
-        of_each = defaultdict(list)
-        for event in entries:
+        record, previous, of_each = list[str](), START, defaultdict[int, list[Event]](list)
+        for at, event in enumerate(entries, 1):
+            if event.seq != at or event.previous != previous:
+                record.append(f"log: entries before number {event.seq} are missing or added")
+                break
+            if seal(queue.record_key, event) != event.digest:
+                record.append(f"log: entry {event.seq} was changed")
+                break
+            previous = event.digest
             if event.submission is not None:
                 of_each[event.submission].append(event)
+        if known_head is not None and all(event.digest != known_head for event in entries):
+            record.append("log: the noted entry is missing")
+        problems += record
         numbers = {number for (number,) in queue.connection.execute("SELECT id FROM submissions")}
         for number in [] if record else sorted({*numbers, *of_each}):  # else nothing counts
-            problems += _submission_problems(queue, number, of_each[number])
+            own = of_each[number]
+            wrong = content_problems(queue, number, own)
+            if own and own[0].kind == "submitted":
+                now = standing(own)
+                if now.state is State.releasing:
+                    wrong.append("an unfinished release")
+                elif now.state is State.released and (
+                    differs := folder_problem(target_of(queue, now), now.intent, now.record)
+                ):
+                    wrong.append(f"released folder: {differs}")
+            problems += [f"submission {number}: {one}" for one in wrong]
     return problems
 
 
 def head_of(queue: Queue) -> str:
     """The digest of the last entry, to be noted elsewhere."""
     return head(queue.connection)[1]
-
-
-def _record_problems(queue: Queue, entries: list[Event], known_head: str | None) -> list[str]:
-    problems, previous = [], START
-    for at, event in enumerate(entries, 1):
-        if event.seq != at or event.previous != previous:
-            problems.append(f"log: entries before number {event.seq} are missing or added")
-            break
-        if seal(queue.record_key, event) != event.digest:
-            problems.append(f"log: entry {event.seq} was changed")
-            break
-        previous = event.digest
-    if known_head is not None and all(event.digest != known_head for event in entries):
-        problems.append("log: the noted entry is missing")
-    return problems
-
-
-def _submission_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
-    problems = content_problems(queue, number, own)
-    if own and own[0].kind == "submitted":
-        now = standing(own)
-        if now.state is State.releasing:
-            problems.append("an unfinished release")
-        elif now.state is State.released and (
-            wrong := folder_problem(target_of(queue, now), now.intent, now.record)
-        ):
-            problems.append(f"released folder: {wrong}")
-    return [f"submission {number}: {one}" for one in problems]

@@ -45,7 +45,6 @@ from discreet_fire.queue.contents import (
     SubmissionTables,
     content_digest,
     findings_against,
-    submitted_files,
     tables_of_others,
 )
 from discreet_fire.queue.decisions import standing_of
@@ -659,7 +658,10 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
         stages = stages_for(submission.program)
     token = secrets.token_hex(16)
     folder = queue.store(token)
-    permitted = _may_run(queue, submission)
+    files, before = [], submission.replaces
+    if before is not None and standing_of(queue, before).state is State.permitted:
+        files = queue.files(before)
+    permitted = frozenset((one.name, one.sha256) for one in files if one.role == "program")
     with queue.at_work():
         folder.mkdir(mode=0o700)
         try:
@@ -697,7 +699,14 @@ def _enter(queue: Queue, work: SubmissionWork) -> int:
     """Take the submission down, within a transaction."""
     connection, submission, folder = queue.connection, work.submission, work.folder
     researcher = submission.researcher
-    _check_names(work.outputs)
+    for name in (path.name for path in work.outputs):  # to stand beside others, and in one line
+        plain = name.isprintable() and "\\" not in name and name == name.strip()
+        if name.casefold() in RESERVED or name.startswith(".") or not plain:
+            message, hint = (
+                "an output of this name cannot be released",
+                "rename the log, and submit it again",
+            )
+            raise queue_error(message, "submission", ascii(name), hint)
     home = folder / "program"
     programs = [path for path in sorted(home.rglob("*")) if path.is_file()]
     files = [("program", str(path.relative_to(home)), path) for path in programs]
@@ -712,7 +721,10 @@ def _enter(queue: Queue, work: SubmissionWork) -> int:
     settings = queue.settings
     _note_replaced(queue, work)
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in work.findings)
-    drawn = clean and queue.drawn(_figures(work.outputs), settings.rate)
+    # Of results alone: a remark, a name or another researcher is no second draw.
+    lines = [line for path in work.outputs for line in path.read_bytes().splitlines()]
+    figures = _digest([line.hex() for line in lines if not _ECHO.match(line)])
+    drawn = clean and queue.drawn(figures, settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
     row = (folder.name, researcher, submission.project, work.copy.name, fingerprint)
     into = "INSERT INTO submissions (token, researcher, project, program, fingerprint)"
@@ -755,31 +767,6 @@ def _note_replaced(queue: Queue, work: SubmissionWork) -> None:
     ]
     for sentence in sentences:
         work.note("queue", "replaces", Severity.INFO, sentence, file=work.copy.name)
-
-
-def _may_run(queue: Queue, submission: Submission) -> frozenset[tuple[str, str]]:
-    """Name and digest of each file of the program that may run in place of one that did not."""
-    number = submission.replaces
-    if number is None or standing_of(queue, number).state is not State.permitted:
-        return frozenset()
-    files = submitted_files(queue, number)
-    return frozenset((one.name, one.sha256) for one in files if one.role == "program")
-
-
-def _check_names(outputs: Sequence[Path]) -> None:
-    """Refuse names that a release cannot hold beside its own files and list in one line."""
-    for name in (path.name for path in outputs):
-        plain = name.isprintable() and "\\" not in name and name == name.strip()
-        if name.casefold() in RESERVED or name.startswith(".") or not plain:
-            hint = "rename the log, and submit it again"
-            message = "an output of this name cannot be released"
-            raise queue_error(message, "submission", ascii(name), hint)
-
-
-def _figures(outputs: Sequence[Path]) -> str:
-    """Of results alone: a remark, a name or another researcher is no second draw."""
-    lines = [line for path in outputs for line in path.read_bytes().splitlines()]
-    return _digest([line.hex() for line in lines if not _ECHO.match(line)])
 
 
 def _digest(plain: list[object]) -> str:

@@ -138,9 +138,13 @@ def answered(call: SessionCall, setting: CallSetting) -> CallResult:
     except TypeError as error:
         raise OutputCheckError(str(error), code="call", where=call.method) from None
     answer = method(setting, **call.arguments)
+    by_verdict = (  # the gravest come first, those that hold last
+        [one for one in answer.result.checks if one.verdict is verdict]
+        for verdict in (CheckVerdict.fail, CheckVerdict.review, CheckVerdict.passed)
+    )
     return replace(
         answer,
-        checks=answer.checks or tuple(sorted(answer.result.checks, key=_gravity)),
+        checks=answer.checks or tuple(one for part in by_verdict for one in part),
         missing=answer.missing or call.arguments.get("missing") is True,
         where=answer.where or call.arguments.get("where"),
     )
@@ -245,11 +249,6 @@ def _renamed(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         message = "a number of the table has the same name as the variable"
         raise OutputCheckError(message, code="columns", where=clash[0], hint="rename the variable")
     return frame.rename(dict(zip(frame.columns[: len(by)], by, strict=True)))
-
-
-def _gravity(check: Check) -> int:
-    """The gravest come first, those that hold last."""
-    return [CheckVerdict.fail, CheckVerdict.review, CheckVerdict.passed].index(check.verdict)
 
 
 def _of_values(

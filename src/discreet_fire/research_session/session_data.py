@@ -150,10 +150,10 @@ class ModelFormula:
     def sources(self) -> tuple[str, ...]:
         """The variables of the data that the model is about, each once."""
         whole = (self.outcome, *self.names)
-        return tuple(dict.fromkeys(one for name in whole for one in self._behind(name)))
-
-    def _behind(self, name: str) -> tuple[str, ...]:
-        return expression(self.made[name])[1] if name in self.made else (name,)
+        behind = (
+            expression(self.made[name])[1] if name in self.made else (name,) for name in whole
+        )
+        return tuple(dict.fromkeys(one for names in behind for one in names))
 
 
 def expression(text: str) -> tuple[pl.Expr, tuple[str, ...]]:

@@ -355,7 +355,11 @@ def write_folder(
 
 def read_folder(folder: Path) -> HandedSession:
     """Read a folder whose files agree with their checksums."""
-    sums = _sums(folder)
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise _broken(folder, f"{SUMS} cannot be read") from None
+    sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     known = {*sums, SUMS}
     there = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
     if there != known:
@@ -386,14 +390,6 @@ def read_manifest(folder: Path) -> HandedSession:
     if handed.format != _FORMAT:
         raise _broken(folder, f"{MANIFEST} is of another version")
     return handed
-
-
-def _sums(folder: Path) -> dict[str, str]:
-    try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise _broken(folder, f"{SUMS} cannot be read") from None
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def _json(plain: dict[str, Any]) -> str:

@@ -281,7 +281,12 @@ def group(
         reason = f"the grouping variable {why}; rare values are put together"
         checks = [Check(rule="grouping", verdict=CheckVerdict.review, reason=reason, where=name)]
     labels = [number_text(value) for value in values]
-    if checks or (together and _own(column, values)):
+    # Values that may be amounts or names, not codes: a rare one is somebody's own.
+    own = len(values) > _FEW
+    if not (kind := column.dtype).is_temporal() and kind not in (pl.String, pl.Categorical):
+        wide = kind.is_numeric() and len(values) and values[-1] - values[0] >= _CODES
+        own = kind.is_numeric() and (own or bool(wide))
+    if checks or (together and own):
         cases = count if records.entity is None else records.cases(codes, len(values))
         # Values of few cases are put together: a rare value is itself what these cases have.
         if rare := counts_to_hide(cases.tolist(), frozenset(), 0, limits)[0]:
@@ -301,15 +306,6 @@ def group(
         codes=codes,
         checks=tuple(checks),
     )
-
-
-def _own(column: pl.Series, values: Sequence[Any]) -> bool:
-    """Whether the values may be amounts or names, not codes: a rare one is somebody's own."""
-    if column.dtype in (pl.String, pl.Categorical) or column.dtype.is_temporal():
-        return len(values) > _FEW
-    if not column.dtype.is_numeric() or not len(values):
-        return False
-    return bool(len(values) > _FEW or values[-1] - values[0] >= _CODES)
 
 
 def crossed(

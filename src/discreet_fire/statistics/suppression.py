@@ -519,17 +519,15 @@ class SumTable:
             for (total, _), *line in lines_of(self.shape):
                 parts = [cell for cell, _ in line if self.facts[cell].n]
                 inside = [cell for cell in parts if flat[cell]]
-                closed = bool(inside) if flat[total] else not inside or self._safe_union(inside)
+                closed = bool(inside) if flat[total] else not inside
+                if inside and not flat[total]:
+                    # Whether nothing follows for a contributor from the sum of these cells.
+                    members = [one for cell in inside for one in self.members[cell]]
+                    union = self.holding.union(members, self.limits)
+                    several = len(inside) > 1 and union.cases > self.limits.minimum
+                    closed = several and not broken(union, self.limits)
                 free = [cell for cell in parts if not flat[cell]] or [total]
                 more = min(free, key=lambda cell: (self.facts[cell].cases, cell))
                 if not closed and not flat[more]:
                     flat[more] = changed = True
         return flat.reshape(self.shape)
-
-    def _safe_union(self, cells: Sequence[int]) -> bool:
-        """Whether nothing follows for a contributor from the sum of several cells."""
-        union = self.holding.union(
-            [one for cell in cells for one in self.members[cell]], self.limits
-        )
-        several = len(cells) > 1 and union.cases > self.limits.minimum
-        return several and not broken(union, self.limits)

@@ -64,21 +64,9 @@ from discreet_fire.texts import words
 #: A comparison, or a kind with the sorted texts of its parts.
 _Form = str | tuple[str, tuple[str, ...]]
 
-_AND_OR: Mapping[type[ast.boolop], tuple[str, str]] = {
-    ast.And: ("And", "Or"),
-    ast.Or: ("Or", "And"),
-}
-#: Comparisons, and their opposites; the sides change places where a letter says so.
-_STEPS: Mapping[type[ast.cmpop], tuple[tuple[str, bool], tuple[str, bool]]] = {
-    ast.Lt: (("Lt", False), ("LtE", True)),
-    ast.LtE: (("LtE", False), ("Lt", True)),
-    ast.Gt: (("Lt", True), ("LtE", False)),
-    ast.GtE: (("LtE", True), ("Lt", False)),
-    ast.Eq: (("Eq", False), ("NotEq", False)),
-    ast.NotEq: (("NotEq", False), ("Eq", False)),
-    ast.Is: (("Is", False), ("IsNot", False)),
-    ast.IsNot: (("IsNot", False), ("Is", False)),
-}
+#: Comparisons, and their opposites.
+_OPPOSITE = {"Lt": "GtE", "LtE": "Gt", "Eq": "NotEq", "Is": "IsNot"}
+_OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
 
 
 def condition_text(parsed: Filter) -> str:
@@ -92,25 +80,30 @@ def condition_text(parsed: Filter) -> str:
 
     def form(node: ast.expr, *, turned: bool) -> _Form:
         """A condition, or what it is not."""
-        if isinstance(node, ast.BoolOp):
-            kind = _AND_OR[type(node.op)][turned]
-            return _joined(kind, (form(one, turned=turned) for one in node.values))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return form(node.operand, turned=not turned)
-        if isinstance(node, ast.Compare):
-            sides = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
-            return _joined("Or" if turned else "And", (step(*one, turned=turned) for one in sides))
+        match node:
+            case ast.BoolOp(op=operator, values=values):
+                kind = "And" if isinstance(operator, ast.And) is not turned else "Or"
+                return _joined(kind, (form(one, turned=turned) for one in values))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return form(operand, turned=not turned)
+            case ast.Compare(left=left, ops=operators, comparators=rights):
+                sides = zip([left, *rights], operators, rights, strict=False)
+                kind = "Or" if turned else "And"
+                return _joined(kind, (step(*one, turned=turned) for one in sides))
         return f"(Not {term(node)})" if turned else term(node)
 
     def step(left: ast.expr, operator: ast.cmpop, right: ast.expr, *, turned: bool) -> _Form:
         """One comparison; one with a list is one with each of its values."""
-        if isinstance(operator, ast.In | ast.NotIn):
-            negative = isinstance(operator, ast.NotIn) is not turned
+        kind = type(operator).__name__
+        if kind in ("In", "NotIn"):
+            negative = (kind == "NotIn") is not turned
             kind, joint = ("NotEq", "And") if negative else ("Eq", "Or")
             values = right.elts if isinstance(right, ast.List | ast.Tuple | ast.Set) else [right]
             return _joined(joint, (compared(kind, left, one) for one in values))
-        kind, exchanged = _STEPS[type(operator)][turned]
-        return compared(kind, *((right, left) if exchanged else (left, right)))
+        kind = _OPPOSITE[kind] if turned else kind
+        if kind in ("Gt", "GtE"):
+            return compared(kind.replace("G", "L"), right, left)
+        return compared(kind, left, right)
 
     def compared(kind: str, left: ast.expr, right: ast.expr) -> str:
         sides = [term(left), term(right)]
@@ -389,7 +382,12 @@ class RemoteAnalysis:
         ledger.bind(name, self._key.known_by(self._version[0]))
         known = ledger.known(name, researcher, question)
         try:
-            result = self._shown(query)
+            result = query.run(self._protected, **self._fixed)
+            if not has_numbers(result):
+                message = "nothing of the protected result may be shown, "
+                message += "so there is nothing to compare"
+                hint = "ask about more cases; this question is charged, once"
+                raise OutputCheckError(message, code="nothing-shown", where=command, hint=hint)
         except DiscreetError as error:
             if error.code in _FREE:
                 raise
@@ -406,14 +404,6 @@ class RemoteAnalysis:
             chance=truth_chance(ledger.budget.answer),
             left=ledger.usage(name, researcher).left,
         )
-
-    def _shown(self, query: RemoteQuery) -> SafeResult:
-        result = query.run(self._protected, **self._fixed)
-        if not has_numbers(result):
-            message = "nothing of the protected result may be shown, so there is nothing to compare"
-            hint = "ask about more cases; this question is charged, once"
-            raise OutputCheckError(message, code="nothing-shown", where=query.command, hint=hint)
-        return result
 
     def _true_class(self, query: RemoteQuery, result: SafeResult, question: str) -> QualityClass:
         """The true class; whatever fails on the original is far: an error would be an answer."""

@@ -197,20 +197,17 @@ def _distance(before: _Row, after: _Row) -> float:
         old = before.get(name)
         if old is None or not math.isfinite(old) or not math.isfinite(new):
             return _FAR
-        largest = max(largest, _one(name, float(old), float(new), before, after))
-    return largest
-
-
-def _one(name: str, old: float, new: float, before: _Row, after: _Row) -> float:
-    if name in _ESTIMATES:
-        return _estimate(old, new, before, after)
-    if name == "mean" and before.get("sd"):
-        unit = before["sd"]
-    elif name == "sum" and before.get("sd") and before.get("sum_w"):
-        unit = before["sd"] * before["sum_w"]
-    else:
         unit = {"correlation": 1, "rho": 1, "percent": 100}.get(name)
-    return _relative(old, new) if unit is None else float(_FACTOR * abs(new - old) / unit)
+        if name == "mean" and before.get("sd"):
+            unit = before["sd"]
+        elif name == "sum" and before.get("sd") and before.get("sum_w"):
+            unit = before["sd"] * before["sum_w"]
+        if name in _ESTIMATES:
+            one = _estimate(float(old), float(new), before, after)
+        else:
+            one = _relative(old, new) if unit is None else float(_FACTOR * abs(new - old) / unit)
+        largest = max(largest, one)
+    return largest
 
 
 def _relative(old: float, new: float) -> float:

@@ -431,22 +431,16 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
     if not request.is_robust:
         right.append(("Adj R-squared", fixed(stored.get("r2_a"), 4)))
         rule = "-" * 13 + "+" + "-" * 34
-        rows = [
-            ("Model", total - rss, slopes),
-            ("Residual", rss, df),
-            ("Total", total, slopes + df),
-        ]
-        model, residual, whole = (_variance(*row, digits) for row in rows)
-        left = [f"{'Source':>12} |{'SS':>9}{'df':>13}{'MS':>9}", rule, model, residual, rule, whole]
+        left = [f"{'Source':>12} |{'SS':>9}{'df':>13}{'MS':>9}", rule]
+        rows = ("Model", total - rss, slopes), ("Residual", rss, df), ("Total", total, slopes + df)
+        for name, square, freedom in rows:
+            square = rounded(square, digits)
+            mean = general(rounded(square / freedom, digits) if freedom else None, 10)
+            left.append(f"{name:>12} |{general(square, 10):>12}{freedom:>10,}{mean:>12}")
+        left.insert(-1, rule)
     right.append(("Root MSE", general(stored["rmse"], 7)))
     heading = request.heading(left, right, (51, 16), clusters)
     return checking, ModelFit(solution, coefficients, stored, heading)
-
-
-def _variance(name: str, square: float, df: int, digits: int) -> str:
-    square = rounded(square, digits)
-    mean = rounded(square / df, digits) if df else None
-    return f"{name:>12} |{general(square, 10):>12}{df:>10,}{general(mean, 10):>12}"
 
 
 #: Probabilities below which a test is shown as a class.

@@ -91,14 +91,7 @@ class ModelChecks:
             counts = self.evidence.setdefault("cases", {})
             counts[partition.text] = self._cases(partition.codes, partition.cells)
             few += [partition.text] * self._few_in_one(counts[partition.text])
-        few += [name for name, column in self._numbers() if self._few_apart(column)]
-        self.note("minimum-cases", "too few cases have this level or differ from the rest", few)
-        for partition in self.design.partitions:
-            if partition.cells > self.limits.most_levels:
-                self.note("many-levels", many, [partition.text], CheckVerdict.review)
-
-    def _numbers(self) -> list[tuple[str, FloatArray]]:
-        """Columns of numbers and the variables behind them, each once, and the outcome."""
+        # Columns of numbers and the variables behind them, each once, and the outcome.
         known: dict[int, tuple[str, FloatArray]] = {}
         for column in self.design.estimated:
             if column.numbers:
@@ -107,7 +100,12 @@ class ModelChecks:
                 known.setdefault(id(values), (self.design.terms[column.term].text, values))
         for name, values in self.sample.numbers.items():
             known.setdefault(id(values), (name, values))
-        return [*known.values(), ("the outcome", self.sample.outcome)]
+        pairs = [*known.values(), ("the outcome", self.sample.outcome)]
+        few += [name for name, values in pairs if self._few_apart(values)]
+        self.note("minimum-cases", "too few cases have this level or differ from the rest", few)
+        for partition in self.design.partitions:
+            if partition.cells > self.limits.most_levels:
+                self.note("many-levels", many, [partition.text], CheckVerdict.review)
 
     def _cases(self, codes: IntArray, cells: int) -> IntArray:
         """Cases in each cell."""
@@ -191,7 +189,16 @@ class ModelChecks:
 
     def totals(self, rank: int) -> None:
         """Rules of means, for groups whose means or totals the coefficients give."""
-        only, known = self._determined(rank)
+        # All cases are one cell, whose total the constant gives.
+        everyone = np.zeros(len(self.sample), np.int64)
+        known = [*self.design.partitions, Partition(text="_cons", codes=everyone, cells=1)]
+        indicators = {part.text for part in self.design.partitions}
+        columns = self.design.estimated
+        only = not any(one.numbers and one.label not in indicators for one in columns)
+        if only and (cells := patterns(self.design)).cells <= rank:
+            reason = "the coefficients are differences of means of groups: check it like a table"
+            self.note("group-means", reason, verdict=CheckVerdict.review)
+            known = [cells]
         broken = CheckVerdict.fail if only else CheckVerdict.review
         two = upper_of_two(self.sample.outcome)
         by_rule: dict[str, list[str]] = {rule: [] for rule in _OF_MEANS}
@@ -224,54 +231,34 @@ class ModelChecks:
             return any(one.n and one.low == one.high for one in facts)
         return any(0 < one.cases < self.limits.minimum for one in facts)
 
-    def _determined(self, rank: int) -> tuple[bool, list[Partition]]:
-        """Whether all columns are indicators; the groups whose totals follow."""
-        indicators = {part.text for part in self.design.partitions}
-        # All cases are one cell, whose total the constant gives.
-        everyone = np.zeros(len(self.sample), np.int64)
-        known = [*self.design.partitions, Partition(text="_cons", codes=everyone, cells=1)]
-        if any(one.numbers and one.label not in indicators for one in self.design.estimated):
-            return False, known
-        cells = patterns(self.design)
-        if cells.cells > rank:
-            return True, known
-        reason = "the coefficients are differences of means of groups: check it like a table"
-        self.note("group-means", reason, verdict=CheckVerdict.review)
-        return True, [cells]
-
     def broken_rules(self) -> tuple[BorderlineFact, ...]:
-        """Broken rules in figures, with the frequency table of each variable. CONFIDENTIAL."""
+        """Broken rules in figures, of each cell that breaks them or else of the model, with the
+        frequency table of each variable. CONFIDENTIAL.
+        """
         whole = Partition(text="_cons", codes=np.zeros(len(self.sample), np.int64), cells=1)
         groups = [*self.design.partitions, whole, patterns(self.design)]
         known = {one.text: one for one in reversed(groups)}
-        facts: list[BorderlineFact] = []
-        for check in (one for one in self.checks if one.verdict is CheckVerdict.fail):
-            figures = self._in_figures(check, known.get(check.where))
-            if any(one.variable == check.where for one in facts):
-                figures[0] = replace(figures[0], frequencies={})
-            facts += figures
-        return tuple(facts)
-
-    def _in_figures(self, check: Check, partition: Partition | None) -> list[BorderlineFact]:
-        """One broken rule: of each cell that breaks it, or else of the model."""
         cases, minimum = self.sample.cases, self.limits.minimum
-        fact = BorderlineFact(
-            variable=check.where, place="", rule=check.rule, cases=cases, k=None, p=None,
-            few=cases < minimum,
-        )  # fmt: skip
-        if partition is None:
-            return [fact]
-        labels = partition.labels or [f"group {at + 1}" for at in range(partition.cells)]
-        cells = list(zip(labels, self._facts(partition), strict=True))
-        facts = []
-        for label, one in cells:
-            if self._breaks(check.rule, one):
-                k, p = computed_concentration(one.first, one.second, one.size)
-                place, few = f"{check.where} = {label}", one.cases < minimum
-                facts.append(replace(fact, place=place, cases=one.cases, k=k, p=p, few=few))
-        facts = facts or [fact]
-        table = {label: one.cases for label, one in cells if one.n}
-        return [replace(facts[0], frequencies=table), *facts[1:]]
+        broken: list[BorderlineFact] = []
+        for check in (one for one in self.checks if one.verdict is CheckVerdict.fail):
+            fact = BorderlineFact(
+                variable=check.where, place="", rule=check.rule, cases=cases, k=None, p=None,
+                few=cases < minimum,
+            )  # fmt: skip
+            facts, table = list[BorderlineFact](), dict[str, int]()
+            if (partition := known.get(check.where)) is not None:
+                labels = partition.labels or [f"group {at + 1}" for at in range(partition.cells)]
+                for label, one in zip(labels, self._facts(partition), strict=True):
+                    table |= {label: one.cases} if one.n else {}
+                    if self._breaks(check.rule, one):
+                        k, p = computed_concentration(one.first, one.second, one.size)
+                        place, few = f"{check.where} = {label}", one.cases < minimum
+                        facts.append(replace(fact, place=place, cases=one.cases, k=k, p=p, few=few))
+            first, *rest = facts or [fact]
+            if all(one.variable != check.where for one in broken):
+                first = replace(first, frequencies=table)
+            broken += [first, *rest]
+        return tuple(broken)
 
 
 def patterns(design: ModelDesign) -> Partition:

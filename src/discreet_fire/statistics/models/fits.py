@@ -98,7 +98,14 @@ def solve(
     lengths[lengths == 0.0] = 1.0
     columns /= lengths
     products = columns.T @ columns
-    kept = _new_columns(products)
+    # The places of columns that do not follow from those before them.
+    work, new = products.copy(), []
+    for at in range(len(work)):
+        if work[at, at] >= _NEW:
+            new.append(at)
+            column = work[at:, at] / np.sqrt(work[at, at])
+            work[at:, at:] -= np.outer(column, column)
+    kept = np.array(new, dtype=np.int64)
     if len(kept) < columns.shape[1]:
         columns, products, lengths = columns[:, kept], products[np.ix_(kept, kept)], lengths[kept]
     root = np.linalg.inv(np.linalg.cholesky(products)).T
@@ -121,17 +128,6 @@ def solve(
         total=float(centred @ centred),
         residual=float(rest @ rest),
     )
-
-
-def _new_columns(products: FloatArray) -> IntArray:
-    """The places of columns that do not follow from those before them, by their cross products."""
-    work, kept = products.copy(), []
-    for at in range(len(work)):
-        if work[at, at] >= _NEW:
-            kept.append(at)
-            column = work[at:, at] / np.sqrt(work[at, at])
-            work[at:, at:] -= np.outer(column, column)
-    return np.array(kept, dtype=np.int64)
 
 
 class CoefficientRow(NamedTuple):
