@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -300,7 +300,16 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
     partly = waits or cut or not decided.isdisjoint(here)
     partly |= any(MORE in what or not out.issuperset(_others(what)) for what in own)
     if partly:
-        anew, complete = _found_anew(queue, number, out, cells=cut or (waits and not linked))
+        # What is shown gives away with what is released; withheld cells only where they may.
+        shown = {one: shown_tables(queue, one) for one in (number, *sorted(out))}
+        tables, _ = shown.pop(number) or ([], [])
+        earlier = [one for other in shown.values() if other is not None for one in other[0]]
+        limits, until = SafeLimits(minimum=queue.settings.minimum), time.monotonic() + _SECONDS
+        options: dict[str, Any] = {"limits": limits, "earlier": earlier, "until": until}
+        together, complete = difference_findings(tables, **options)
+        if cut or (waits and not linked):
+            together += linked_findings(tables, **options)
+        anew = [one.what.replace(f"submission {number}, ", "") for one in together]
         own = anew if complete else [*own, *anew]
         later = [
             (other, what)
@@ -318,22 +327,6 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
 def _others(what: str) -> list[int]:
     """The submissions that a finding names."""
     return sorted(set(map(int, _SUBMISSION.findall(what))))
-
-
-def _found_anew(
-    queue: Queue, number: int, out: Iterable[int], *, cells: bool
-) -> tuple[list[str], bool]:
-    """What is shown of a submission gives away with what is released, withheld cells only if
-    wanted; and whether that is all.
-    """
-    shown = {one: shown_tables(queue, one) for one in (number, *sorted(out))}
-    tables, _ = shown.pop(number) or ([], [])
-    earlier = [one for other in shown.values() if other is not None for one in other[0]]
-    limits, until = SafeLimits(minimum=queue.settings.minimum), time.monotonic() + _SECONDS
-    together, complete = difference_findings(tables, limits=limits, earlier=earlier, until=until)
-    if cells:
-        together += linked_findings(tables, limits=limits, earlier=earlier, until=until)
-    return [one.what.replace(f"submission {number}, ", "") for one in together], complete
 
 
 def stopped(queue: Queue, number: int) -> bool:

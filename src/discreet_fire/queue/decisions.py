@@ -296,8 +296,7 @@ def permit(queue: Queue, number: int, *, person: str, reason: str, version: int)
 
 def ask(queue: Queue, number: int, *, person: str, text: str) -> Standing:
     """Ask the researcher something; until it is answered nobody approves."""
-    with queue.writing():
-        return _talk(queue, number, ASKED, _officer(queue, number, person), text)
+    return _end(queue, number, ASKED, person, text)
 
 
 def answer(queue: Queue, number: int, *, researcher: str, text: str) -> Standing:
@@ -309,34 +308,21 @@ def answer(queue: Queue, number: int, *, researcher: str, text: str) -> Standing
             raise queue_error(message, "unknown-person", plain_name(researcher))
         if not current.question:
             raise queue_error("no open question", "asked", f"submission {number}")
-        return _talk(queue, number, ANSWERED, plain_name(researcher), text)
+        _check_open(current, number)
+        who = plain_name(researcher)
+        queue.append(ANSWERED, person=who, reason=text, submission=number)
+        return standing_of(queue, number)
 
 
 def say(queue: Queue, number: int, *, person: str, text: str) -> Standing:
     """Note something for the others who decide, without deciding."""
-    with queue.writing():
-        return _talk(queue, number, SAID, _officer(queue, number, person), text)
+    return _end(queue, number, SAID, person, text)
 
 
-def _officer(queue: Queue, number: int, person: str) -> str:
-    """The person, if they may talk about the submission: nobody does about their own."""
-    who = queue.settings.person(person)
-    standing_of(queue, number)
-    check_not_own(queue, number, who)
-    return who
-
-
-def _talk(queue: Queue, number: int, kind: str, who: str, text: str) -> Standing:
-    """An entry of a conversation, within a transaction."""
-    current = standing_of(queue, number)
-    if not current.state.open:
-        message = f"the submission is closed: {current.state.value}"
-        raise queue_error(message, "closed", f"submission {number}")
-    queue.append(kind, person=who, reason=text, submission=number)
-    return standing_of(queue, number)
-
-
-def _end(queue: Queue, number: int, kind: str, person: str, reason: str, version: int) -> Standing:
+def _end(
+    queue: Queue, number: int, kind: str, person: str, reason: str, version: int | None = None
+) -> Standing:
+    """Take down what an officer does to a submission, or says of it."""
     with queue.writing():
         who = _allowed(queue, number, person, version)
         queue.append(kind, person=who, reason=reason, submission=number)
@@ -362,14 +348,19 @@ def check_version(found: Standing, number: int, version: int) -> None:
         raise queue_error(message, "changed", f"submission {number}", hint)
 
 
-def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
-    """The person, if they may decide on the submission now."""
+def _check_open(found: Standing, number: int) -> None:
+    if not found.state.open:
+        message = f"the submission is closed: {found.state.value}"
+        raise queue_error(message, "closed", f"submission {number}")
+
+
+def _allowed(queue: Queue, number: int, person: str, version: int | None) -> str:
+    """The person, if they may decide on the submission now, or talk about it."""
     who = queue.settings.person(person)
     current = standing_of(queue, number)
-    check_version(current, number, version)
-    if not current.state.open:
-        message = f"the submission is closed: {current.state.value}"
-        raise queue_error(message, "closed", f"submission {number}")
+    if version is not None:
+        check_version(current, number, version)
+    _check_open(current, number)
     check_not_own(queue, number, who)
     return who
 

@@ -64,11 +64,10 @@ from discreet_fire.research_session import (
     RESULTS,
     CallResult,
     HandedOutput,
-    RepeatedOutput,
+    HandedSession,
     SessionData,
     manifest_of,
     read_folder,
-    read_manifest,
     read_sacro,
     repeated,
 )
@@ -478,35 +477,38 @@ def _together(told: StatisticShown) -> Iterator[list[str]]:
 _SEVERITIES = {"review": Severity.REVIEW, "fail": Severity.INFO}
 
 
-def take_in(work: SubmissionWork) -> None:
-    """Copy the outputs of a session, and note what was found and said about each."""
-    home = work.folder / "program"
+def take_session(work: SubmissionWork) -> None:
+    """Copy the outputs of a session, note what was found and said about each, and repeat it."""
+    home, outputs = work.folder / "program", work.folder / "outputs"
     handed = read_folder(home)
     if handed.project != work.submission.project:
         message = f"the session is of the project {handed.project!a}"
-        work.note(
-            "session", "project", Severity.REVIEW, message, "check the project of the submission"
-        )
+        hint = "check the project of the submission"
+        work.note("session", "project", Severity.REVIEW, message, hint)
     for one in handed.outputs:
         for name in one.files:
             work.take(home / OUTPUTS / name)
-        _note_output(work, one)
-    work.parts = [part for one in handed.outputs for part in _parts(work, one, None)]
-
-
-def _note_output(work: SubmissionWork, one: HandedOutput) -> None:
-    for check in one.checks:
-        severity = _SEVERITIES.get(check.verdict, Severity.REVIEW)
-        where = f" ({check.where})" if check.where else ""
-        hint = "withheld" if severity is Severity.INFO else ""
-        _note(work, one, check.rule, severity, f"{check.reason}{where}", hint)
-    if one.comment:
-        _note(work, one, "comment", Severity.INFO, f"the researcher says: {one.comment}")
-    if one.exception:
-        message = f"an exception is asked for: {one.exception}"
-        _note(
-            work, one, "exception-requested", Severity.REVIEW, message, "accept it or hold it back"
-        )
+        for check in one.checks:
+            severity = _SEVERITIES.get(check.verdict, Severity.REVIEW)
+            where = f" ({check.where})" if check.where else ""
+            hint = "withheld" if severity is Severity.INFO else ""
+            _note(work, one, check.rule, severity, f"{check.reason}{where}", hint)
+        if one.comment:
+            _note(work, one, "comment", Severity.INFO, f"the researcher says: {one.comment}")
+        if one.exception:
+            message, hint = (
+                f"an exception is asked for: {one.exception}",
+                "accept it or hold it back",
+            )
+            _note(work, one, "exception-requested", Severity.REVIEW, message, hint)
+    results, work.parts = _repeat(work, handed), []
+    for one in handed.outputs:
+        # Which variables its files are about is known once they were made here.
+        result, title = results.get(one.number), f"{one.name}: {one.call}"
+        lines = None if result is None else (one.number, one.number + 1)
+        names = None if result is None else frozenset(result.variables)
+        files = [outputs / name for name in one.files]
+        work.parts += [OutputPart.of_file(path, title, lines, names) for path in files]
 
 
 def _note(
@@ -521,15 +523,14 @@ def _note(
     work.note("session", rule, severity, what, hint, file=MANIFEST, line=one.number)
 
 
-def repeat(work: SubmissionWork) -> None:
-    """Repeat the session on the data of the centre."""
-    handed = read_manifest(work.folder / "program")
+def _repeat(work: SubmissionWork, handed: HandedSession) -> dict[int, CallResult]:
+    """Repeat a session on the data of the centre; the results that are as they were handed in."""
     data = work.submission.data
     if not data:
         message = "nobody repeated the session; its outputs are what the researcher submitted"
         hint = "submit it with --data, and every output is computed again"
         work.note("session", "not-repeated", Severity.REVIEW, message, hint)
-        return
+        return {}
     if len(data) > 1:
         message = "a session is repeated on one file of data"
         raise queue_error(message, "submission", MANIFEST, "name it with --data")
@@ -539,62 +540,45 @@ def repeat(work: SubmissionWork) -> None:
         work.note("session", "entity", Severity.REVIEW, message, "begin it with entity=…")
     records = SessionData.of(Path(data[0]), unit)
     done = repeated(handed, records, work.submission.limits or SafeLimits())
-    same = [one for one in done.outputs if _is_same(work, one)]
+    same: dict[int, CallResult] = {}
+    for again in done.outputs:
+        one, home = again.handed, work.folder / "outputs"
+        files = {name: text.encode() for name, text in again.files.items()}
+        if again.result is None:
+            _note(work, one, "not-repeated", Severity.ERROR, f"it fails here: {again.failure}")
+        elif files != {name: (home / name).read_bytes() for name in one.files}:
+            message = "made again on the data of the centre it is another one"
+            hint = "other data, other rules, or a changed output"
+            _note(work, one, "repeated-differs", Severity.ERROR, message, hint)
+        else:
+            _note(work, one, "repeated", Severity.INFO, "made again, and the same")
+            same[one.number] = again.result
     work.tables = SubmissionTables()
-    for one in same:
-        if one.result is not None and one.result.used:  # texts are about nobody knows whom
-            record_tables(work, _statistic(one.handed, one.result, records))
+    for one in handed.outputs:
+        result = same.get(one.number)
+        if result is None or not result.used:  # texts are about nobody knows whom
+            continue
+        behind, numbers, units = records.taken(result.used, result.where)
+        shown = StatisticShown(
+            line=one.number,
+            command=one.call.method,
+            universes=result.about,
+            units=units,
+            numbers=numbers,
+            first=records.frame.height,
+            frame=behind.select(list(dict.fromkeys(result.used))),
+            groups=result.groups,
+            categories=frozenset(result.groups if result.about == "model" else ()),
+            missing=result.missing,
+            tables=tuple(one.numbers for one in result.linked),
+            left=kinds_left(() if result.table is None else result.table.measures),
+        )
+        record_tables(work, shown)
     for at in done.unfollowed:
         message = f"output {at}: its counts were not compared with those of other tables"
         work.note("session", "linked-tables", Severity.REVIEW, message, "weighted tables are not")
     work.findings += [StageFinding.of("session", MANIFEST, one) for one in done.linked]
-    known = {one.handed.number: one.result for one in same}
-    work.parts = [
-        part for one in handed.outputs for part in _parts(work, one, known.get(one.number))
-    ]
-
-
-def _is_same(work: SubmissionWork, one: RepeatedOutput) -> bool:
-    """Whether an output came out as it was handed in."""
-    if one.result is None:
-        _note(work, one.handed, "not-repeated", Severity.ERROR, f"it fails here: {one.failure}")
-        return False
-    home = work.folder / "outputs"
-    files = {name: text.encode() for name, text in one.files.items()}
-    if files != {name: (home / name).read_bytes() for name in one.handed.files}:
-        message = "made again on the data of the centre it is another one"
-        hint = "other data, other rules, or a changed output"
-        _note(work, one.handed, "repeated-differs", Severity.ERROR, message, hint)
-        return False
-    _note(work, one.handed, "repeated", Severity.INFO, "made again, and the same")
-    return True
-
-
-def _statistic(one: HandedOutput, result: CallResult, records: SessionData) -> StatisticShown:
-    data, numbers, units = records.taken(result.used, result.where)
-    return StatisticShown(
-        line=one.number,
-        command=one.call.method,
-        universes=result.about,
-        units=units,
-        numbers=numbers,
-        first=records.frame.height,
-        frame=data.select(list(dict.fromkeys(result.used))),
-        groups=result.groups,
-        categories=frozenset(result.groups if result.about == "model" else ()),
-        missing=result.missing,
-        tables=tuple(one.numbers for one in result.linked),
-        left=kinds_left(() if result.table is None else result.table.measures),
-    )
-
-
-def _parts(work: SubmissionWork, one: HandedOutput, result: CallResult | None) -> list[OutputPart]:
-    """Its files; which variables they are about is known once they were made here."""
-    lines = None if result is None else (one.number, one.number + 1)
-    names = None if result is None else frozenset(result.variables)
-    title = f"{one.name}: {one.call}"
-    home = work.folder / "outputs"
-    return [OutputPart.of_file(home / name, title, lines, names) for name in one.files]
+    return same
 
 
 def take_sacro(work: SubmissionWork) -> None:
@@ -625,7 +609,7 @@ def take_sacro(work: SubmissionWork) -> None:
 
 
 #: What a session goes through, in order, and a folder of SACRO.
-SESSION_STAGES: tuple[Stage, ...] = (take_in, repeat, note_universes)
+SESSION_STAGES: tuple[Stage, ...] = (take_session, note_universes)
 SACRO_STAGES: tuple[Stage, ...] = (take_sacro, note_universes)
 
 

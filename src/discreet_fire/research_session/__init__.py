@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .submission_folder import RESULTS as RESULTS
     from .submission_folder import SUMS as SUMS
     from .submission_folder import HandedOutput as HandedOutput
+    from .submission_folder import HandedSession as HandedSession
     from .submission_folder import SacroOutput as SacroOutput
     from .submission_folder import manifest_of as manifest_of
     from .submission_folder import placed as placed
