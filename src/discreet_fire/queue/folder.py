@@ -18,7 +18,6 @@ import hashlib
 import hmac
 import json
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -326,12 +325,6 @@ def connect(path: Path) -> sqlite3.Connection:
     raise queue_error(message, "queue-version", str(path), hint)
 
 
-def lay_out(path: Path) -> None:
-    """Make the database of a new queue, in a file that is empty or missing."""
-    kinds = ("events", "files", "findings", "universes")
-    _FORM.lay_out(path, [(f"CREATE INDEX {kind}_of ON {kind} (submission)", ()) for kind in kinds])
-
-
 @contextmanager
 def lock(path: Path, *, alone: bool) -> Iterator[bool]:
     """Hold a lock; it ends with the process, however that ends.
@@ -458,7 +451,9 @@ class Queue:
                 (place / name).mkdir(mode=0o700)
             secret = Secret.generate()
             secret.write(place / "queue.key")
-            lay_out(place / "queue.sqlite")
+            kinds = ("events", "files", "findings", "universes")
+            more = [(f"CREATE INDEX {kind}_of ON {kind} (submission)", ()) for kind in kinds]
+            _FORM.lay_out(place / "queue.sqlite", more)
             queue = cls(place, connect(place / "queue.sqlite"), secret)
         why, facts = "the queue was created", settings.to_dict()
         with queue.writing():
@@ -599,11 +594,6 @@ class Queue:
         row = self.connection.execute(query, (number,)).fetchone()
         return None if row is None else row[0]
 
-    def rules(self, number: int) -> set[str]:
-        """The rules of the findings about a submission."""
-        query = "SELECT rule FROM findings WHERE submission = ?"
-        return {rule for (rule,) in self.connection.execute(query, (number,))}
-
     def outputs(self, number: int) -> dict[str, str]:
         """The outputs of a submission, with their digests."""
         query = "SELECT name, sha256 FROM files WHERE submission = ? AND role = 'output'"
@@ -613,13 +603,6 @@ class Queue:
         """All files of a submission, as they were sealed."""
         query = "SELECT role, name, sha256, size FROM files WHERE submission = ? ORDER BY rowid"
         return [SubmittedFile(*row) for row in self.connection.execute(query, (number,))]
-
-    def sweep(self) -> None:
-        """Remove folders that an interruption left; nobody is at work."""
-        known = {row[0] for row in self.connection.execute("SELECT token FROM submissions")}
-        for path in (self.folder / "store").iterdir():
-            if path.name not in known:
-                shutil.rmtree(path)
 
     def interrupted(self) -> bool:
         """Whether there may be something to put right."""

@@ -86,15 +86,6 @@ def largest_of(sizes: FloatArray, codes: IntArray, groups: int) -> FloatArray:
     return largest
 
 
-def numbered(keys: IntArray) -> IntArray:
-    """Keys numbered in their order.
-
-    >>> numbered(np.array([7, 10**12, 7, -3])).tolist()
-    [1, 2, 1, 0]
-    """
-    return EntityNumbers.of(keys).who
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class EntityNumbers:
     """Whom each record is about, as numbers; positions of records in the order of these, and where

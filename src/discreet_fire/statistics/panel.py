@@ -42,7 +42,7 @@ from discreet_fire.statistics.layout import (
     rounded,
 )
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.records import RecordOptions, group, names_of, take
+from discreet_fire.statistics.records import RecordOptions, count_of, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.suppression import is_lonely
 from discreet_fire.statistics.variables import ALL, class_labels, histogram
@@ -300,17 +300,17 @@ def survival(
     who_is = (ALL,) if groups is None else groups.labels
     code = np.zeros(used.size, dtype=np.int64) if groups is None else groups.codes
     inside = used & (code >= 0)
-    place, who = np.searchsorted(np.array(bounds), lasted, side="right"), records.entities
+    place = np.searchsorted(np.array(bounds), lasted, side="right")
 
     def counted(left: Sequence[int], *, cases: bool = True) -> IntArray:
         """Cases, or records, by group, class and event, with the edges that are left."""
         new = np.searchsorted(np.array(left, dtype=np.int64), place[inside], side="left")
         shape = (len(who_is), len(left) + 1, 2)
         three = (code[inside], new, (happened[inside] > 0).astype(np.int64))
-        cell = np.ravel_multi_index(three, shape)
-        if cases and who is not None:
-            cell = np.unique(np.stack([cell, who[inside]]), axis=1)[0]
-        return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(np.int64)
+        cell = np.full(used.size, -1)
+        cell[inside] = np.ravel_multi_index(three, shape)
+        counting = records.cases if cases else count_of
+        return counting(cell, math.prod(shape)).reshape(shape)
 
     def few(counts: IntArray) -> bool:
         """Whether something is shown of too few cases."""
@@ -327,7 +327,16 @@ def survival(
     while left and few(counted(left)[~hidden]):
         left.pop()
     counts = counted(left, cases=False)
-    numbers = _estimated(counts)
+    # At risk, events, left, survival and its error, by group and class.
+    events, gone = counts[:, :, 1].astype(np.float64), counts[:, :, 0].astype(np.float64)
+    total = events + gone
+    risk = total.sum(axis=1, keepdims=True) - (np.cumsum(total, axis=1) - total)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(risk > 0, events / risk, 0.0)
+        term = np.where(events > 0, events / (risk * (risk - events)), 0.0)
+    kept = np.cumprod(1.0 - share, axis=1)
+    error = np.where(kept > 0, kept * np.sqrt(np.cumsum(np.where(kept > 0, term, 0.0), axis=1)), 0)
+    numbers = dict(zip(MEASURES, (risk, events, gone, kept, error), strict=True))
     labels = class_labels([bounds[at] for at in left])
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
@@ -359,17 +368,3 @@ def survival(
         checks=checks,
         evidence=OutputEvidence(counts=counts, hidden=hidden, classes=np.where(used, final, -1)),
     )
-
-
-def _estimated(counts: IntArray) -> dict[str, FloatArray]:
-    """At risk, events, left, survival and its error, by group and class."""
-    events, gone = counts[:, :, 1].astype(np.float64), counts[:, :, 0].astype(np.float64)
-    total = events + gone
-    before = np.cumsum(total, axis=1) - total
-    risk = total.sum(axis=1, keepdims=True) - before
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(risk > 0, events / risk, 0.0)
-        term = np.where(events > 0, events / (risk * (risk - events)), 0.0)
-    kept = np.cumprod(1.0 - share, axis=1)
-    error = np.where(kept > 0, kept * np.sqrt(np.cumsum(np.where(kept > 0, term, 0.0), axis=1)), 0)
-    return {"at_risk": risk, "events": events, "left": gone, "survival": kept, "std_error": error}

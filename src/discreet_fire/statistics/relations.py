@@ -22,7 +22,7 @@ from scipy import special
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import RULES, Found, broken, checks_of, leading
-from discreet_fire.statistics.grouped_values import GroupedValues, Numbers, exact_sum, numbered
+from discreet_fire.statistics.grouped_values import EntityNumbers, GroupedValues, Numbers, exact_sum
 from discreet_fire.statistics.layout import (
     Grid,
     abbreviated,
@@ -45,7 +45,6 @@ from discreet_fire.statistics.variables import (
     Description,
     describe,
     description_checks,
-    description_evidence,
     description_frame,
 )
 
@@ -174,7 +173,7 @@ def ttest(
         frame=table,
         stored={name: x for name, x in stored.items() if x is not None},
         checks=description_checks(descriptions, groups, RULES, extremes=True),
-        evidence=description_evidence(descriptions),
+        evidence=OutputEvidence(found=[rule for one in descriptions for rule in one.found]),
     )
 
 
@@ -381,7 +380,7 @@ def _pair(x: FloatArray, y: FloatArray, who: IntArray | None, limits: SafeLimits
             continue
         # Whether one case determines the regression on a variable: its hat value is near 1.
         hat = (values - facts.mean) ** 2 / facts.squares + 1 / values.size
-        hat = hat if who is None else np.bincount(numbered(who), hat).astype(np.float64)
+        hat = hat if who is None else np.bincount(EntityNumbers.of(who).who, hat).astype(np.float64)
         if float(hat.max()) > limits.leverage:
             rules.add("leverage")
     correlation = max(-1.0, min(1.0, product / spread)) if spread else math.nan

@@ -189,6 +189,16 @@ def _two_way(table: CountTable, percent: Sequence[str], chi2: bool) -> SafeResul
         stored |= {"chi2": rounded(value, limits.digits), "p": rounded(chance, limits.digits)}
         passed = CheckVerdict.passed
         test = [Check(rule="test", verdict=passed, reason="all counts are shown")]
+    # Rows and columns of which all cases are in one cell: they tell it of everyone.
+    alike, reason = list[Check](), "all cases of the group have the same value"
+    for groups, other, own, mask in (
+        (rows, columns, counts.n, hidden),
+        (columns, rows, counts.n.T, hidden.T),
+    ):
+        single = ((own[:-1, :-1] > 0).sum(axis=1) == 1) & ~mask[:-1].any(axis=1)
+        for which in np.flatnonzero(single).tolist() if len(other) > 1 else ():
+            where, review = f"{groups.name} = {groups.labels[which]}", CheckVerdict.review
+            alike.append(Check(rule="same", verdict=review, reason=reason, where=where))
     schema: dict[str, Any] = dict.fromkeys(names, pl.String) | dict.fromkeys(floats, pl.Float64)
     return SafeResult(
         command=f"tabulate {rows.name} {columns.name}",
@@ -198,7 +208,7 @@ def _two_way(table: CountTable, percent: Sequence[str], chi2: bool) -> SafeResul
         checks=[
             *(check for axis in table.axes for check in axis.checks),
             *checks_of(table.found, ["minimum"]),
-            *_alike(table),
+            *alike,
             *test,
             *([MARGINS] if table.margins else []),
         ],
@@ -210,20 +220,6 @@ def places_of(axes: Sequence[RecordGroups]) -> list[str]:
     """The name of each cell and margin of a table."""
     labels = [[f"{axis.name} = {label}" for label in (*axis.labels, "total")] for axis in axes]
     return [", ".join(place) for place in itertools.product(*labels)]
-
-
-def _alike(table: CountTable) -> list[Check]:
-    """Rows and columns of which all cases are in one cell: they tell it of everyone."""
-    checks, reason = [], "all cases of the group have the same value"
-    n, hidden = table.counts.n, table.hidden
-    for axis, own, mask in ((0, n, hidden), (1, n.T, hidden.T)):
-        groups, other = table.axes[axis], table.axes[1 - axis]
-        single = ((own[:-1, :-1] > 0).sum(axis=1) == 1) & ~mask[:-1].any(axis=1)
-        for at in np.flatnonzero(single) if len(other) > 1 else ():
-            place = f"{groups.name} = {groups.labels[at]}"
-            review = CheckVerdict.review
-            checks.append(Check(rule="same", verdict=review, reason=reason, where=place))
-    return checks
 
 
 _COLUMNS = ("n", "percent", "cumulated")

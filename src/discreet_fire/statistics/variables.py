@@ -181,7 +181,15 @@ def summarize(
     for at in range(1 if groups is None else len(groups)):
         if groups is not None:
             lines += ["", f"-> {groups.name} = {groups.labels[at]}"]
-        lines += _details(descriptions, at) if detail else _plain(descriptions, at)
+        if detail:
+            lines += _details(descriptions, at)
+            continue
+        lines.append("    Variable |        Obs        Mean    Std. dev.       Min        Max")
+        lines.append("-" * 13 + "+" + "-" * 57)
+        for one in descriptions:
+            n, mean, sd = (one.shown[at][name] for name in ("n", "mean", "sd"))
+            cells = f"{count_text(n):>11}{general(mean):>12}{general(sd):>12}{'.':>11}{'.':>11}"
+            lines.append(f"{abbreviated(one.name, 12):>12} |{cells}")
     last = descriptions[-1].shown[-1] if descriptions[-1].shown else {}
     command = f"summarize {' '.join(names)}" + (", detail" if detail else "")
     return SafeResult(
@@ -192,21 +200,8 @@ def summarize(
         checks=description_checks(
             descriptions, groups, [*RULES, *(["percentile"] if detail else [])]
         ),
-        evidence=description_evidence(descriptions),
+        evidence=OutputEvidence(found=[rule for one in descriptions for rule in one.found]),
     )
-
-
-def _plain(descriptions: Sequence[Description], at: int) -> list[str]:
-    lines = [
-        "    Variable |        Obs        Mean    Std. dev.       Min        Max",
-        "-" * 13 + "+" + "-" * 57,
-    ]
-    for one in descriptions:
-        numbers = one.shown[at]
-        cells = f"{count_text(numbers['n']):>11}{general(numbers['mean']):>12}"
-        cells += f"{general(numbers['sd']):>12}{'.':>11}{'.':>11}"
-        lines.append(f"{abbreviated(one.name, 12):>12} |{cells}")
-    return lines
 
 
 _LABELS = {"n": "Obs", "sum_w": "Sum of wgt.", "mean": "Mean", "sd": "Std. dev."}
@@ -277,7 +272,7 @@ def tabstat(
         frame=description_frame(descriptions, groups, total=groups is not None),
         stored=stored,
         checks=description_checks(descriptions, groups, RULES, extremes=True),
-        evidence=description_evidence(descriptions),
+        evidence=OutputEvidence(found=[rule for one in descriptions for rule in one.found]),
     )
 
 
@@ -338,11 +333,6 @@ def description_checks(
     broken = [rule for one in found for rule in one.found if extremes or rule.rule != "extremes"]
     checks = [*(groups.checks if groups else ()), *checks_of(broken, asked)]
     return checks if extremes else [*checks, _NEVER]
-
-
-def description_evidence(found: Sequence[Description]) -> OutputEvidence:
-    """Evidence behind descriptions; internal."""
-    return OutputEvidence(found=[rule for one in found for rule in one.found])
 
 
 #: Variables of at most so many values are tabulated.

@@ -395,8 +395,14 @@ class RemoteAnalysis:
             ledger.charge(name, researcher, question, QualityClass.far)
             raise
         if known is None:
-            epsilon = ledger.budget.answer
-            noisy = self._key.answer(self._true_class(query, result, question), question, epsilon)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # they would tell of the original
+                    original = query.run(self._original, **self._fixed)
+                    true = compare(original, result, stretch=self._key.stretch(question))
+            except Exception:  # whatever fails on the original is far: an error would be an answer
+                true = QualityClass.far
+            noisy = self._key.answer(true, question, ledger.budget.answer)
             known = ledger.charge(name, researcher, question, noisy)
         return QualityAnswer(
             result=result,
@@ -404,16 +410,6 @@ class RemoteAnalysis:
             chance=truth_chance(ledger.budget.answer),
             left=ledger.usage(name, researcher).left,
         )
-
-    def _true_class(self, query: RemoteQuery, result: SafeResult, question: str) -> QualityClass:
-        """The true class; whatever fails on the original is far: an error would be an answer."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # they would tell of the original
-                original = query.run(self._original, **self._fixed)
-                return compare(original, result, stretch=self._key.stretch(question))
-        except Exception:
-            return QualityClass.far
 
     def __repr__(self) -> str:
         return "<RemoteAnalysis (confidential)>"

@@ -30,7 +30,7 @@ from scipy import special
 from discreet.arrays import FloatArray
 from discreet.errors import OutputCheckError
 from discreet.rules import is_number
-from discreet_fire.statistics.grouped_values import numbered
+from discreet_fire.statistics.grouped_values import EntityNumbers
 from discreet_fire.statistics.layout import abbreviated, count_text, fixed, general, legend, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.models.design import (
@@ -155,9 +155,9 @@ class ModelRequest:
             numbers={name: numbers[name][used] for name in names},
             groups={name: codes for name, (_, codes) in levels.items()},
             levels={name: known for name, (known, _) in levels.items()},
-            entities=None if entities is None else numbered(entities[used]),
+            entities=None if entities is None else EntityNumbers.of(entities[used]).who,
             weights=None if weights is None else weights[used],
-            clusters=None if clusters is None else numbered(clusters),
+            clusters=None if clusters is None else EntityNumbers.of(clusters).who,
             left_out=int((~used).sum()) if entities is None else len(np.unique(entities[~used])),
             trace=SampleTrace(
                 traces=kept.select(traced).hash_rows(seed=1).to_numpy(), traced=traced

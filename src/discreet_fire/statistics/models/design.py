@@ -22,7 +22,7 @@ import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics.grouped_values import EntityNumbers, numbered
+from discreet_fire.statistics.grouped_values import EntityNumbers
 from discreet_fire.statistics.records import coded
 
 Weight = Literal["aweight", "fweight", "pweight"]
@@ -90,9 +90,9 @@ class Sample:
                 name: tuple(self.levels[name][place] for place in kept)
                 for name, (kept, _) in places.items()
             },
-            entities=None if self.entities is None else numbered(self.entities[rows]),
+            entities=None if self.entities is None else EntityNumbers.of(self.entities[rows]).who,
             weights=None if self.weights is None else self.weights[rows],
-            clusters=None if self.clusters is None else numbered(self.clusters[rows]),
+            clusters=None if self.clusters is None else EntityNumbers.of(self.clusters[rows]).who,
             trace=replace(self.trace, traces=self.trace.traces[rows]),
         )
 
