@@ -225,7 +225,7 @@ class _SasProgram(PackageProgram[SasStatement]):
         self.outputs: set[str] = set()
         self.in_macro = 0
         for statement in statements:
-            if statement.comment:
+            if not statement.tokens:
                 self._comment(statement)
                 continue
             self.check_reserved(statement)

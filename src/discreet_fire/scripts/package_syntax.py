@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet_fire.catalogue import Forms
@@ -41,14 +41,22 @@ class PackageToken:
         return self.text.upper()
 
 
+def with_depths(
+    tokens: Iterable[PackageToken], opening: str = "(", closing: str = ")"
+) -> Iterator[tuple[PackageToken, int]]:
+    """Tokens, and behind each of them how many parentheses are open."""
+    depth = 0
+    for token in tokens:
+        depth += (token.text in opening) - (token.text in closing)
+        yield token, depth
+
+
 def split_at(
     tokens: Sequence[PackageToken], word: str, opening: str = "(", closing: str = ")"
 ) -> list[list[PackageToken]]:
     """Texts between words or signs of one kind, outside parentheses."""
     parts: list[list[PackageToken]] = [[]]
-    depth = 0
-    for token in tokens:
-        depth += (token.text in opening) - (token.text in closing)
+    for token, depth in with_depths(tokens, opening, closing):
         if depth == 0 and token.upper == word:
             parts.append([])
         else:
@@ -60,12 +68,8 @@ def parenthesis(tokens: Sequence[PackageToken], start: int) -> Sequence[PackageT
     """Text in the parentheses that open at a place, with them; empty if none open."""
     if len(tokens) <= start or tokens[start].text != "(":
         return ()
-    depth = 0
-    for at in range(start, len(tokens)):
-        depth += (tokens[at].text == "(") - (tokens[at].text == ")")
-        if depth <= 0:
-            return tokens[start : at + 1]
-    return tokens[start:]
+    inside = itertools.takewhile(lambda one: one[1] > 0, with_depths(tokens[start:]))
+    return tokens[start : start + 1 + len([*inside])]
 
 
 def crossings(tokens: Sequence[PackageToken], cross: str, stack: str) -> list[list[str]]:
@@ -135,7 +139,7 @@ _BLOCKS = {
 }
 #: What stands around commands in the body of a macro.
 _CLOSING = {"!DOEND", "!ELSE", "!IFEND"}
-_CONTROL = {"!DO", "!DOEND", "!IF", "!ELSE", "!IFEND", "!LET", "!OFFEXPAND", "!ONEXPAND"}
+_CONTROL = {"!DO", "!IF", "!LET", "!OFFEXPAND", "!ONEXPAND", *_CLOSING}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,19 +167,16 @@ class SpssCommand:
 
     def words(self, most: int = 4) -> list[str]:
         """The words at its beginning, in capitals."""
-        words: list[str] = []
-        for token in self.tokens[:most]:
-            if token.kind != "word":
-                break
-            words.append(token.upper)
-        return words
+        words = itertools.takewhile(lambda token: token.kind == "word", self.tokens[:most])
+        return [token.upper for token in words]
 
     def parts(self, skip: int) -> list[SpssPart]:
-        """Its subcommands."""
+        """Its subcommands: they start at slashes outside of parentheses."""
         parts: list[SpssPart] = []
         tokens = self.tokens[skip:]
-        cuts = [0, *_slashes(tokens), len(tokens)]
-        for first, last in itertools.pairwise(cuts):
+        depths = enumerate(with_depths(tokens))
+        slashes = (at for at, (token, depth) in depths if token.text == "/" and depth <= 0)
+        for first, last in itertools.pairwise([0, *filter(None, slashes), len(tokens)]):
             inside = tokens[first:last]
             if not inside:
                 continue
@@ -191,16 +192,6 @@ class SpssCommand:
             end = tokens[last - 1].end
             parts.append(SpssPart(name=name, tokens=tuple(inside), start=start, end=end))
         return parts
-
-
-def _slashes(tokens: Sequence[PackageToken]) -> list[int]:
-    """Where subcommands start: slashes outside of parentheses."""
-    depth, places = 0, []
-    for at, token in enumerate(tokens):
-        depth += (token.text == "(") - (token.text == ")")
-        if token.text == "/" and token.kind == "sign" and depth <= 0:
-            places.append(at)
-    return [at for at in places if at]
 
 
 def parse_spss(text: str) -> list[SpssCommand]:
@@ -230,16 +221,15 @@ class _CommandReader:
                 yield SpssCommand(kind="comment", tokens=(), start=start, end=self.at)
                 continue
             if self.kind == "body" and first.upper in _CONTROL:
-                self.at = self._control_end(first)
+                control = _FORM.control.match(self.text, start, self.end)
+                self.at = first.end if control is None else control.end()
                 continue
             tokens, self.at = self._command(start)
             if not tokens:
                 continue
             command = SpssCommand(kind=self.kind, tokens=tokens, start=start, end=self.at)
             words = command.words()
-            block = next(
-                (end for name, end in _BLOCKS.items() if _is_name(words, name.split())), None
-            )
+            block = next((end for name, end in _BLOCKS.items() if names_spss(words, name)), None)
             if words and words[0] == "DEFINE":
                 yield from self._macro(command)
             elif block is not None and len(words) <= 2 + (words[:1] == ["BEGIN"]):
@@ -290,26 +280,19 @@ class _CommandReader:
 
     def _comment_end(self, start: int) -> int:
         """A comment ends with a period at the end of a line, or before an empty line."""
-        at = start
-        while at < self.end:
-            match = re.compile(r"\r\n|\n|\r").search(self.text, at, self.end)
-            stop = match.start() if match else self.end
-            line = re.sub(r"/\*.*$", "", self.text[at:stop]).rstrip()
-            if not line and at > start:
-                return at
-            at = match.end() if match else self.end
-            if line.endswith(".") or not match:
-                return stop
+        for match in _FORM.line.finditer(self.text, start, self.end):
+            line = re.sub(r"/\*.*$", "", match[1]).rstrip()
+            if not line and match.start() > start:
+                return match.start()
+            if line.endswith("."):
+                return match.end(1)
         return self.end
 
     def _block(self, opening: SpssCommand, end: re.Pattern[str]) -> SpssCommand:
         close = end.search(self.text, opening.tokens[0].end, self.end)
         if close is None:
             raise ReadingError("a block is not closed", opening.start)
-        stop = close.end()
-        if self.text[stop : stop + 1] == ".":
-            stop += 1
-        self.at = stop
+        self.at = stop = close.end()
         return SpssCommand(kind="block", tokens=opening.tokens, start=opening.start, end=stop)
 
     def _macro(self, opening: SpssCommand) -> Iterator[SpssCommand]:
@@ -318,96 +301,47 @@ class _CommandReader:
             raise ReadingError("a macro is not closed by !ENDDEFINE", opening.start)
         if self.kind == "body":
             raise ReadingError("a macro is defined within a macro", opening.start)
-        head, depth, body = [], 0, None
-        for token in self._tokens(opening.start):
-            if token.start >= close.start():
-                break
-            if token.kind in ("note", "end"):
-                continue
+        head: list[PackageToken] = []
+        plain = (one for one in self._tokens(opening.start) if one.kind not in ("note", "end"))
+        inside = itertools.takewhile(lambda one: one[0].start < close.start(), with_depths(plain))
+        for token, depth in inside:
             head.append(token)
-            depth += (token.text == "(") - (token.text == ")")
             if depth == 0 and token.text == ")":
-                body = token.end
                 break
-        if body is None:
+        else:
             raise ReadingError("a macro has no list of arguments", opening.start)
         self.at = close.end()
         yield SpssCommand(kind="macro", tokens=tuple(head), start=opening.start, end=close.end())
-        yield from _CommandReader(self.text, body, close.start(), "body").commands()
-
-    def _control_end(self, first: PackageToken) -> int:
-        """Where a statement of the macro language ends, and a command may start."""
-        if first.upper in _CLOSING or first.upper.endswith("EXPAND"):
-            return first.end
-        depth, seen, last = 0, 0, first.end
-        for token in self._tokens(first.end):
-            if token.kind in ("note", "end"):
-                if first.upper == "!LET" and token.kind == "end" and depth == 0 and seen > 2:
-                    return last
-                continue
-            seen += 1
-            depth += (token.text == "(") - (token.text == ")")
-            last = token.end
-            if first.upper == "!IF" and token.upper == "!THEN":
-                return last
-            if first.upper == "!DO" and depth == 0 and seen > 2 and token.text == ")":
-                return last
-            if first.upper == "!DO" and seen > 2 and token.upper == "!TO":
-                return self._after_number(token.end)
-        return last
-
-    def _after_number(self, at: int) -> int:
-        """Behind the end, and the step, of a counting loop."""
-        depth, taken = 0, False
-        for token in self._tokens(at):
-            if token.kind in ("note", "end"):
-                continue
-            if taken and depth == 0 and token.text != "(" and token.upper != "!BY":
-                return at
-            depth += (token.text == "(") - (token.text == ")")
-            taken = token.upper != "!BY"
-            at = token.end
-        return at
-
-
-def _is_name(words: Sequence[str], name: Sequence[str]) -> bool:
-    """Whether words are a name, each at least its first three letters."""
-    if len(words) < len(name):
-        return False
-    pairs = zip(words, name, strict=False)
-    return all(word == full or (len(word) > 2 and full.startswith(word)) for word, full in pairs)
+        yield from _CommandReader(self.text, head[-1].end, close.start(), "body").commands()
 
 
 def names_spss(words: Sequence[str], name: str) -> bool:
-    """Whether a command that begins with these words is the one of this name.
+    """Whether a command that begins with these words is the one of this name: each is at least the
+    first three letters.
 
     >>> names_spss(["SAV", "TRANS"], "SAVE TRANSLATE"), names_spss(["SA"], "SAVE")
     (True, False)
     """
-    return _is_name(words, name.split())
+    whole = name.split()
+    return len(words) >= len(whole) and all(
+        word == full or (len(word) > 2 and full.startswith(word))
+        for word, full in zip(words, whole, strict=False)
+    )
 
 
 _QUOTING = {"%STR", "%NRSTR", "%QUOTE", "%NRQUOTE", "%BQUOTE", "%NRBQUOTE"}
-_LINES = {
-    "DATALINES",
-    "CARDS",
-    "LINES",
-    "DATALINES4",
-    "CARDS4",
-    "LINES4",
-    "PARMCARDS",
-    "PARMCARDS4",
-}
+#: Statements before data lines; with a 4 behind the name four semicolons end them.
+_LINES = ("DATALINES", "CARDS", "LINES", "PARMCARDS")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SasStatement:
     """One statement."""
 
-    tokens: tuple[PackageToken, ...]  # its tokens, without the semicolon; none for a comment
+    #: Its tokens, without the semicolon; none for a comment that begins with a star
+    tokens: tuple[PackageToken, ...]
     start: int  # where it starts
     end: int  # where it ends, with its semicolon
-    comment: bool  # whether it is a comment that begins with a star
 
     @property
     def first(self) -> str:
@@ -432,48 +366,32 @@ def _statements(text: str) -> Iterator[SasStatement]:
         token = PackageToken(kind, match.group(), start, at)
         if kind == "note":
             continue
-        _check_closed(text, token)
+        if kind == "sign" and token.text in "'\"":
+            raise ReadingError("a quotation mark is not closed", start)
+        if token.text == "/" and text.startswith("/*", start):
+            raise ReadingError("a comment is not closed", start)
         if token.text == "*" and not tokens:
             stop = text.find(";", at)
             at = len(text) if stop < 0 else stop + 1
-            yield SasStatement(tokens=(), start=start, end=at, comment=True)
+            yield SasStatement(tokens=(), start=start, end=at)
             continue
         if quoting:
             quoting += (token.text == "(") - (token.text == ")")
             quoting = 0 if quoting == 1 else quoting
         elif kind == "sign" and token.text == "(" and tokens and tokens[-1].upper in _QUOTING:
             quoting = 2
-        if token.text == ";" and not quoting:
-            if tokens:
-                yield SasStatement(
-                    tokens=tuple(tokens), start=tokens[0].start, end=at, comment=False
-                )
-                if len(tokens) == 1 and tokens[0].upper in _LINES:
-                    at = _after_lines(text, at, four=tokens[0].upper.endswith("4"))
-            tokens = []
-        else:
+        if token.text != ";" or quoting:
             tokens.append(token)
+        elif tokens:
+            yield SasStatement(tokens=tuple(tokens), start=tokens[0].start, end=at)
+            name = tokens[0].upper
+            if len(tokens) == 1 and name.removesuffix("4") in _LINES:
+                # A statement on the last of these lines would be read as data by SAS, too.
+                form = _FORM.four_semicolons if name.endswith("4") else _FORM.data_lines
+                lines = form.search(text, at)
+                at = len(text) if lines is None else lines.end()
+            tokens = []
     if quoting:
         raise ReadingError("a parenthesis is not closed", tokens[0].start)
     if tokens:
-        yield SasStatement(
-            tokens=tuple(tokens), start=tokens[0].start, end=len(text), comment=False
-        )
-
-
-def _check_closed(text: str, token: PackageToken) -> None:
-    if token.kind == "sign" and token.text in "'\"":
-        raise ReadingError("a quotation mark is not closed", token.start)
-    if token.text == "/" and text.startswith("/*", token.start):
-        raise ReadingError("a comment is not closed", token.start)
-
-
-def _after_lines(text: str, at: int, *, four: bool) -> int:
-    """Behind data lines: they end with the first line that holds a semicolon, or four of them."""
-    end = re.compile(r"^;;;;" if four else r"^[^\r\n]*;", re.M)
-    line = re.compile(r"\r\n|\n|\r").search(text, at)
-    close = None if line is None else end.search(text, line.end())
-    if close is None:
-        return len(text)
-    # A statement on that line would be read as data by SAS, too.
-    return close.end()
+        yield SasStatement(tokens=tuple(tokens), start=tokens[0].start, end=len(text))
