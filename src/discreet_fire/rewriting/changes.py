@@ -11,13 +11,12 @@ ends. All that is not seen to be so needs a look. Nothing is run.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from discreet.files import texts_of
 from discreet_fire.catalogue import (
@@ -49,9 +48,9 @@ class CalledFile:
     """
 
     command: str
-    path: str
-    start: int
-    end: int
+    path: str = ""
+    start: int = 0
+    end: int = 0
     written: str
     action: Action = Action.ALLOWED
     reason: str = ""
@@ -125,17 +124,24 @@ class ProgramNotes:
         finding = self.lines.finding(rule, severity, what, *span, hint)
         self.findings.setdefault((*span, rule, what), finding)
 
-    def give_up_syntax(self, what: str, at: int, hint: str = "") -> None:
-        """Note that the text cannot be parsed, in place of all edits."""
-        self.edits.clear()
-        hint = hint or "correct the script; nothing was written"
-        self.find("syntax", Severity.ERROR, what, (at, at), hint)
-
-    def give_up_deep(self) -> None:
-        """Note that the text is too much to read, in place of all edits."""
-        self.edits.clear()
-        message = "the code is nested too deeply to be read"
-        self.find("too-deep", Severity.ERROR, message, (0, 0), "write it in smaller parts")
+    def rewritten(
+        self,
+        judge: Callable[[], None],
+        words: str = "{what}",
+        hint: str = "correct the script; nothing was written",
+    ) -> Rewriting:
+        """The new text; a finding in place of all edits where the text cannot be read."""
+        try:
+            judge()
+        except ReadingError as error:
+            self.edits.clear()
+            what, span = words.format(what=error.what), (error.at, error.at)
+            self.find("syntax", Severity.ERROR, what, span, error.hint or hint)
+        except RecursionError:
+            self.edits.clear()
+            message = "the code is nested too deeply to be read"
+            self.find("too-deep", Severity.ERROR, message, (0, 0), "write it in smaller parts")
+        return self.rewriting()
 
     def last_on_line(self, end: int) -> bool:
         """Whether nothing but blanks or a comment follows on the line."""
@@ -216,8 +222,6 @@ def newline_of(text: str) -> str:
     return match.group() if match else "\n"
 
 
-_Statement = TypeVar("_Statement", SpssCommand, SasStatement)
-
 _NETWORK = re.compile(r"^['\"]?\s*(?:\\\\|//|[a-z]{2,}:/)", re.I)
 _PLACE = re.compile(r"^(?!.*(?:^|[\\/])\.\.(?:[\\/]|$))[^:*?|<>&!]+$")
 _MOST_WORDS = 160
@@ -256,7 +260,7 @@ _SEVERITY = {Action.REVIEW: Severity.REVIEW, Action.REFUSED: Severity.REFUSED}
 
 
 @dataclass(kw_only=True)
-class PackageProgram(ProgramNotes, ABC, Generic[_Statement]):
+class PackageProgram(ProgramNotes):
     """A program in SPSS or SAS, with findings and edits as they are made."""
 
     policy: ScriptPolicy  # the rules
@@ -268,21 +272,6 @@ class PackageProgram(ProgramNotes, ABC, Generic[_Statement]):
         super().__post_init__()
         self.newline = newline_of(self.text)
         self.wording = texts_of("discreet_fire.rewriting", "wording", self.language)["code"]
-
-    def rewritten(self, parse: Callable[[str], Sequence[_Statement]]) -> Rewriting:
-        """Judge all statements."""
-        try:
-            statements = parse(self.text)
-        except ReadingError as error:
-            span = (error.at, error.at)
-            self.find("syntax", Severity.ERROR, SAID["syntax"].format(what=error.what), span)
-        else:
-            self.judge(statements)
-        return self.rewriting()
-
-    @abstractmethod
-    def judge(self, statements: Sequence[_Statement]) -> None:
-        """Note all that is to be said and changed."""
 
     def check_reserved(self, statement: SpssCommand | SasStatement) -> None:
         """Names of the safe macros may not be given by a program."""
@@ -330,18 +319,8 @@ class PackageProgram(ProgramNotes, ABC, Generic[_Statement]):
         target = None if self.folder is None else self.folder / place.replace("\\", "/")
         if target is None or not target.is_file() or target.is_symlink():
             return None
-        start, end = span
-        self.calls.append(
-            CalledFile(
-                command=command,
-                path=place,
-                start=start,
-                end=end,
-                written=place,
-                action=Action.WRAPPED,
-                target=target,
-            )
-        )
+        wrapped = Action.WRAPPED
+        self.calls.append(CalledFile(command=command, written=place, action=wrapped, target=target))
         return place if stem.endswith(SUFFIX) else f"{stem}{SUFFIX}{dot}{suffix}"
 
     def rewriting(self) -> Rewriting:
@@ -370,14 +349,18 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
     command = statement.command
     if command is None or command.canonical not in CALLERS:
         return None
-    start = _behind_comments(statement, command.end)
+    start = command.end
+    for span in statement.spans:
+        comment = span.kind in ("comment", "continuation") and span.start >= start
+        if comment and not dofile.text[start : span.start].strip():
+            start = span.end
     match = FORM.path.match(dofile.text, start, statement.end)
     kind = match.lastgroup if match else None
     if match is None or kind is None:
+        reason = "no file is named"
         return CalledFile(
-            command=command.canonical, path="", start=start, end=start, written="",
-            action=Action.REVIEW, reason="no file is named",
-        )  # fmt: skip
+            command=command.canonical, written="", action=Action.REVIEW, reason=reason
+        )
     written = match.group(kind)
     path = filled(written, dofile)
     name = re.split(r"[\\/]", written)[-1]
@@ -392,8 +375,8 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
     elif suffix is not None and suffix.group(1).lower() != "do":
         action, reason = Action.REFUSED, "only files that end in .do are rewritten"
     return CalledFile(
-        command=command.canonical or "do", path=path, start=match.start(kind),
-        end=match.end(kind), written=written, action=action, reason=reason,
+        command=command.canonical, written=written, path=path, start=match.start(kind),
+        end=match.end(kind), action=action, reason=reason,
     )  # fmt: skip
 
 
@@ -420,14 +403,6 @@ def written_place(
         return Action.ALLOWED, ""
     written = match.group(match.lastgroup)
     return _judged(filled(written, dofile), written)
-
-
-def _behind_comments(statement: DoStatement, at: int) -> int:
-    text = statement.source
-    for kind, start, end in statement.spans:
-        if kind in ("comment", "continuation") and start >= at and not text[at:start].strip():
-            at = end
-    return at
 
 
 def filled(written: str, dofile: DoFile) -> str:
@@ -569,7 +544,9 @@ def holds_no_data(
     if part.name == "postfile":
         posted = FORM.posted.fullmatch(part.code)
         return posted is not None and posted[1] in temporary
-    if (saving := [match[1] for match in FORM.saving.finditer(_arguments(part))]) and part.name:
+    places = [*(prefix.arguments for prefix in statement.prefixes), (part.start, statement.end)]
+    arguments = " ".join(statement.source[slice(*place)] for place in places if place)
+    if (saving := FORM.saving.findall(arguments)) and part.name:
         return part.name not in _writing("texts") and all(name in temporary for name in saving)
     if (texts := _writing("texts").get(part.name)) is None:
         return False
@@ -579,11 +556,3 @@ def holds_no_data(
     if "$" in part.inside or not all(name in known for name in FORM.one_macro.findall(part.inside)):
         return False
     return not FORM.one_macro.sub("", part.inside).strip() and bool(texts.fullmatch(part.outside))
-
-
-def _arguments(part: StatementParts) -> str:
-    statement = part.statement
-    arguments_of = [slice(*prefix.arguments) for prefix in statement.prefixes if prefix.arguments]
-    return " ".join(
-        statement.source[one] for one in (*arguments_of, slice(part.start, statement.end))
-    )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ _SAFE = "discreet_fire.statistics"
 _RUNTIME = "import discreet_fire.scripts.runtime as fdz_safe"
 _SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summary of a model)"
 _CELL = re.compile(r"^[ \t]*#[ \t]*(?:%%|In\[|<(?:code)?cell>|COMMAND -)", re.MULTILINE)
-_MAGIC = re.compile(r"^[ \t]*[%!]", re.MULTILINE)
 _BUILTINS = frozenset(dir(builtins))
 _OF_FILE = ("__name__", "__file__")
 
@@ -49,27 +47,7 @@ def rewrite_python(
     program = _PythonProgram(
         text=text, policy=rules, language=language, autoshow=shown or bool(_CELL.search(text))
     )
-    code = code_of(text, parts)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(code)
-    except SyntaxError as error:
-        starts = program.lines.starts
-        start = starts[min(max(error.lineno or 1, 1), len(starts)) - 1]
-        start = min(start + max((error.offset or 1) - 1, 0), len(code))
-        hint = "magics of notebooks (%, !) are not Python" if _MAGIC.search(code) else ""
-        message = "this is not Python: the code cannot be parsed here"
-        program.give_up_syntax(message, start, hint)
-        return program.rewriting()
-    except (RecursionError, MemoryError, ValueError, OverflowError):
-        program.give_up_deep()
-        return program.rewriting()
-    try:
-        program.judge(read_python(code, tree))
-    except RecursionError:
-        program.give_up_deep()
-    return program.rewriting()
+    return program.rewritten(lambda: program.judge(read_python(code_of(text, parts))))
 
 
 @dataclass(kw_only=True)

@@ -23,7 +23,7 @@ from discreet_fire.rewriting.changes import (
     comment_words,
     newline_of,
 )
-from discreet_fire.scripts import Binding, Node, ReadingError, code_of, read_r
+from discreet_fire.scripts import Binding, Node, code_of, read_r
 
 #: Kinds of expressions that tell no more than their parts.
 _CLEAN = frozenset((
@@ -218,13 +218,8 @@ def rewrite_r(
     invisible(d)
     """
     program = _RProgram(text=text, policy=policy or ScriptPolicy.default("r"), language=language)
-    try:
-        program.judge(read_r(code_of(text, parts)))
-    except ReadingError as error:
-        program.give_up_syntax(f"this R cannot be parsed: {error.what}", error.at)
-    except RecursionError:
-        program.give_up_deep()
-    return program.rewriting()
+    words = "this R cannot be parsed: {what}"
+    return program.rewritten(lambda: program.judge(read_r(code_of(text, parts))), words)
 
 
 class _RProgram(ScriptProgram):

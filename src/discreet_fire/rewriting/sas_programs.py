@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
-from discreet_fire.rewriting.changes import Language, PackageProgram, Rewriting
+from discreet_fire.rewriting.changes import SAID, Language, PackageProgram, Rewriting
 from discreet_fire.scripts import (
     PackageToken,
     SasStatement,
@@ -202,10 +202,10 @@ def rewrite_sas(
     """
     rules = policy or ScriptPolicy.default("sas")
     program = _SasProgram(text=text, policy=rules, language=language, folder=folder)
-    return program.rewritten(parse_sas)
+    return program.rewritten(lambda: program.judge(parse_sas(text)), SAID["syntax"], "")
 
 
-class _SasProgram(PackageProgram[SasStatement]):
+class _SasProgram(PackageProgram):
     """Judges the statements of a program, step by step."""
 
     def judge(self, statements: Sequence[SasStatement]) -> None:

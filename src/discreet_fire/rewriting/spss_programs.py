@@ -60,10 +60,10 @@ def rewrite_spss(
     """
     rules = policy or ScriptPolicy.default("spss")
     program = _SpssProgram(text=text, policy=rules, language=language, folder=folder)
-    return program.rewritten(parse_spss)
+    return program.rewritten(lambda: program.judge(parse_spss(text)), SAID["syntax"], "")
 
 
-class _SpssProgram(PackageProgram[SpssCommand]):
+class _SpssProgram(PackageProgram):
     """Judges the commands of a program one by one."""
 
     def judge(self, statements: Sequence[SpssCommand]) -> None:

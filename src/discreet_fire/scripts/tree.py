@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -208,14 +209,29 @@ _FORMS = {
 _BODIES = ("body", "orelse", "finalbody")
 
 
-def read_python(text: str, tree: ast.Module | None = None) -> Node:
+_MAGIC = re.compile(r"^[ \t]*[%!]", re.MULTILINE)
+
+
+def read_python(text: str) -> Node:
     r"""The block of a whole script.
 
     >>> code = "x = df.a[0]\nprint(x)"
     >>> [(node.kind, node.value) for node in read_python(code).parts]
     [('binary', '<-'), ('shown', '')]
     """
-    return _PythonReader(text).block((tree or ast.parse(text)).body)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        starts = Lines(text).starts
+        start = starts[min(max(error.lineno or 1, 1), len(starts)) - 1]
+        at = min(start + max((error.offset or 1) - 1, 0), len(text))
+        hint = "magics of notebooks (%, !) are not Python" if _MAGIC.search(text) else ""
+        raise ReadingError("this is not Python: the code cannot be parsed here", at, hint) from None
+    except (MemoryError, ValueError, OverflowError):  # as where it is nested too deeply
+        raise RecursionError from None
+    return _PythonReader(text).block(tree.body)
 
 
 class _PythonReader:
@@ -389,9 +405,9 @@ _CLOSE = {"(": ")", "[": "]", "{": "}"}
 class ReadingError(Exception):
     """The text is no program of its language, as far as can be read here."""
 
-    def __init__(self, what: str, at: int) -> None:
+    def __init__(self, what: str, at: int, hint: str = "") -> None:
         super().__init__(what)
-        self.what, self.at = what, at
+        self.what, self.at, self.hint = what, at, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,18 +530,11 @@ class _RParser:
         self.depth = 0
         #: Whether line ends count, innermost last.
         self.lines = [True]
-        self.top = 0
 
     def peek(self) -> RToken:
         if not self.lines[-1]:
             self.skip()
         return self.tokens[self.at]
-
-    def after_lines(self, at: int) -> RToken:
-        """The first token from a place on that is no line end."""
-        while self.tokens[at].kind == "newline":
-            at += 1
-        return self.tokens[at]
 
     def next(self) -> RToken:
         token = self.peek()
@@ -579,22 +588,20 @@ class _RParser:
         node.parts.append(function)
         self.lines.append(False)
         while True:
+            token, name = self.peek(), None
+            at = self.at + 1
+            while self.tokens[at].kind == "newline":
+                at += 1
+            after = self.tokens[at]
+            named = (after.kind, after.value) == ("operator", "=")
+            if token.kind in ("name", "string") and named:
+                name = self.next().value
+                self.next()
             token = self.peek()
-            if token.kind == "operator" and token.value in (",", close):
-                node.parts.append(Node("missing", "", token.start, token.start))
-                node.names.append(None)
-            else:
-                name = None
-                after = self.after_lines(self.at + 1)
-                named = (after.kind, after.value) == ("operator", "=")
-                if token.kind in ("name", "string") and named:
-                    name = self.next().value
-                    self.next()
-                empty = self.peek().value in (",", close) and self.peek().kind == "operator"
-                at = self.peek().start
-                value = Node("missing", "", at, at) if empty else self.argument()
-                node.parts.append(value)
-                node.names.append(name)
+            empty = token.kind == "operator" and token.value in (",", close)
+            missing = Node("missing", "", token.start, token.start)
+            node.parts.append(missing if empty else self.argument())
+            node.names.append(name)
             if self.peek().value != ",":
                 break
             self.next()
