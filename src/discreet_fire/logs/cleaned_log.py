@@ -335,7 +335,7 @@ def _look(
         for at, why in judgement.reasons:
             note(at, "doubtful-output", why)
         for at in block.echo:
-            own += rules.in_command(lines[at].text, at)
+            own += rules.in_output(lines[at].text, at, command=True)
         shown = False
         for at in range(block.start, block.end):
             shown_text = lines[at].text
@@ -394,9 +394,6 @@ class CleanedFile:
         self.target = target = Path(out) if out is not None else source.with_name(_name(source))
         report = target.with_name(f"{target.name}.json")
         self._secret = None if confidential is None else Path(confidential)
-        made_here = out is None and _made_here(source, original.sha256)
-        if not made_here:
-            self._check_places(report, overwrite=overwrite)
         self._done = done = clean_log(
             original.text,
             self._rules,
@@ -405,8 +402,8 @@ class CleanedFile:
             evidence=evidence,
         )
         # The report may be made up: nothing is to do only if nothing is to be cleaned.
-        ready = made_here and not done.corrections
-        if made_here and not ready:
+        ready = out is None and not done.corrections and _made_here(source, original.sha256)
+        if not ready:
             self._check_places(report, overwrite=overwrite)
         self._data = b"" if ready else original.encoded(done.text)
         self.out = None if ready else target  # the cleaned log; None if `source` is one already
@@ -470,14 +467,17 @@ class CleanedFile:
             temporary.write_bytes(self._data)
         write_text(self.report, json.dumps(self.described, ensure_ascii=False, indent=1) + "\n")
         if self._secret is not None:
+            names = ("rule", "line", "put", "start", "end")
             pairs = zip(self._done.corrections, self._done.removed, strict=True)
-            changes = [
-                one.to_dict()
-                | {"start": one.start, "end": one.end, "put": one.put, "removed": gone}
-                for one, gone in pairs
-            ]
-            whole: dict[str, Any] = {"warning": _CONFIDENTIAL, "source": self.source.name}
-            whole |= {"source_sha256": self._original.sha256, "changes": changes}
+            whole = {
+                "warning": _CONFIDENTIAL,
+                "source": self.source.name,
+                "source_sha256": self._original.sha256,
+                "changes": [
+                    {name: getattr(one, name) for name in names} | {"removed": gone}
+                    for one, gone in pairs
+                ],
+            }
             text = json.dumps(whole, ensure_ascii=False, indent=1)
             write_text(self._secret, f"{text}\n", private=True)
         return self

@@ -21,6 +21,7 @@ from discreet_fire.logs.lines import (
     LogCut,
     LogFigure,
     LogLine,
+    behind_blanks,
     is_rule,
     withheld,
 )
@@ -101,11 +102,11 @@ class _ListingReader:
     """Goes through a listing from the top, table after table."""
 
     def __init__(self, lines: Sequence[LogLine], kind: ListingKind, rules: CleaningRules) -> None:
-        self.texts = texts = drawn([line.text for line in lines])
+        self.lines, self.texts = lines, drawn([line.text for line in lines])
         self.pages = {at for at, line in enumerate(lines) if line.text.startswith("\f")}
         self.kind, self.rules = kind, rules
         self.safe = self.rules.safe[len(CleaningRules.default().safe) :]
-        self.commas = writes_commas(texts)
+        self.commas = writes_commas(self.texts)
         self.scope = ProcedureScope()
         self.named = False  # whether the page names its procedure
         self.done: list[tuple[EchoBlock, BlockJudgement]] = []
@@ -230,12 +231,7 @@ class _ListingReader:
         return figures or "\t" in text.strip() or len(self._cells(at)) > 1 or text.endswith(" ")
 
     def _is_title(self, at: int) -> bool:
-        after = self._next_filled(at + 1)
-        return len(self.texts) > after == at + 1 and is_framed(self.texts[after])
-
-    def _next_filled(self, start: int) -> int:
-        filled = (at for at in range(start, len(self.texts)) if self.texts[at].strip())
-        return next(filled, len(self.texts))
+        return at + 1 < len(self.texts) and is_framed(self.texts[at + 1])
 
     def _footnote(self, at: int) -> int:
         """A footnote; how few cases were expected in a cell of a table that is gone goes too."""
@@ -300,7 +296,7 @@ class _ListingReader:
         end = at
         while end < len(self.texts) and (some := _pairs_of(self._cells(end))):
             pairs += some
-            end = self._next_filled(end + 1)
+            end = behind_blanks(self.lines, end + 1)
         last = pairs[-1][1].line if pairs else at
         return self.put(at, last + 1, _judged_pairs(pairs, self.scope, self.rules)) if pairs else 0
 
@@ -325,7 +321,7 @@ class _ListingReader:
             return self._judge(table, whole=True)
         follows = any(one.strip() in WITHHELD.values() for one in self.texts[at : at + 8])
         boxed = any(map(self._box, range(at + 1, min(at + 4, len(self.texts)))))
-        after = self._next_filled(at + 1)
+        after = behind_blanks(self.lines, at + 1)
         paired = after < len(self.texts) and bool(_pairs_of(self._cells(after)))
         if len(self._cells(at)) > 1 and not (follows or boxed or paired):
             return self.put(at, max(heads, default=at) + 1, gone=True, review=UNKNOWN)

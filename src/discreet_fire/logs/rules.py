@@ -15,7 +15,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -66,9 +66,8 @@ class Message(Settings):
     """A message of Stata that tells a number of cases."""
 
     name: Text  # name of the rule
-    near: list[Text] = Field(
-        default_factory=list
-    )  # words of which a line holds at least one, if it holds the message
+    #: Words of which a line holds at least one, if it holds the message
+    near: list[Text] = Field(default_factory=list)
     find: Form  # the message; groups whose names start with n are the numbers
     put: str = ""  # what is put if a number is too small; ``{n}`` is the number or its sign
     always: bool = False  # withhold it whatever the numbers are
@@ -87,10 +86,7 @@ class Message(Settings):
 
     def may_be_in(self, text: str) -> bool:
         """Whether a line holds one of the words near the message."""
-        for word in self.near:
-            if word in text:
-                return True
-        return not self.near
+        return not self.near or any(word in text for word in self.near)
 
 
 class Notice(Settings):
@@ -188,35 +184,33 @@ class CleaningRules:
     def own(self) -> CleaningRules:
         """The centre's own rules, with paths and secret parameters."""
         package = CleaningRules.default()
-        own = tuple(
-            message
-            for message in self.messages
-            if message.everywhere or message not in package.messages
-        )
+        own = (one for one in self.messages if one.everywhere or one not in package.messages)
         withheld = self.withheld - package.withheld
-        return replace(self, messages=own, withheld=withheld)
+        return replace(self, messages=tuple(own), withheld=withheld)
 
-    def in_output(self, text: str, line: int) -> Iterator[LogCut]:
-        """Passages in a line of output."""
-        yield from self._messages(text, line, self.messages)
+    def in_output(self, text: str, line: int, *, command: bool = False) -> Iterator[LogCut]:
+        """Passages in a line of output, or in an echoed command, with numbers of observations."""
+        for message in self._possible(text):
+            for match in message.find.finditer(text) if message.put else ():
+                words = {name: value or "" for name, value in match.groupdict().items()}
+                counts = [name for name in words if re.fullmatch(r"n\d*", name)]
+                few = [name for name in counts if self.few(numeric(words[name]))]
+                put = message.put.format(**(words | dict.fromkeys(few, HIDDEN)))
+                told = (few or message.always) and put != match[0]
+                if told and (message.everywhere or not command):
+                    yield LogCut(line, *match.span(), message.name, put=put, align="none")
         yield from self.everywhere(text, line)
-
-    def in_command(self, text: str, line: int) -> Iterator[LogCut]:
-        """Passages in an echoed command, with numbers of observations."""
-        some = (one for one in self.messages if one.everywhere)
-        yield from self._messages(text, line, some)
-        yield from self.everywhere(text, line)
-        yield from observation_numbers(text, line)
+        yield from observation_numbers(text, line) if command else ()
 
     def reviews(self, text: str) -> Iterator[tuple[str, str]]:
         """Names of rules by which a person must look at a line, with the reason."""
-        for message in self._possible(text, self.messages):
+        for message in self._possible(text):
             if message.review and message.find.search(text):
                 yield message.name, message.review
 
     def without_messages(self, text: str) -> str:
         """Rest of a line without the messages whose numbers have rules."""
-        for message in self._possible(text, self.messages):
+        for message in self._possible(text):
             text = message.find.sub("", text)
         return text
 
@@ -270,18 +264,9 @@ class CleaningRules:
                     yield LogCut(line, at, at + len(find), rule, put=put, align="none")
                 at = text.find(find, at + len(find))
 
-    def _possible(self, text: str, some: Iterable[Message]) -> Iterator[Message]:
-        return filter(lambda one: one.may_be_in(text), some if self._near.search(text) else ())
-
-    def _messages(self, text: str, line: int, some: Iterable[Message]) -> Iterator[LogCut]:
-        for message in self._possible(text, some):
-            for match in message.find.finditer(text) if message.put else ():
-                words = {name: value or "" for name, value in match.groupdict().items()}
-                counts = [name for name in words if re.fullmatch(r"n\d*", name)]
-                few = [name for name in counts if self.few(numeric(words[name]))]
-                put = message.put.format(**(words | dict.fromkeys(few, HIDDEN)))
-                if (few or message.always) and put != match[0]:
-                    yield LogCut(line, *match.span(), message.name, put=put, align="none")
+    def _possible(self, text: str) -> Iterator[Message]:
+        found = self._near.search(text)
+        return filter(lambda one: one.may_be_in(text), self.messages if found else ())
 
 
 @cache
