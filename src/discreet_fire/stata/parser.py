@@ -17,6 +17,7 @@ from typing import Any
 
 from discreet_fire.catalogue import (
     SAFE,
+    Forms,
     canonical,
     commands_with,
     is_community,
@@ -39,22 +40,7 @@ from discreet_fire.texts import Lines
 MOST_OF_A_RULE = 100
 
 
-#: Blanks between statements; old files end with the sign of Ctrl-Z.
-_GAP = re.compile(r"[\s;\ufeff\u200b\x1a]+")
-_DIRECTIVE = re.compile(
-    r"#[ \t]*(?:(?P<delimit>d(?:e|el|eli|elim|elimi|elimit)?)\b[ \t]*(?P<how>cr\b|;)?"
-    r"|r(?:e|ev|evi|evie|eview)?\b[^\r\n]*)"
-)
-
-
-_FIRST_WORD = re.compile(r"[^\S\r\n]*([^\W\d]\w*|[`$!])")
-_LINE_END = re.compile(r"[\r\n]|\Z")
-_NEW_LINE = re.compile(r"\r\n|\n|\r")
-_PASTED = re.compile(r"[.>][^\S\r\n]+")
-_QUOTED_WORD = re.compile(r"[`\" ]*([^\W\d]\w*)")
-_BACKSLASH = re.compile(r"\\")
-#: What may stand between a macro that is part of a condition and the command.
-_VALUE = re.compile(r"[\d.=<>!~&|+*/^()\s-]+")
+_FORM = Forms(__package__, "parser")
 _MACROS_AT_MOST = 8
 
 #: Commands that a block in braces may follow.
@@ -112,11 +98,6 @@ class DoFileParser:
         #: Where the line ends in which ``;`` parts the commands behind ``mi xeq:``.
         self.parted: int | None = None
 
-    @property
-    def semicolons(self) -> bool:
-        """Whether ``;`` ends commands at present."""
-        return self.scanner.semicolons
-
     def second(
         self,
         start: int,
@@ -127,7 +108,7 @@ class DoFileParser:
         semicolons: bool | None = None,
     ) -> tuple[Reading, ...]:
         """The known commands of a part, read again without findings and further readings."""
-        on = self.semicolons if semicolons is None else semicolons
+        on = self.scanner.semicolons if semicolons is None else semicolons
         parser = DoFileParser(self.text, start, end, inner=True, loose=loose, semicolons=on)
         parser.run()
         statements = parser.statements
@@ -163,7 +144,7 @@ class DoFileParser:
     def add(self, kind: Kind, start: int, end: int, head: Head | None = None, **parts: Any) -> None:
         """Add a statement; parts are by the names of their fields."""
         before = self.statements[-1].end - 1 if self.statements else None
-        line_begun = before is not None and _NEW_LINE.search(self.text, before, start) is None
+        line_begun = before is not None and _FORM.new_line.search(self.text, before, start) is None
         self.statements.append(
             DoStatement(
                 kind,
@@ -192,7 +173,7 @@ class DoFileParser:
         starters = {"*": self._star, "/": self._slash, "#": self._directive}
         starters |= {"{": brace, "}": brace}
         while self.at < limit:
-            gap = _GAP.match(text, self.at, limit)
+            gap = _FORM.gap.match(text, self.at, limit)
             if gap:
                 self.at = gap.end()
                 if self.at >= limit:
@@ -254,7 +235,7 @@ class DoFileParser:
         self.statements[place] = statement._replace(readings=readings)
 
     def _directive(self, start: int) -> None:
-        match = _DIRECTIVE.match(self.text, start, self.limit)
+        match = _FORM.directive.match(self.text, start, self.limit)
         if match is None:
             self._command(start)
             return
@@ -287,20 +268,17 @@ class DoFileParser:
         self.at = start + 1
 
     def _command(self, start: int) -> None:
-        piece = self.scanner.piece(start)
-        self.at = piece.end
-        reader = HeadReader(self.text, piece)
-        head = reader.read(start)
-        if (
-            piece.opens
-            and head.prefixes
-            and head.command
-            and not (head.command.canonical in _WITH_BLOCK or head.command.has_macro)
-        ):
-            piece = self.scanner.piece(start, plain=True)
-            self.at = piece.end
+        for plain in (False, True):
+            piece = self.scanner.piece(start, plain=plain)
             reader = HeadReader(self.text, piece)
             head = reader.read(start)
+            word = head.command
+            # A brace opens no block behind the command of a prefix.
+            if not (piece.opens and head.prefixes and word) or (
+                word.canonical in _WITH_BLOCK or word.has_macro
+            ):
+                break
+        self.at = piece.end
         end = start + max(len(self.text[start : piece.end].rstrip()), 1)
         cut = first_end(piece, head, end)
         kind, spans = Kind.COMMAND, tuple(piece.spans)
@@ -340,14 +318,14 @@ class DoFileParser:
         elif body in ("block", "data"):
             if block := block_name(self.text, command, piece):
                 self._block(block, piece)
-        elif not head.prefixes and _TEXT.match(self.text, command.end, piece.end):
+        elif not head.prefixes and _FORM.text.match(self.text, command.end, piece.end):
             self._text_block(piece)
 
     def _program(self, command: Word, piece: ScannedCommand) -> None:
         """The start of the body of a program, if one follows."""
         rest = self.text, command.end, piece.end
-        name = _PROGRAM_NAME.match(*rest)
-        if name is None or _NOT_A_BODY.match(*rest) or _PLUGIN.search(*rest):
+        name = _FORM.program_name.match(*rest)
+        if name is None or _FORM.not_a_body.match(*rest) or _FORM.plugin.search(*rest):
             return
         if self.program is not None:
             words = "a program starts before the `end` of the one before"
@@ -358,7 +336,7 @@ class DoFileParser:
     def _text_block(self, piece: ScannedCommand) -> None:
         """The text of a document, up to ``putdocx textblock end``; no word of it is a command."""
         start = self.at
-        close = _END_TEXT.search(self.text, start, self.limit)
+        close = _FORM.end_text.search(self.text, start, self.limit)
         if close is None:
             words = "a block of text has no `putdocx textblock end`; it is read as commands"
             self.find("open-block", words, piece.start, piece.end)
@@ -377,11 +355,16 @@ class DoFileParser:
     def _block(self, block: str, piece: ScannedCommand) -> None:
         kind = Kind.DATA if BODIES.get(block) == "data" else Kind.BLOCK_LINE
         start = self.at
-        way = (block, piece.opens, self.semicolons)
+        way = (block, piece.opens, self.scanner.semicolons)
         if self.inner and way in self.endless:
             return
         end, closing = find_block_end(
-            self.text, start, self.limit, block, braces=piece.opens, semicolons=self.semicolons
+            self.text,
+            start,
+            self.limit,
+            block,
+            braces=piece.opens,
+            semicolons=self.scanner.semicolons,
         )
         if closing is None and self.inner:
             self.endless.add(way)
@@ -409,7 +392,7 @@ class DoFileParser:
         close = text.find("*/", start, end)
         if close >= 0 and text.find("/*", start, close) < 0:
             yield from self.second(close + 2, _line_end(text, close, end), Why.HIDDEN)
-        for line in () if self.semicolons else _NEW_LINE.finditer(text, start, end):
+        for line in () if self.scanner.semicolons else _FORM.new_line.finditer(text, start, end):
             place = line.end()
             if starts_with_command(text, place, end):
                 why = Why.HIDDEN if place in joins else Why.TEXT
@@ -424,7 +407,7 @@ class DoFileParser:
         if self.inner:
             return
         if command is None:
-            pasted = _PASTED.match(self.text, piece.start, piece.end)
+            pasted = _FORM.pasted.match(self.text, piece.start, piece.end)
             if pasted:
                 yield from self.second(pasted.end(), piece.end, Why.HIDDEN)
         elif name is None:
@@ -439,7 +422,7 @@ class DoFileParser:
         elif name in _TEXT_RUNNERS:
             strings = (one for one in piece.spans if one.kind == "string")
             for _, first, last in (one for one in strings if one.start >= command.end):
-                quoted = _QUOTED_WORD.match(self.text, first, last - 1)
+                quoted = _FORM.quoted_word.match(self.text, first, last - 1)
                 if quoted and canonical(quoted[1]) is not None:
                     yield from self.second(quoted.start(1), last - 1, Why.ARGUMENT)
         if name is not None and piece.deep_colons and prefix_kind(name) == "colon":
@@ -460,12 +443,14 @@ class DoFileParser:
         if piece.semicolons and BODIES.get(name or "") != "block" and "mi" not in prefixes:
             behind = piece.semicolons[0] + 1
             yield from self.second(behind, piece.end, Why.TEXT, semicolons=True)
-        for kind, start, end in piece.spans if self.semicolons else ():
+        for kind, start, end in piece.spans if self.scanner.semicolons else ():
             sign = self.text.find(";", start, end)
             if kind == "string" and sign >= 0:
                 yield from self.second(sign + 1, end - 1, Why.TEXT, semicolons=True)
         if "for" in prefixes:  # behind each backslash
-            places = [sign.end() for sign in _BACKSLASH.finditer(self.text, piece.start, piece.end)]
+            places = [
+                sign.end() for sign in _FORM.backslash.finditer(self.text, piece.start, piece.end)
+            ]
             for start, end in pairwise([*places, piece.end + 1]):
                 yield from self.second(start, end - 1, Why.PREFIX)
 
@@ -475,7 +460,7 @@ class DoFileParser:
             at = reader.skip(at)
             word = reader.word(at)
             if word is None:
-                value = _VALUE.match(self.text, at, end)
+                value = _FORM.value.match(self.text, at, end)
                 if value is None and at not in reader.spans:
                     return
                 at = value.end() if value else reader.spans[at]
@@ -489,7 +474,7 @@ class DoFileParser:
 
 def starts_with_command(text: str, at: int, end: int) -> bool:
     """Whether a line begins with a known command, or with what may stand for one."""
-    word = _FIRST_WORD.match(text, at, end)
+    word = _FORM.first_word.match(text, at, end)
     return word is not None and (word[1] in "`$!" or canonical(word[1]) is not None)
 
 
@@ -499,30 +484,15 @@ def _behind(places: list[int], command: Word) -> list[int]:
 
 
 def _line_end(text: str, at: int, end: int) -> int:
-    line = _LINE_END.search(text, at, end)
+    line = _FORM.line_end.search(text, at, end)
     return line.start() if line else end
 
 
 #: Commands behind which text is read in another way, with what it is.
 BODIES = values_of("body")
-_NOT_A_BODY = re.compile(r"\s*(?:drop|di|dir|l|li|lis|list)\b")
-_PROGRAM_NAME = re.compile(r"\s*(?:(?:de|def|defi|defin|define)\s+)?([^\s,]+)")
-_PLUGIN = re.compile(r",.*\bplugin\b", re.DOTALL)
 
-_ALONE = re.compile(r"\s*+(?:,[^:]*+)?:?\s*+(?:\{\s*+)?(?://[^\r\n]*)?\Z")
-_END = re.compile(r"(?<=[\r\n])[^\S\r\n]*(end)(?![^\s;/])")
-_END_SEMICOLON = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(end)(?![^\s;/])")
-#: In Python ``end = 5`` gives a variable its value.
-_END_ALONE = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(end)(?=[^\S\r\n]*(?:\Z|[\r\n;]|//|/\*))")
-_TEXT = re.compile(r"\s+textb\w*\s+(?:begin|append)\b")
-_END_TEXT = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(putdocx\s+textb\w*\s+end\b)")
-_END_MATA = re.compile(
-    r"(?P<comment>/\*)|(?<![^\s])//[^\r\n]*|\"[^\"\r\n]*\"|(?<=[\r\n])[^\S\r\n]*(?P<end>end)(?![^\s;/])"
-)
-_IN_BRACES = re.compile(r"(?P<comment>/\*)|(?<![^\s])//[^\r\n]*|\"[^\"\r\n]*\"|[{}]")
 #: What may stand between statements.
 _BLANKS = " \t\f\v\xa0\ufeff;"
-_LINE = re.compile(r"[^\r\n]+")
 
 
 def block_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
@@ -536,7 +506,7 @@ def block_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
             parts.append(text[at:first])
             at = last
     parts.append(text[at:end])
-    return command.canonical if _ALONE.match(" ".join(parts)) else None
+    return command.canonical if _FORM.alone.match(" ".join(parts)) else None
 
 
 def find_block_end(
@@ -545,18 +515,18 @@ def find_block_end(
     """End of a block, and of its ``end`` or brace; None for the latter without one."""
     if braces:
         depth = 1
-        for match in _outside_comments(_IN_BRACES, text, start, limit):
+        for match in _outside_comments(_FORM.in_braces, text, start, limit):
             depth += {"{": 1, "}": -1}.get(match.group(), 0)
             if depth == 0:
                 return match.span()
         return limit, None
     if block == "mata" and not semicolons:
-        ends = _outside_comments(_END_MATA, text, start, limit)
+        ends = _outside_comments(_FORM.end_mata, text, start, limit)
         return next((match.span("end") for match in ends if match["end"]), (limit, None))
     if block in ("python", "java"):
-        end = _END_ALONE.search(text, start, limit)
+        end = _FORM.end_alone.search(text, start, limit)
     else:
-        end = (_END_SEMICOLON if semicolons else _END).search(text, start, limit)
+        end = (_FORM.end_semicolon if semicolons else _FORM.end).search(text, start, limit)
     return end.span(1) if end else (limit, None)
 
 
@@ -577,7 +547,7 @@ def _outside_comments(
 
 def block_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The lines of a block that hold anything, without the blanks around them."""
-    for line in _LINE.finditer(text, start, end):
+    for line in _FORM.line.finditer(text, start, end):
         content = line.group()
         bare = content.strip(_BLANKS)
         if bare:

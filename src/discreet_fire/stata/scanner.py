@@ -10,45 +10,20 @@ are counted on a stack, once for each line.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from discreet_fire.catalogue import canonical, prefix_kind
+from discreet_fire.catalogue import Forms, canonical, prefix_kind
 from discreet_fire.stata.statements import Span, SpanKind, Word
 
-_SIMPLE_MACRO = re.compile(r"`[^`\"'\r\n]*+'")
-_MARK = re.compile(r"`\"|\"'|`|'")
-_LINE_END = re.compile(r"[\r\n]")
-_STRING = re.compile(r"\"(?>(?:[^\"`\r\n]++|`[^`\"'\r\n]*+')*)\"")
-_IN_STRING = re.compile(r"[\"`\r\n]")
-_IN_COMPOUND = re.compile(r"`\"|\"'|[`\r\n]")
-_JOIN = re.compile(r"(?<=[ \t])///[^\r\n]*")
-_NEW_LINE = re.compile(r"\r\n|\n|\r")
-_DELIMIT = re.compile(r"[ \t]*#[ \t]*d")
-_DOLLAR = re.compile(r"\$+(?:\{[^{}\"\r\n]*\}|\w+)?")
-
-
-_SIGN = re.compile(r"[\"`$/{}()\[\]:;\r\n]")
-_COMMENT_MARK = re.compile(r"/\*|\*/")
-_DELIMIT_LINE = re.compile(r"[ \t]*#[ \t]*d(?:e|el|eli|elim|elimi|elimit)?\b")
-_LAST_ON_LINE = re.compile(r"[^\S\r\n]*(?:$|(?=[\r\n;])|//|/\*)")
-_IN_STAR = re.compile(r"\"[^\"\r\n]*\"|/\*|(?<=\s)//")
-_IN_STAR_SEMICOLON = re.compile(r"/\*|;|[\r\n](?=[ \t]*#[ \t]*d)")
+_FORM = Forms(__package__, "scanner")
 _BEFORE_SLASHES = frozenset(" \t\r\n\f\v")
-_OPENER = re.compile(
-    r"(?:(?:cap|capt|captu|captur|capture|qui|quie|quiet|quietl|quietly|n|no|noi|nois|noisi"
-    r"|noisil|noisily|else|nobreak|break)\b[\s:]*)*"
-    r"(?:if|else|foreach|forv|forva|forval|forvalu|forvalue|forvalues|while|frames?|mata|python"
-    r"|java|class|cap|capt|captu|captur|capture|qui|quie|quiet|quietl|quietly|n|no|noi|nois"
-    r"|noisi|noisil|noisily|by|bys|byso|bysor|bysort|nobreak|break|\{)(?!\w)"
-)
 
 
 def comment_end(text: str, at: int, limit: int) -> int | None:
     """The place behind a comment, in which others may stand; None if it never closes."""
     depth = 0
-    for mark in _COMMENT_MARK.finditer(text, at, limit):
+    for mark in _FORM.comment_mark.finditer(text, at, limit):
         depth += 1 if mark.group() == "/*" else -1
         if depth == 0:
             return mark.end()
@@ -102,12 +77,12 @@ class Scanner:
 
     def line_end(self, at: int) -> int:
         """The end of the line, before the characters that end it."""
-        match = _LINE_END.search(self.text, at, self.limit)
+        match = _FORM.line_end.search(self.text, at, self.limit)
         return match.start() if match else self.limit
 
     def macro_end(self, at: int) -> int | None:
         """The place behind a macro that opens with a back quote; None if it never closes."""
-        simple = _SIMPLE_MACRO.match(self.text, at, self.limit)
+        simple = _FORM.simple_macro.match(self.text, at, self.limit)
         if simple:
             return simple.end()
         if not self._matched[0] <= at < self._matched[1]:
@@ -118,7 +93,7 @@ class Scanner:
         end = self.line_end(at)
         self._matched, self._closing = (at, end), {}
         stack: list[int] = []  # macros by their place, compound strings as -1
-        for mark in _MARK.finditer(self.text, at, end):
+        for mark in _FORM.mark.finditer(self.text, at, end):
             sign = mark.group()
             if sign == '`"':
                 stack.append(-1)
@@ -132,13 +107,13 @@ class Scanner:
 
     def string_end(self, at: int) -> int:
         """The place behind a string; it ends with its line if it is never closed."""
-        simple = _STRING.match(self.text, at, self.limit)
+        simple = _FORM.string.match(self.text, at, self.limit)
         if simple:
             return simple.end()
         return self._walk(at, at + 1, compound=False)
 
     def _walk(self, start: int, at: int, *, compound: bool) -> int:
-        pattern = _IN_COMPOUND if compound else _IN_STRING
+        pattern = _FORM.in_compound if compound else _FORM.in_string
         depth, line = 1, start
         if self.semicolons and start > self._no_close[compound]:
             return self._open_string(start)
@@ -162,11 +137,11 @@ class Scanner:
 
     def _next_line(self, line: int, end: int) -> int | None:
         """The start of the next line if the string goes on there."""
-        new = _NEW_LINE.match(self.text, end, self.limit)
+        new = _FORM.new_line.match(self.text, end, self.limit)
         behind = new.end() if new else end + 1
         if self.semicolons:
-            return None if _DELIMIT.match(self.text, behind, self.limit) else behind
-        if _JOIN.search(self.text, line, end):
+            return None if _FORM.delimit.match(self.text, behind, self.limit) else behind
+        if _FORM.join.search(self.text, line, end):
             self.joins.append(behind)
             return behind
         return None
@@ -193,7 +168,7 @@ class Scanner:
     def star_comment_end(self, at: int) -> tuple[int, list[int]]:
         """The end of a comment that starts with ``*``, and the starts of its further lines."""
         joins: list[int] = []
-        pattern = _IN_STAR_SEMICOLON if self.semicolons else _IN_STAR
+        pattern = _FORM.in_star_semicolon if self.semicolons else _FORM.in_star
         start, end = at, self._star_stop(at)
         while match := pattern.search(self.text, at + 1 if at == start else at, end):
             sign, at = match.group(), match.end()
@@ -216,29 +191,26 @@ class Scanner:
 
     def next_line(self, at: int) -> int:
         """The place behind the next line end."""
-        match = _NEW_LINE.search(self.text, at, self.limit)
+        match = _FORM.new_line.search(self.text, at, self.limit)
         return match.end() if match else self.limit
 
     def slash_comment(self, at: int) -> Span | None:
         """The comment or continuation that starts at a slash, if one does."""
-        text, kind = self.text, "comment"
+        text = self.text
         if text.startswith("/*", at):
-            end = self.block_comment_end(at)
-        elif text.startswith("//", at) and (at == 0 or text[at - 1] in _BEFORE_SLASHES):
-            end = self.line_end(at)
-            if text.startswith("///", at):
-                kind, end = "continuation", self.next_line(end)
-        else:
+            return Span("comment", at, self.block_comment_end(at))
+        if not text.startswith("//", at) or (at and text[at - 1] not in _BEFORE_SLASHES):
             return None
-        place: SpanKind = "continuation" if kind == "continuation" else "comment"
-        return Span(place, at, end)
+        if text.startswith("///", at):
+            return Span("continuation", at, self.next_line(self.line_end(at)))
+        return Span("comment", at, self.line_end(at))
 
     # --- commands -------------------------------------------------------------------------
 
     def piece(self, start: int, *, plain: bool = False) -> ScannedCommand:
         """The command that starts here; if `plain`, braces in its midst open no block."""
         piece, at = ScannedCommand(start), start
-        text, limit, search = self.text, self.limit, _SIGN.search
+        text, limit, search = self.text, self.limit, _FORM.sign.search
         brackets = braces = 0
         #: Whether its first words are of a kind that a block follows.
         opener = False if plain else None
@@ -256,16 +228,16 @@ class Scanner:
                 elif not brackets:
                     piece.semicolons.append(place)
             elif sign in "\r\n":
-                if not self.semicolons or _DELIMIT_LINE.match(text, at, limit):
+                if not self.semicolons or _FORM.delimit_line.match(text, at, limit):
                     piece.end = place
             elif sign == "/":
                 if span := self.slash_comment(place):
                     piece.spans.append(span)
                     at = span.end
             elif sign == "{":
-                last = _LAST_ON_LINE.match(text, at, limit) is not None
+                last = _FORM.last_on_line.match(text, at, limit) is not None
                 if opener is None:
-                    opener = _OPENER.match(text, start, place) is not None
+                    opener = _FORM.opener.match(text, start, place) is not None
                 block = opener and not braces
                 if (last and not brackets) or (block and (last or not brackets)):
                     piece.end, piece.opens = at, True
@@ -295,7 +267,7 @@ class Scanner:
             kind = "string"
             end = self._walk(at, at + 2, compound=True) if compound else self.string_end(at)
         elif self.text[at] == "$":
-            dollar = _DOLLAR.match(self.text, at, self.limit)
+            dollar = _FORM.dollar.match(self.text, at, self.limit)
             end = dollar.end() if dollar else at + 1
         else:
             closed = self.macro_end(at)
@@ -307,26 +279,12 @@ class Scanner:
         return end
 
 
-_BLANK = re.compile(r"[\s\ufeff\u200b]+")
-_VALUE = re.compile(r"(?:\.[a-z]\b|[\w.#@]+)")
-_OPERATOR = re.compile(r"[=!<>~&|+\-*/^]+")
-#: What starts a word, a string or a macro: behind a value it is no longer the condition.
-_STARTS = re.compile(r"[\w\"`$.,:]")
-_BRACKET = re.compile(r"[()\[\]\"`$]")
-_LETTERS = re.compile(r"\w+")
-_COMMAND = re.compile(r"[^\W\d]\w*")
-_CLASS = re.compile(r"\.[^\W\d][\w.]*")
-_MI = re.compile(r"\s*(?:esti?|estim\w*|xeq|pas\w*)\b")
-
-
 @dataclass(slots=True)
 class Head:
     """Prefixes and command of one statement."""
 
     prefixes: list[Word] = field(default_factory=list)
     command: Word | None = None
-    #: Whether a comment that starts with ``*`` stands where a command is expected.
-    starred: bool = False
 
 
 class HeadReader:
@@ -345,12 +303,10 @@ class HeadReader:
             at = self.skip(at)
             word = self.word(at)
             if word is None:
-                head.starred = self.text.startswith("*", at) and at < self.end
-                if head.prefixes and not head.starred and at >= self.end:
+                if head.prefixes and at >= self.end:
                     head.command = head.prefixes.pop()
                 return head
-            prefix_end = self._prefix(word)
-            if prefix_end is None:
+            if (prefix_end := self._prefix(word)) is None:
                 head.command = word
                 return head
             prefix, at = prefix_end
@@ -359,7 +315,7 @@ class HeadReader:
     def skip(self, at: int) -> int:
         """The next character that is neither blank nor comment."""
         while at < self.end:
-            blank = _BLANK.match(self.text, at, self.end)
+            blank = _FORM.blank.match(self.text, at, self.end)
             if blank:
                 at = blank.end()
             elif self.text[at] == "/" and at in self.spans:
@@ -371,7 +327,7 @@ class HeadReader:
     def word(self, at: int) -> Word | None:
         """The word here: letters and macros without a blank between, or a sign of its own."""
         text, end = self.text, self.end
-        plain = _COMMAND.match(text, at, end)
+        plain = _FORM.command.match(text, at, end)
         if plain:
             last = plain.end()
             name = plain.group()
@@ -384,14 +340,14 @@ class HeadReader:
             return Word(text=text[at:last], start=at, end=last, has_macro=True)
         if at < end and text[at] == "!":
             return Word(text="!", start=at, end=at + 1, canonical="shell")
-        dotted = _CLASS.match(text, at, end)
+        dotted = _FORM.object_word.match(text, at, end)
         if dotted:
             return Word(text=dotted.group(), start=at, end=dotted.end())
         return None
 
     def _parted(self, name: str, at: int, last: int) -> Word:
         """A word that a comment parts, ``li/* */st``, if the parts make a command."""
-        rest = _LETTERS.match(self.text, self.spans.get(last, self.end), self.end)
+        rest = _FORM.letters.match(self.text, self.spans.get(last, self.end), self.end)
         whole = canonical(name + rest.group()) if rest else None
         if rest is None or whole is None:
             return Word(name, at, last, canonical(name))
@@ -400,7 +356,7 @@ class HeadReader:
     def _word_end(self, at: int) -> int:
         text, end = self.text, self.end
         while at < end:
-            letters = _LETTERS.match(text, at, end)
+            letters = _FORM.letters.match(text, at, end)
             if letters:
                 at = letters.end()
             elif text[at] == "$" or (text[at] == "`" and not text.startswith('"', at + 1)):
@@ -437,10 +393,10 @@ class HeadReader:
         text, end, has_value = self.text, self.end, False
         while (at := self.skip(at)) < end:
             sign = text[at]
-            goes_on = sign in "([" or _STARTS.match(text, at, end) is None
+            goes_on = sign in "([" or _FORM.starts.match(text, at, end) is None
             if sign == "{" or (has_value and not goes_on):
                 break
-            operator = None if at in self.spans else _OPERATOR.match(text, at, end)
+            operator = None if at in self.spans else _FORM.operator.match(text, at, end)
             after = operator.end() if operator else self._value_end(at)
             if after > at:
                 at, has_value = after, operator is None
@@ -458,7 +414,7 @@ class HeadReader:
                 at = self.spans[at]
             elif text[at] in "([":
                 at = self._closed(at)
-            elif value := _VALUE.match(text, at, end):
+            elif value := _FORM.value.match(text, at, end):
                 at = value.end()
             else:
                 break
@@ -466,7 +422,7 @@ class HeadReader:
 
     def _closed(self, at: int) -> int:
         depth = 0
-        while match := _BRACKET.search(self.text, at, self.end):
+        while match := _FORM.bracket.search(self.text, at, self.end):
             at = match.start()
             if at in self.spans:
                 at = self.spans[at]
@@ -478,7 +434,7 @@ class HeadReader:
         return self.end
 
     def _with_colon(self, word: Word) -> tuple[Word, int] | None:
-        if word.canonical == "mi" and not _MI.match(self.text, word.end, self.end):
+        if word.canonical == "mi" and not _FORM.mi.match(self.text, word.end, self.end):
             return None
         place = bisect_left(self.piece.colons, word.end)
         if place >= len(self.piece.colons):
