@@ -16,13 +16,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from discreet_fire.catalogue import Forms
-from discreet_fire.logs.lines import (
-    FigureRow,
-    LogCut,
-    LogFigure,
-    numeric,
-    withheld,
-)
+from discreet_fire.logs.lines import FigureRow, LogCut, LogFigure, numeric, withheld
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.table_rules import (
     TOTAL,

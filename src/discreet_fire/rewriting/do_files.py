@@ -54,16 +54,7 @@ from discreet_fire.rewriting.changes import (
     newline_of,
     written_place,
 )
-from discreet_fire.stata import (
-    BODIES,
-    DoFile,
-    DoStatement,
-    Kind,
-    Reading,
-    Why,
-    Word,
-    parse_do,
-)
+from discreet_fire.stata import BODIES, DoFile, DoStatement, Kind, Reading, Why, Word, parse_do
 from discreet_fire.texts import uncollected
 
 

@@ -22,14 +22,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from discreet.errors import OutputCheckError, Problem
-from discreet_fire.catalogue import (
-    SAFE,
-    Action,
-    Policy,
-    ScriptLanguage,
-    ScriptPolicy,
-    canonical,
-)
+from discreet_fire.catalogue import SAFE, Action, Policy, ScriptLanguage, ScriptPolicy, canonical
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow import FigureFlow, HeldNames, Taints, statements_of
 from discreet_fire.rewriting.changes import (

@@ -148,8 +148,7 @@ def columns_of(file: Path) -> list[pl.Series]:
 
 
 def _stata_columns(data: DataSet) -> Iterator[pl.Series]:
-    frame = data.frame([*data.variables]).with_columns(pl.col(pl.String).replace("", None))
-    for column in frame.iter_columns():
+    for column in data.frame([*data.variables]).iter_columns():
         yield column
         labels = data.value_labels.get(data.variables[column.name].value_label, {})
         if labels:

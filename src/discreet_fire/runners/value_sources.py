@@ -244,9 +244,7 @@ def _columns(content: pl.DataFrame | DataSet) -> dict[str, _ExchangedColumn]:
     texts = set[str]()
     if isinstance(content, DataSet):
         texts = {name for name, one in content.variables.items() if one.is_text}
-        content = content.frame([*content.variables]).with_columns(
-            pl.col(pl.String).replace("", None)
-        )
+        content = content.frame([*content.variables])
     columns = {}
     for column in content.iter_columns():
         numbers = column.cast(pl.Float64, strict=False)

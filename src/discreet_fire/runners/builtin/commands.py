@@ -15,18 +15,9 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet_fire.catalogue import (
-    SAFE,
-    Action,
-    Policy,
-    canonical,
-)
+from discreet_fire.catalogue import SAFE, Action, Policy, canonical
 from discreet_fire.runners.builtin.data import DataSet, DataVariable, joined, paired_rows
-from discreet_fire.runners.builtin.expressions import (
-    Scope,
-    evaluate,
-    whole_column,
-)
+from discreet_fire.runners.builtin.expressions import Scope, evaluate, whole_column
 from discreet_fire.runners.builtin.session import (
     INSIDE,
     LastModel,
@@ -56,13 +47,7 @@ from discreet_fire.runners.builtin.syntax import (
     text_kind,
     words_of,
 )
-from discreet_fire.statistics import (
-    Check,
-    CheckVerdict,
-    SafeLimits,
-    SafeResult,
-    closed,
-)
+from discreet_fire.statistics import Check, CheckVerdict, SafeLimits, SafeResult, closed
 
 _Run = Callable[[Session, CommandCall], None]
 

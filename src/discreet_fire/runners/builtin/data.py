@@ -191,17 +191,17 @@ class DataSet:
         return order.to_series().to_numpy().astype(np.int64)
 
     def frame(self, names: Sequence[str], rows: Any = slice(None)) -> pl.DataFrame:
-        """Variables for polars; missing numbers are null, empty texts stay."""
-        columns = {}
+        """Variables for polars; missing numbers and empty texts are null."""
+        columns = []
         for name in names:
             variable = self.variables[name]
             values = variable.values[rows]
             if variable.is_text:
-                columns[name] = pl.Series(name, list(values), dtype=pl.String)
-                continue
-            known = np.where(values >= MISSING, np.nan, values).astype(np.float64)
-            numbers = pl.Series(name, known, nan_to_null=True, dtype=pl.Float64)
-            columns[name] = numbers.cast(pl.Int64) if variable.kind in WHOLE else numbers
+                column = pl.Series(name, [text or None for text in values], dtype=pl.String)
+            else:
+                known = np.where(values >= MISSING, np.nan, values).astype(np.float64)
+                column = pl.Series(name, known, nan_to_null=True, dtype=pl.Float64)
+            columns.append(column.cast(pl.Int64) if variable.kind in WHOLE else column)
         return pl.DataFrame(columns)
 
     @classmethod

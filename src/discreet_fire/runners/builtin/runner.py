@@ -34,10 +34,7 @@ from discreet_fire.runners.builtin.syntax import (
     steps_of,
     words_of,
 )
-from discreet_fire.runners.protocol import (
-    RunInput,
-    RunResult,
-)
+from discreet_fire.runners.protocol import RunInput, RunResult
 from discreet_fire.stata import Kind, parse_do
 from discreet_fire.texts import place_of, read_source
 

@@ -71,9 +71,8 @@ class UnitHistory:
     """Whom records are about, and what was asked and shown about them (confidential)."""
 
     owners: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # of each record
-    files: dict[Path, tuple[int, int]] = field(
-        default_factory=dict
-    )  # their first record, their rows
+    #: Of each file the first of its records, and how many there are
+    files: dict[Path, tuple[int, int]] = field(default_factory=dict)
     persons: dict[Any, int] = field(default_factory=dict)  # the number of each value of the entity
     key: bytes = b""  # of all microdata that were read: it blurs how near a bound may come
     trims: set[str] = field(default_factory=set)  # conditions that took away what a few have
@@ -424,17 +423,6 @@ def _altered(variable: DataVariable) -> Iterator[Any]:
         yield np.where(known, alter(np.where(known, variable.values, 0.0)), variable.values)
 
 
-def judge_condition(session: Session, condition: str, scope: Scope, holds: BoolArray) -> None:
-    """Judge a condition that was evaluated: whether it asks what a few have."""
-    judge(session, scope)
-    session.few |= depends_on_few(session, condition, scope, holds, condition=True)
-    least = session.limits.minimum
-    if session.few or any(cases(session, one) < least for one in (holds, ~holds)):
-        session.plain = _is_plain(session, expression_tree(condition))
-    if not session.plain and (holds.all() or not holds.any()):
-        session.few |= _asks(expression_tree(condition))
-
-
 def trimmed(session: Session, condition: str, mask: BoolArray, *, holds_for_few: bool) -> None:
     """Note that a condition takes away what a few have, or nearly does.
 
@@ -489,12 +477,19 @@ def _is_plain(session: Session, node: ast.expr) -> bool:
 
 
 def selected(session: Session, call: CommandCall, scope: Scope | None = None) -> BoolArray:
-    """The records for which `if` holds."""
-    if call.condition is None:
+    """The records for which `if` holds; judged is whether it asks what a few have."""
+    condition = call.condition
+    if condition is None:
         return np.ones(session.data.rows, dtype=np.bool_)
     scope = scope or Scope(session.data)
-    holds = truth(call.condition, scope)
-    judge_condition(session, call.condition, scope, holds)
+    holds = truth(condition, scope)
+    judge(session, scope)
+    session.few |= depends_on_few(session, condition, scope, holds, condition=True)
+    least = session.limits.minimum
+    if session.few or any(cases(session, one) < least for one in (holds, ~holds)):
+        session.plain = _is_plain(session, expression_tree(condition))
+    if not session.plain and (holds.all() or not holds.any()):
+        session.few |= _asks(expression_tree(condition))
     return holds
 
 
@@ -605,7 +600,7 @@ def choose(
     """
     data, rows = session.data, selected(session, call) if mask is None else mask
     names = tuple(dict.fromkeys(names))
-    frame = _with_gaps(data.frame(names, rows))
+    frame = data.frame(names, rows)
     if not names:
         frame = pl.DataFrame({_ROW: np.ones(int(rows.sum()), dtype=np.int64)})
     for name in groups:
@@ -618,11 +613,6 @@ def choose(
         frame = frame.with_columns(whom.set(whom < 0, None))
     entity = _ENTITY if _ENTITY in columns else None
     return ChosenRecords(names, frame, rows, entity, tuple(groups), "missing" in call.options)
-
-
-def _with_gaps(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same with null for empty texts."""
-    return frame.with_columns(pl.col(pl.String).replace("", None))
 
 
 def _group_labels(session: Session, name: str, column: pl.Series, rows: BoolArray) -> pl.Series:
@@ -761,7 +751,7 @@ def _whom(
         units=session.named_units(mask),
         numbers=data.records[mask],
         first=next(iter(session.history.files.values()), (0, 0))[1],
-        frame=_with_gaps(data.frame(chosen.names, mask)),
+        frame=data.frame(chosen.names, mask),
         groups=chosen.groups,
         categories=frozenset(word.partition(".")[2] for word in words if "." in word),
         missing=chosen.missing,
