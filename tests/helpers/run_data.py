@@ -11,9 +11,15 @@ import polars as pl
 from discreet_fire.runners.builtin.data import DataSet
 from discreet_fire.runners.builtin.runner import Interpreter
 from discreet_fire.runners.builtin.session import Session
-from discreet_fire.runners.builtin.syntax import MISSING, missing_letter, steps_of
+from discreet_fire.runners.builtin.syntax import LETTERS, MISSING, STEP, steps_of
 from discreet_fire.stata import parse_do
 from discreet_fire.statistics import SafeLimits
+
+
+def missing_letter(value: float) -> str:
+    """The letter of a missing value: `.`, `.a` … `.z`."""
+    number = round((value - MISSING) / STEP)
+    return "." + (LETTERS[number - 1] if 1 <= number <= len(LETTERS) else "")
 
 
 class Run:

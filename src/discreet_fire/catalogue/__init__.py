@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .policy import commands_with as commands_with
     from .policy import is_community as is_community
     from .policy import known_commands as known_commands
-    from .policy import meanings as meanings
     from .policy import prefix_kind as prefix_kind
     from .policy import stata_catalogue as stata_catalogue
     from .policy import statistic_row as statistic_row

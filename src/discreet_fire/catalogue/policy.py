@@ -115,16 +115,6 @@ def statistic_row(name: str) -> StatisticRow | None:
     return statistic_rows().get(name)
 
 
-@cache
-def meanings() -> Mapping[str, tuple[str, str | None]]:
-    """The full name of every word that stands for a command, and its kind as a prefix.
-
-    >>> meanings()["qui"], meanings()["su"]
-    (('quietly', 'bare'), ('summarize', None))
-    """
-    return {word: (name, prefix_kind(name)) for word, name in _names()[0].items()}
-
-
 def canonical(word: str) -> str | None:
     """The full name of the command that `word` stands for.
 

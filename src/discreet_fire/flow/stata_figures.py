@@ -228,7 +228,7 @@ class FigureFlow:
     """Follows figures through one do-file."""
 
     def __init__(self, dofile: DoFile, taints: Taints) -> None:
-        self.taints, self.policy = taints, taints.policy
+        self.taints, self.policy, self._held = taints, taints.policy, taints.held
         parts = [StatementParts(one) for one in statements_of(dofile)]
         self.parts = parts
         #: Local macros that hold nothing but known names; those of files that go with the session.
@@ -299,9 +299,6 @@ class FigureFlow:
                 text = part.statement.source[slice(*prefix.arguments)]
                 for name, result in FORM.gathered.findall(text):
                     self._note_variable(part, name, self._held(result, ""))
-
-    def _held(self, outside: str, inside: str) -> Held:
-        return self.taints.held(outside, inside)
 
     def _give_return_code(self, part: StatementParts) -> None:
         """``capture assert x[1] > 5`` makes ``_rc`` tell of a record."""

@@ -247,12 +247,10 @@ def _is_whole(figure: LogFigure) -> bool:
 
 def _heading(lines: Sequence[LogLine], start: int) -> int | None:
     """The rule below the lines of a heading; None if none stands there."""
-    head = start
-    while head < min(len(lines), start + 8) and "|" in lines[head].text:
-        if is_rule(lines[head].text):
-            break
-        head += 1
-    return head if start < head < len(lines) and is_rule(lines[head].text) else None
+    for head, line in enumerate(lines[start : start + 9], start):
+        if is_rule(line.text) or "|" not in line.text:
+            return head if head > start and is_rule(line.text) else None
+    return None
 
 
 def _key(lines: Sequence[LogLine]) -> tuple[int, list[str]]:

@@ -57,20 +57,6 @@ from discreet_fire.rewriting.changes import (
 from discreet_fire.stata import BODIES, DoFile, DoStatement, Kind, Reading, Why, Word, parse_do
 from discreet_fire.texts import uncollected
 
-
-def only_in_log(statement: DoStatement) -> bool:
-    """Whether a table of models goes to the log, which is cleaned, and to no file.
-
-    >>> only_in_log(parse_do("esttab m1 m2, se").statements[0])
-    True
-    >>> only_in_log(parse_do("esttab m1 using a.tex, se").statements[0])
-    False
-    """
-    if statement.canonical not in TABLES:
-        return False
-    return FORM.filed.search(statement.source, statement.body, statement.end) is None
-
-
 _WITH_PLOT = ("recast", "ciplot", "fitplot", "plot", "addplot")
 
 #: Tables of stored results, with the options that name these.
@@ -337,14 +323,17 @@ class DoFileProgram(ProgramNotes):
             decision.refuse("reserved-name", name, reason)
         elif FORM.own_macro.search(statement.source, statement.start, statement.end):
             decision.refuse("reserved-name", name, "it reads a macro of the centre")
-        if name in TABLES and shows_extremes(statement, command.end):
-            decision.refuse("option", name, "its cells are smallest and largest values")
+        in_log = False  # whether a table of models goes to the log, which is cleaned, alone
+        if name in TABLES:
+            in_log = FORM.filed.search(statement.source, statement.body, statement.end) is None
+            if shows_extremes(statement, command.end):
+                decision.refuse("option", name, "its cells are smallest and largest values")
         around = any(prefix.canonical == "for" for prefix in statement.prefixes)
         if around and command.canonical is None:  # a word that `for` puts in
             decision.refuse("command", "for", "the command is put in when the program runs")
         if verdict.action is Action.WRAPPED:
             self._wrap(decision, command, verdict)
-        elif not (verdict.action is Action.REVIEW and only_in_log(statement)):
+        elif not (verdict.action is Action.REVIEW and in_log):
             rule = "command" if verdict.known else "unknown-command"
             decision.judge(rule, verdict.name, verdict.action, verdict.reason, command)
         for prefix in statement.prefixes:

@@ -466,16 +466,14 @@ def _head(outcome: RewrittenFile, language: Language) -> Iterable[str]:
         yield words["not_written"].format(source=outcome.source)
     else:
         yield f"{outcome.source} -> {outcome.output.name}{'' if outcome.changed else words['kept']}"
-    edits = outcome.rewriting.edits
-    refused = sum(edit.action == "refused" for edit in edits)
-    review = outcome.count(Severity.REVIEW)
-    reasons = len(outcome.reviews())
+    told = outcome.described()
+    places, reasons = told["review"], len(told["reviews"])
     counts = words["counts"].format(
-        rewritten=len(edits) - refused,
-        refused=refused,
+        rewritten=told["edits"] - told["refused"],
+        refused=told["refused"],
         review=reasons,
-        places=words["places"].format(n=review) if review > reasons else "",
-        errors=outcome.count(Severity.ERROR),
+        places=words["places"].format(n=places) if places > reasons else "",
+        errors=told["errors"],
     )
     yield f"  {counts}"
 

@@ -17,7 +17,6 @@ only what comes in all of these runs.
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
 import shutil
 import sys
@@ -31,6 +30,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Unpack
 
+import discreet
+import discreet_fire
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.runners import python_program
 from discreet_fire.runners.asked_statistics import (
@@ -65,7 +66,8 @@ from discreet_fire.texts import SourceText, read_source
 
 #: A folder of programs is small; what is larger is data.
 _LARGEST = 200_000_000
-
+#: What a script in Python needs besides its library.
+_PACKAGES = [Path(str(one.__file__)).parent for one in (discreet, discreet_fire)]
 
 _TEXT = Check(
     rule="text", verdict=CheckVerdict.passed, reason="the text stands in the program as it is"
@@ -388,16 +390,8 @@ class PythonRunner(ScriptRunner):
         source = read_source(program)
         with ScriptRun.of(source, given) as script:
             words = ["-I", python_program.__file__, script.name]
-            plan = self.plan(script, words, [*_prefixes(self.executable), *_packages()])
+            plan = self.plan(script, words, [*_prefixes(self.executable), *_PACKAGES])
             return script.result(plan, literals_of(source.text))
-
-
-def _packages() -> Iterator[Path]:
-    for name in ("discreet", "discreet_fire"):
-        spec = importlib.util.find_spec(name)
-        assert spec is not None
-        assert spec.origin is not None
-        yield Path(spec.origin).parent
 
 
 def _prefixes(executable: Path) -> Sequence[Path]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet_fire.catalogue import Forms
+from discreet_fire.catalogue import Forms, form_texts
 from discreet_fire.texts import Lines
 
 ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")
@@ -170,42 +170,11 @@ def _stored_in(target: Node, value: Node | None) -> Iterator[Binding]:
 
 #: The operators that are told apart; all others give something new of what they get.
 _OPERATORS = {ast.Add: "+", ast.And: "and", ast.Or: "or"}
-#: For each class of `ast` the kind of its node, the value (``.op`` and the like are taken from it),
-#: and what are its parts.
+#: For each class of `ast` the kind of its node, the value, and what are its parts.
 _FORMS = {
     name: (kind, value, parts)
-    for name, kind, value, *parts in map(str.split, """
-        Name name .id
-        Attribute binary $ value attr
-        Slice slice - lower upper step
-        BinOp binary .op left right
-        BoolOp binary .op values
-        Compare binary == left comparators
-        UnaryOp unary .op operand
-        Starred unary * value
-        NamedExpr binary <- target value
-        AugAssign binary <- target value
-        IfExp if - test body orelse
-        Tuple holder - elts
-        List holder - elts
-        Set holder - elts
-        Dict dict - keys values
-        ListComp list - elt generators
-        SetComp list - elt generators
-        GeneratorExp list - elt generators
-        DictComp list - key value generators
-        comprehension comprehension - target iter ifs
-        FormattedValue formatted - value format_spec
-        JoinedStr format - values
-        Expr shown - value
-        Import import - names
-        ImportFrom from .module names
-        If if - test body orelse
-        For for - target iter body orelse
-        AsyncFor for - target iter body orelse
-        ExceptHandler handler .name type body
-    """.strip().splitlines())
-}  # fmt: skip
+    for name, (kind, value, *parts) in form_texts(__package__)["python"].items()
+}
 _BODIES = ("body", "orelse", "finalbody")
 
 

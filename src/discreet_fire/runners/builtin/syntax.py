@@ -104,16 +104,6 @@ def required(part: _Part | None, failure: str, rc: int = 198) -> _Part:
 # --- missing values and storage types --------------------------------------------------
 
 
-def missing_letter(value: float) -> str:
-    """Letter of a missing value.
-
-    >>> missing_letter(MISSING), missing_letter(MISSING + 2 * STEP)
-    ('.', '.b')
-    """
-    number = round((value - MISSING) / STEP)
-    return "." + (LETTERS[number - 1] if 1 <= number <= len(LETTERS) else "")
-
-
 def missing_code(text: str) -> float | None:
     """The number for `.`, `.a` … `.z`; None for any other text."""
     if re.fullmatch(r"\.[a-z]?", text) is None:

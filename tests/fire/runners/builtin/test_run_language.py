@@ -13,8 +13,8 @@ from discreet_fire.catalogue import known_commands
 from discreet_fire.runners.builtin.commands import COMMANDS, refused
 from discreet_fire.runners.builtin.expressions import FUNCTIONS, Scope, evaluate
 from discreet_fire.runners.builtin.runner import TimeLimitReached
-from discreet_fire.runners.builtin.syntax import MISSING, DoError, UnsupportedError, missing_letter
-from tests.helpers.run_data import Run
+from discreet_fire.runners.builtin.syntax import MISSING, DoError, UnsupportedError
+from tests.helpers.run_data import Run, missing_letter
 from tests.helpers.run_panel import run_do
 
 DATA = {"x": [5.0, None, 7.0], "y1": [1, 2, 3], "y2": [3, 4, 5]}
