@@ -354,6 +354,7 @@ def role_of_parts(parts: Sequence[str]) -> FigureRole | None:
 class ProcedureScope:
     """Output of one procedure so far."""
 
+    rules: CleaningRules
     line: int = 0  # where it starts
     cases: float | None = None  # the fewest cases that it says it uses
     residual: float | None = None  # the fewest residual degrees of freedom
@@ -371,18 +372,18 @@ class ProcedureScope:
         """Let tests and models go."""
         self.closed = self.closed or reason
 
-    def count(self, figure: LogFigure, rules: CleaningRules) -> None:
+    def count(self, figure: LogFigure) -> None:
         """Take a number of cases."""
         value = figure.value
-        if figure.hidden or rules.few(value):
+        if figure.hidden or self.rules.few(value):
             self.close("few-cases")
         elif value is not None:
             self.cases = min(value, value if self.cases is None else self.cases)
 
-    def freedom(self, figure: LogFigure, rules: CleaningRules) -> None:
+    def freedom(self, figure: LogFigure) -> None:
         """Take residual degrees of freedom."""
         value = figure.value
-        if figure.hidden or (value is not None and value < rules.residual_df):
+        if figure.hidden or (value is not None and value < self.rules.residual_df):
             self.close("degrees-of-freedom")
         if value is not None:
             self.residual = min(value, value if self.residual is None else self.residual)
@@ -392,12 +393,13 @@ class ProcedureScope:
         self.models = line if self.models is None else self.models
         self.held += withheld(figures, "few-cases")
 
-    def ended(self, rules: CleaningRules) -> tuple[list[LogCut], list[tuple[int, str]]]:
+    def ended(self) -> tuple[list[LogCut], list[tuple[int, str]]]:
         """Figures to withhold from tests and models, and findings for an officer."""
         if self.models is None:
             return [], []
         left = None if self.cases is None else self.cases - self.terms
-        if self.terms and self.residual is None and left is not None and left < rules.residual_df:
+        few = left is not None and left < self.rules.residual_df
+        if self.terms and self.residual is None and few:
             self.close("degrees-of-freedom")
         if self.closed:
             return [cut._replace(rule=self.closed) for cut in self.held], []
@@ -424,13 +426,13 @@ def opens(table: TextTable, scope: ProcedureScope) -> bool:
     return bool(FORM.opens.fullmatch(table.title))
 
 
-def judged_table(table: TextTable, scope: ProcedureScope, rules: CleaningRules) -> TableJudgement:
+def judged_table(table: TextTable, scope: ProcedureScope) -> TableJudgement:
     """Look at a table by its title, its headings and its rows."""
     if FORM.record_title.fullmatch(table.title):
         return TableJudgement(withheld(table.figures(), "records"), whole=True)
     if FORM.plain_title.fullmatch(table.title):  # of variables and the program, but for cases
         counts = (row for row in table.rows if FORM.cases_row.search(row.text))
-        small = [one for row in counts for one in row.filled(1) if rules.few(one.value)]
+        small = [one for row in counts for one in row.filled(1) if scope.rules.few(one.value)]
         return TableJudgement(withheld(small, "few-cases"))
     if table.odd or not table.heads or not table.rows or table.doubtful:
         return _unknown(table)
@@ -450,7 +452,7 @@ def judged_table(table: TextTable, scope: ProcedureScope, rules: CleaningRules) 
     heads = " ".join(chain.from_iterable(table.heads))
     if FORM.plain_heads.fullmatch(heads) or all(FORM.plain_label.fullmatch(one) for one, _ in rows):
         return TableJudgement()
-    work = _FigureTable(table, rows, first, scope, rules)
+    work = _FigureTable(table, rows, first, scope)
     if len(known) == len(roles) - first and not _generic(known):
         return work.of_kinds(work.records_of_rows(known), [role.kind for role in known])
     named = [role_of_parts(label.split()) for label, _ in rows]
@@ -534,7 +536,6 @@ class _FigureTable:
     rows: Sequence[tuple[str, TextRow]]
     first: int
     scope: ProcedureScope
-    rules: CleaningRules
 
     def column(self, row: TextRow, at: int) -> list[LogFigure]:
         return row.filled(self.first + at, self.first + at + 1)
@@ -544,7 +545,7 @@ class _FigureTable:
 
     def few(self, figures: Iterable[LogFigure]) -> bool:
         """Whether one of some counts is too small, or withheld already."""
-        return any(self.rules.few(one.value) or one.hidden for one in figures)
+        return any(self.scope.rules.few(one.value) or one.hidden for one in figures)
 
     def all_if_few(self, records: Sequence[StatisticsRecord], *kinds: str) -> TableJudgement:
         """Counts in any order, with shares: all go if one is too small."""
@@ -616,7 +617,7 @@ class _FigureTable:
             if present & _CASES:
                 self.scope.shared = True
                 for one in (one for some in records for one in some.figures("valid")):
-                    self.scope.count(one, self.rules)
+                    self.scope.count(one)
                 return self.all_if_few(records, "valid", "missing", "whole")
             if "count" not in present:
                 cuts = withheld(cells, "few-cases")
@@ -633,7 +634,7 @@ class _FigureTable:
 
     def list_of_counts(self, kinds: Sequence[str]) -> list[LogCut]:
         """A count in each row, with shares; where most are small, labels are values and go too."""
-        rules, scope = self.rules, self.scope
+        scope, rules = self.scope, self.scope.rules
         order = [kinds.index("count"), *(at for at, kind in enumerate(kinds) if kind != "count")]
         at_all = self.total_line(order[0])
         lines: list[FigureRow] = []
@@ -669,7 +670,7 @@ class _FigureTable:
             scope.close("few-cases")
         used = [line for line in lines if FORM.included.fullmatch(line.stub)]
         for line in used or totals[-1:]:
-            scope.count(line.count, rules)
+            scope.count(line.count)
         scope.listed = bool(used)
         return cuts
 
@@ -687,15 +688,15 @@ class _FigureTable:
                 cuts += withheld(record.figures(), "few-cases")
                 continue
             for one in counts:
-                self.scope.count(one, self.rules)
+                self.scope.count(one)
             cuts += withheld(record.figures("extreme", "distinct"), "extremes")
         for label, row in self.rows if not by_rows else ():
             for at, kind in enumerate(kinds):
                 for one in self.column(row, at):
                     if FORM.sample_line.fullmatch(f"{label} = {one.text}"):
-                        self.scope.count(one, self.rules)
+                        self.scope.count(one)
                     elif kind == "df" and FORM.residual.fullmatch(label):
-                        self.scope.freedom(one, self.rules)
+                        self.scope.freedom(one)
         if "coefficient" in kinds and not by_rows:
             self.scope.terms = max(self.scope.terms, len(self.rows))
         self.scope.hold(self.table.start, self.cells())
@@ -703,7 +704,7 @@ class _FigureTable:
 
     def statistics(self, records: Sequence[StatisticsRecord], *, several: bool) -> TableJudgement:
         """Means and the like; with several totals, or several in a row, all go with the first."""
-        rules, scope = self.rules, self.scope
+        scope, rules = self.scope, self.scope.rules
         for record in records:
             if record.count is None and not record.closed and "missing" not in record.kinds:
                 record.count = scope.groups.get(record.stub, scope.cases if scope.shared else None)
@@ -722,7 +723,7 @@ class _FigureTable:
                 # A small number of missing values, and that of the others, which gives it back.
                 cuts += withheld(record.figures("missing", "count"), "few-cases")
             if record.count is not None and (counts := record.figures("count")):
-                scope.count(counts[0], rules)
+                scope.count(counts[0])
                 scope.groups[record.stub] = record.count
         if gone:
             scope.close("few-cases")
@@ -731,10 +732,10 @@ class _FigureTable:
     def matrix(self) -> TableJudgement:
         """A matrix of correlations: the title, or whole numbers in it, tell the cases."""
         if (match := FORM.cases_in_title.fullmatch(self.table.title)) is not None:
-            self.scope.count(LogFigure(match["count"], 0, 0, 0), self.rules)
+            self.scope.count(LogFigure(match["count"], 0, 0, 0))
         for one in self.cells():
             if one.text.isdecimal() or one.hidden:
-                self.scope.count(one, self.rules)
+                self.scope.count(one)
         self.scope.hold(self.table.start, self.cells())
         return TableJudgement()
 
@@ -749,19 +750,14 @@ class _FigureTable:
                 counted.append(FigureRow(stub_of(label, role), row.filled(self.first)))
             else:
                 shares += row.filled(self.first)
-        return counts_by_two(
-            counted, shares, " ".join(self.table.heads[-1]), self.scope, self.rules
-        )
+        return counts_by_two(counted, shares, " ".join(self.table.heads[-1]), self.scope)
 
 
 def counts_by_two(
-    rows: Sequence[FigureRow],
-    shares: Sequence[LogFigure],
-    last_head: str,
-    scope: ProcedureScope,
-    rules: CleaningRules,
+    rows: Sequence[FigureRow], shares: Sequence[LogFigure], last_head: str, scope: ProcedureScope
 ) -> TableJudgement:
     """Figures to withhold from counts by two variables and their shares."""
+    rules = scope.rules
     total_column = bool(FORM.total.fullmatch(last_head))
     cells = [one for row in rows for one in row.figures]
     few = any(rules.few(one.value) or one.hidden for one in cells)
@@ -774,6 +770,6 @@ def counts_by_two(
         cuts += withheld(shares, "small-cells")  # shares of totals give their counts back
         scope.close("small-cells")
     elif totals and total_column:
-        scope.count(totals[-1].figures[-1], rules)
+        scope.count(totals[-1].figures[-1])
     review = "" if total_column and rows[-1].stub == TOTAL else "wide"
     return TableJudgement(list(dict.fromkeys(cuts)), review)

@@ -107,7 +107,7 @@ class _ListingReader:
         self.kind, self.rules = kind, rules
         self.safe = self.rules.safe[len(CleaningRules.default().safe) :]
         self.commas = writes_commas(self.texts)
-        self.scope = ProcedureScope()
+        self.scope = ProcedureScope(rules)
         self.named = False  # whether the page names its procedure
         self.done: list[tuple[EchoBlock, BlockJudgement]] = []
 
@@ -131,10 +131,12 @@ class _ListingReader:
         echo: bool = False,
     ) -> int:
         block = EchoBlock(list(range(start, end)) if echo else [], end if echo else start, end)
-        judged = BlockJudgement(cuts=list(cuts))
-        judged.withheld += [(start, end - 1)] if gone else []
-        judged.reasons += [(start, review)] if review else []
-        judged.tabled.update(range(start, end) if cuts or gone else ())
+        judged = BlockJudgement(
+            cuts=list(cuts),
+            withheld=[(start, end - 1)] if gone else [],
+            reasons=[(start, review)] if review else [],
+            tabled=set(range(start, end) if cuts or gone else ()),
+        )
         self.done.append((block, judged))
         return end
 
@@ -148,11 +150,11 @@ class _ListingReader:
 
     def _open(self, at: int) -> None:
         """Begin with a procedure; what hangs on the one above as a whole: tests and models."""
-        cuts, reasons = self.scope.ended(self.rules)
+        cuts, reasons = self.scope.ended()
         if cuts or reasons:
             block = EchoBlock([], self.scope.line, self.scope.line)
             self.done.append((block, BlockJudgement(cuts=cuts, reasons=reasons)))
-        self.scope = ProcedureScope(at)
+        self.scope = ProcedureScope(self.rules, at)
 
     def _title(self, at: int) -> str:
         above = self.texts[at - 1].strip() if at else ""
@@ -168,7 +170,7 @@ class _ListingReader:
     def _judge(self, table: TextTable, *, whole: bool = False) -> int:
         if self.kind is ListingKind.SPSS and opens(table, self.scope):
             self._open(table.start)
-        judged = judged_table(table, self.scope, self.rules)
+        judged = judged_table(table, self.scope)
         gone = judged.whole and (whole or table.odd or table.doubtful or not judged.cuts)
         texts = self.texts[table.start : table.end]
         if gone and not any(map(_DIGIT.search, texts)):
@@ -180,7 +182,7 @@ class _ListingReader:
 
     def _framed(self, at: int) -> int:
         if self.kind is ListingKind.SAS and (box := self._box(at)) is not None:
-            judged = judged_box(box, self.scope, self.rules)
+            judged = judged_box(box, self.scope)
             return self.put(at, box.end, judged.cuts, review=judged.review)
         end = framed_end(self.texts, at)
         if end == at:
@@ -298,7 +300,7 @@ class _ListingReader:
             pairs += some
             end = behind_blanks(self.lines, end + 1)
         last = pairs[-1][1].line if pairs else at
-        return self.put(at, last + 1, _judged_pairs(pairs, self.scope, self.rules)) if pairs else 0
+        return self.put(at, last + 1, _judged_pairs(pairs, self.scope)) if pairs else 0
 
     def _columns(self, at: int) -> int:
         """Headings and the rows below them, or a line of words."""
@@ -384,10 +386,9 @@ def _pairs_of(cells: Sequence[LogFigure]) -> list[tuple[str, LogFigure]]:
     return pairs
 
 
-def _judged_pairs(
-    pairs: Sequence[tuple[str, LogFigure]], scope: ProcedureScope, rules: CleaningRules
-) -> list[LogCut]:
+def _judged_pairs(pairs: Sequence[tuple[str, LogFigure]], scope: ProcedureScope) -> list[LogCut]:
     """Look at words and figures that take turns: numbers of cases, statistics of one variable."""
+    rules = scope.rules
     record = StatisticsRecord("")
     cuts: list[LogCut] = []
     for word, figure in pairs:
@@ -395,7 +396,7 @@ def _judged_pairs(
         if FORM.pair_count.fullmatch(word):
             cuts += withheld([figure] if rules.few(figure.value) else (), "few-cases")
             if FORM.pair_cases.fullmatch(word):
-                scope.count(figure, rules)
+                scope.count(figure)
         elif FORM.pair_plain.fullmatch(word):
             continue
         elif role is None or role.kind in MODELS:
@@ -403,7 +404,7 @@ def _judged_pairs(
         else:
             record.add(role.kind, role.name, figure)
             if role.kind == "count":
-                scope.count(figure, rules)
+                scope.count(figure)
     # The cases that are there go if they tell that few of them are left out.
     counted = [figure for word, figure in pairs if FORM.pair_count.fullmatch(word)]
     used = [figure for word, figure in pairs if FORM.pair_cases.fullmatch(word)]
@@ -451,7 +452,7 @@ def boxed_counts(texts: Sequence[str], start: int, *, commas: bool) -> BoxedCoun
     return BoxedCounts(end, kinds, heads, rows)
 
 
-def judged_box(box: BoxedCounts, scope: ProcedureScope, rules: CleaningRules) -> TableJudgement:
+def judged_box(box: BoxedCounts, scope: ProcedureScope) -> TableJudgement:
     """Look at a two-way table of PROC FREQ: rows with a label hold counts, others shares."""
     cells = [one for _, shown in box.rows for one in shown]
     rows = [FigureRow(stub_of(label), shown) for label, shown in box.rows if label]
@@ -460,7 +461,7 @@ def judged_box(box: BoxedCounts, scope: ProcedureScope, rules: CleaningRules) ->
     fits = {len(row.figures) for row in rows} == {len(box.heads)} and all(map(is_figure, cells))
     if not known or not cells or not fits:
         return TableJudgement(withheld(cells, "unknown-table"), UNKNOWN)
-    return counts_by_two(rows, shares, box.heads[-1] if box.heads else "", scope, rules)
+    return counts_by_two(rows, shares, box.heads[-1] if box.heads else "", scope)
 
 
 class _LogReader(_ListingReader):
