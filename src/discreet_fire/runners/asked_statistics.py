@@ -29,7 +29,7 @@ from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue import statistic_row
 from discreet_fire.linked_tables import OutputRecords, ShownTable, kinds_left, tables_of
 from discreet_fire.runners.builtin.data import DataSet, read_data
-from discreet_fire.runners.protocol import WITHHELD, StatisticShown, Witness
+from discreet_fire.runners.protocol import WITHHELD, StatisticShown
 from discreet_fire.runners.python_program import ASKED, PLACES
 from discreet_fire.statistics import (
     Check,
@@ -251,6 +251,7 @@ class AskedStatistic:
     result: SafeResult
     request: StatisticRequest | None = None  # None where it is withheld
     traced: TracedRecords | None = None  # the records of the data that it is about, if known
+    first: int = 0  # how many records the first data file has
 
     @property
     def has_own_columns(self) -> bool:
@@ -283,14 +284,62 @@ class AskedStatistic:
         result = SafeResult(command=command, shown=WITHHELD, checks=[*checks, check])
         return AskedStatistic(line=self.line, result=result)
 
+    def told(self, digits: int) -> StatisticShown:
+        """Whom it is about, and what it shows over groups, for a ledger."""
+        asked, traced, result = self.request, self.traced, self.result
+        assert asked is not None
+        row = statistic_row(asked.command)
+        universes, how = ("model", "unfollowed") if row is None else (row.universes, row.groups)
+        frame, numbers, units = asked.frame, None, None
+        tables: tuple[ShownTable | None, ...] = () if how == "nothing" else (None,)
+        if traced is not None:
+            frame, numbers, units = (
+                frame.with_columns(traced.columns.values()),
+                traced.numbers,
+                traced.units,
+            )
+            if tables and not self.has_own_columns and "weights" not in asked.options:
+                owners = numbers
+                if units is not None:
+                    owners = units.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+                shown = pl.DataFrame() if result.frame is None else result.frame
+                axes = [name for name in shown.columns if name in traced.columns]
+                records = OutputRecords(
+                    title=f"line {asked.line}, {result.command.partition(',')[0]}",
+                    labels=pl.DataFrame(list(traced.columns.values())).select(
+                        *axes, pl.exclude(axes)
+                    ),
+                    numbers=numbers,
+                    owners=owners,
+                    weights=None,
+                    digits=digits,
+                )
+                tables = tables_of(how, records, result.frame, result.stored)
+        values = [*asked.arguments, *asked.options.values()]
+        words = [word for one in values for word in (one if isinstance(one, list) else [one])]
+        terms = [part for word in words for part in str(word).replace("#", " ").split()]
+        groups = asked.frame.columns if universes == "cells" else [str(asked.options.get("by"))]
+        return StatisticShown(
+            line=asked.line,
+            command=asked.command,
+            universes=universes,
+            units=None if units is None else units.to_list(),
+            numbers=numbers,
+            first=self.first,
+            frame=frame,
+            groups=tuple(one for one in groups if one in asked.frame.columns),
+            categories=frozenset(one.partition(".")[2] for one in terms if "." in one),
+            missing=asked.options.get("missing") is True,
+            tables=tables,
+            left=kinds_left(() if result.frame is None else result.frame.columns),
+        )
+
 
 class AskedStatistics:
     """Answers the requests of one program. CONFIDENTIAL."""
 
-    def __init__(
-        self, data: DataRecords, limits: SafeLimits, entity: str | None, witness: Witness | None
-    ) -> None:
-        self._data, self._limits, self._entity, self._witness = data, limits, entity, witness
+    def __init__(self, data: DataRecords, limits: SafeLimits, entity: str | None) -> None:
+        self._data, self._limits, self._entity = data, limits, entity
         self.answered: list[AskedStatistic] = []
 
     def serve(self, requests: IO[bytes], replies: IO[bytes]) -> None:
@@ -326,9 +375,13 @@ class AskedStatistics:
             message = "the statistic cannot be computed with these arguments"
             raise OutputCheckError(message, code="request", where=asked.command) from None
         more = self._checks(asked, traced)
-        result = replace(result, checks=[*result.checks, *more])
-        self._tell(asked, traced, result)
-        return AskedStatistic(line=asked.line, result=result, request=asked, traced=traced)
+        return AskedStatistic(
+            line=asked.line,
+            result=replace(result, checks=[*result.checks, *more]),
+            request=asked,
+            traced=traced,
+            first=self._data.first,
+        )
 
     def _checks(self, asked: StatisticRequest, traced: TracedRecords | None) -> Iterator[Check]:
         """What of a request is not proven by the data."""
@@ -342,38 +395,6 @@ class AskedStatistics:
             yield _review("left-out", "it leaves out very few of those who are in the data")
         if self._entity is not None and traced.units is None:
             yield _review("entity", "the data do not name the unit of a record")
-
-    def _tell(
-        self, asked: StatisticRequest, traced: TracedRecords | None, result: SafeResult
-    ) -> None:
-        if self._witness is None:
-            return
-        row = statistic_row(asked.command)
-        universes = "model" if row is None else row.universes
-        values = [*asked.arguments, *asked.options.values()]
-        words = [word for one in values for word in (one if isinstance(one, list) else [one])]
-        terms = [part for word in words for part in str(word).replace("#", " ").split()]
-        by = str(asked.options.get("by"))
-        groups = asked.frame.columns if universes == "cells" else [by]
-        known = None if traced is None or traced.units is None else traced.units.to_list()
-        self._witness(
-            StatisticShown(
-                line=asked.line,
-                command=asked.command,
-                universes=universes,
-                units=known,
-                numbers=None if traced is None else traced.numbers,
-                first=self._data.first,
-                frame=asked.frame if traced is None else asked.frame.with_columns(
-                    traced.columns.values()
-                ),
-                groups=tuple(one for one in groups if one in asked.frame.columns),
-                categories=frozenset(one.partition(".")[2] for one in terms if "." in one),
-                missing=asked.options.get("missing") is True,
-                tables=_tables(asked, traced, result, self._limits.digits),
-                left=kinds_left(() if result.frame is None else result.frame.columns),
-            )
-        )  # fmt: skip
 
 
 def _review(rule: str, reason: str) -> Check:
@@ -419,29 +440,3 @@ def _read(line: bytes, requests: IO[bytes]) -> StatisticRequest:
 def _series(name: str, values: list[Any]) -> pl.Series:
     texts = any(isinstance(one, str) for one in values)
     return pl.Series(name, values, dtype=pl.String if texts else pl.Float64, strict=True)
-
-
-def _tables(
-    asked: StatisticRequest, traced: TracedRecords | None, result: SafeResult, digits: int
-) -> tuple[ShownTable | None, ...]:
-    """What an output shows over groups, with the records behind it."""
-    row = statistic_row(asked.command)
-    how = "unfollowed" if row is None else row.groups
-    if how == "nothing":
-        return ()
-    if traced is None or len(traced.columns) < asked.frame.width or "weights" in asked.options:
-        return (None,)
-    owners = traced.numbers
-    if traced.units is not None:
-        owners = traced.units.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
-    shown = pl.DataFrame() if result.frame is None else result.frame
-    axes = [name for name in shown.columns if name in traced.columns]
-    records = OutputRecords(
-        title=f"line {asked.line}, {result.command.partition(',')[0]}",
-        labels=pl.DataFrame(list(traced.columns.values())).select(*axes, pl.exclude(axes)),
-        numbers=traced.numbers,
-        owners=owners,
-        weights=None,
-        digits=digits,
-    )
-    return tables_of(how, records, result.frame, result.stored)

@@ -48,8 +48,6 @@ from discreet_fire.runners.protocol import (
     RunInput,
     RunResult,
     ShownOutput,
-    StatisticShown,
-    Witness,
 )
 from discreet_fire.runners.value_sources import (
     LOST,
@@ -258,18 +256,18 @@ class ScriptRun:
 
     def result(self, plan: ProcessPlan, literals: Mapping[str, int]) -> RunResult:
         """Run it, and put its log together."""
-        given, shown = self.given, list[StatisticShown]()
+        given = self.given
         try:
-            end, answered = self._run(plan, given["data"], shown.append)
+            end, answered = self._run(plan, given["data"])
         except BrokenRequestError:
             return self.stopped("")
         if end.code != 0:
             return self.stopped(end.over)
         way = _Way(lines=written_lines(end.output), answered=answered)
         lines, answered, one_way = self._of_many(plan, way, literals)
-        for one, statistic in zip(answered, shown, strict=True):
+        for one in answered:
             if one.request is not None and given["witness"] is not None:
-                given["witness"](statistic)
+                given["witness"](one.told(given["limits"].digits))
         log = script_log(lines, answered, literals)
         if not one_way:  # said whichever way it went here: that alone could tell a value
             log.lines.append(f". * {_LEFT_OUT.shown}")
@@ -281,11 +279,11 @@ class ScriptRun:
         return RunResult.of(self.source, self.given["data"], **vars(log))
 
     def _run(
-        self, plan: ProcessPlan, files: Sequence[Path], witness: Witness | None
+        self, plan: ProcessPlan, files: Sequence[Path]
     ) -> tuple[ProcessEnd, list[AskedStatistic]]:
         """Run it on files; what it asked for."""
         entity, limits = self.given["entity"], self.given["limits"]
-        statistics = AskedStatistics(DataRecords(files, entity), limits, entity, witness)
+        statistics = AskedStatistics(DataRecords(files, entity), limits, entity)
         return run_closed(replace(plan, data=files), statistics.serve), statistics.answered
 
     def _of_many(
@@ -336,7 +334,7 @@ class ScriptRun:
     def _again(self, plan: ProcessPlan, data: ExchangedData, change: int | str) -> _Way:
         """What the script shows when it runs on exchanged data."""
         with suppress(DiscreetError), TemporaryDirectory(prefix="discreet-data-") as folder:
-            end, answered = self._run(plan, data.written(Path(folder), change), None)
+            end, answered = self._run(plan, data.written(Path(folder), change))
             return _Way(lines=written_lines(end.output), answered=answered)
         return _Way(lines=[], answered=[])
 

@@ -29,6 +29,7 @@ import polars.selectors as cs
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue import statistic_row
 from discreet_fire.runners.asked_statistics import (
+    AskedStatistic,
     AskedStatistics,
     DataRecords,
     StatisticRequest,
@@ -236,15 +237,14 @@ class _Evidence:
 
     def __init__(self, folder: Path, given: RunInput) -> None:
         self._folder, self._witness = folder, given["witness"]
-        data = DataRecords(given["data"], given["entity"])
-        self._told: list[StatisticShown] = []
-        self._asked = AskedStatistics(data, given["limits"], given["entity"], self._told.append)
-        #: Statistics that were worked out once more: their commands, results, whom they are about
-        self._left: list[tuple[str, SafeResult, StatisticShown]] = []
+        self._digits, data = given["limits"].digits, DataRecords(given["data"], given["entity"])
+        self._asked = AskedStatistics(data, given["limits"], given["entity"])
+        #: Statistics that were worked out once more, with their commands
+        self._left: list[tuple[str, AskedStatistic]] = []
         for entry in _entries(folder / _EVIDENCE):
             with suppress(DiscreetError, KeyError):
-                if (result := self._worked_out(entry)) is not None:
-                    self._left.append((entry["command"], result, self._told[-1]))
+                if (again := self._worked_out(entry)) is not None:
+                    self._left.append((entry["command"], again))
 
     def take(
         self, command: str, line: int, agrees: Callable[[SafeResult], bool]
@@ -254,10 +254,10 @@ class _Evidence:
         Whom it is about is told to the ledger, and where there is none that it is not known.
         """
         for entry in self._left:
-            if entry[0] == command and agrees(entry[1]):
+            if entry[0] == command and agrees(entry[1].result):
                 self._left.remove(entry)
-                self._tell(replace(entry[2], line=line))
-                return entry[1]
+                self._tell(replace(entry[1].told(self._digits), line=line))
+                return entry[1].result
         row = statistic_row(command)
         tables = () if row is not None and row.groups == "nothing" else (None,)
         name = f"fdz{command}"
@@ -268,7 +268,7 @@ class _Evidence:
         if self._witness is not None:
             self._witness(statistic)
 
-    def _worked_out(self, entry: dict[str, Any]) -> SafeResult | None:
+    def _worked_out(self, entry: dict[str, Any]) -> AskedStatistic | None:
         names, by = entry["variables"].split(), entry["by"]
         file = self._folder / f"{_EVIDENCE}_{entry['number']}.dta"
         if not file.is_file() or file.is_symlink():
@@ -298,7 +298,7 @@ class _Evidence:
             frame=pl.DataFrame(list(frame.values())),
             places=places,
         )
-        return self._asked.work_out(request).result
+        return self._asked.work_out(request)
 
 
 def _entries(file: Path) -> Iterator[dict[str, Any]]:
