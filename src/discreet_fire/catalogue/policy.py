@@ -327,13 +327,14 @@ class Policy:
         )
 
     @classmethod
+    @cache
     def default(cls) -> Policy:
         """The rules that come with discreet.
 
         >>> Policy.default().verdict("tabstat").action.value
         'wrapped'
         """
-        return _default()
+        return extended(cls(), shipped("stata"), "stata.toml", (*_SECTIONS, *_OWN))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:
@@ -468,12 +469,6 @@ def known_commands() -> frozenset[str]:
     """The full names of all commands that the rules of discreet name."""
     policy = Policy.default()
     return frozenset((*policy.commands, *policy.words))
-
-
-@cache
-def _default() -> Policy:
-    text, sections = shipped("stata"), (*_SECTIONS, *_OWN)
-    return extended(Policy(), text, "stata.toml", sections)
 
 
 #: Languages but Stata: functions of the first two, commands and procedures of the others.

@@ -94,8 +94,7 @@ def listing_blocks(
     lines: Sequence[LogLine], kind: ListingKind, rules: CleaningRules
 ) -> list[tuple[EchoBlock, BlockJudgement]]:
     """The blocks of a listing in order, each judged."""
-    reader = _LogReader if kind is ListingKind.SAS_LOG else _ListingReader
-    return reader(lines, kind, rules).blocks()
+    return _ListingReader(lines, kind, rules).blocks()
 
 
 class _ListingReader:
@@ -112,11 +111,11 @@ class _ListingReader:
         self.done: list[tuple[EchoBlock, BlockJudgement]] = []
 
     def blocks(self) -> list[tuple[EchoBlock, BlockJudgement]]:
-        """All blocks, in order."""
-        line = self._sas if self.kind is ListingKind.SAS else self._words
+        kinds = {ListingKind.SAS: self._sas, ListingKind.SPSS: self._words}
+        line, framed = kinds.get(self.kind, self._log_line), self.kind in kinds
         at = 0
         while at < len(self.texts):
-            at = self._blank(at) or self._framed(at) or line(at)
+            at = self._blank(at) or (framed and self._framed(at)) or line(at)
         self._open(self.scope.line)
         return self.done
 
@@ -361,6 +360,37 @@ class _ListingReader:
             last = line
         return heads, rows, last
 
+    # Logs of SAS: program, notes, and what the program wrote ------------------------------------
+
+    def _log_line(self, at: int) -> int:
+        text = self.texts[at].replace("\x0c", "")
+        if FORM.log_program.fullmatch(text):
+            return self.put(at, at + 1, echo=True)
+        if (match := FORM.log_symbol.fullmatch(text)) is not None:
+            value = LogFigure(match["value"], at, *match.span("value"))
+            return self.put(at, at + 1, withheld([value], "macro-value", "none"))
+        end = at + 1
+        if FORM.log_dump.fullmatch(text):  # the values of a record that a step has shown
+            data = text.startswith("RULE:")  # lines of data have numbers like a program
+            while end < len(self.texts) and self.texts[end].strip():
+                program = not data and FORM.log_program.fullmatch(self.texts[end])
+                if program or FORM.log_note_starts.match(self.texts[end]):
+                    break
+                end += 1
+            return self.put(at, end, gone=True)
+        note = FORM.log_note.fullmatch(text)
+        while note and end < len(self.texts) and self.texts[end].startswith(" " * 6):
+            if not self.texts[end].strip() or FORM.log_plain.fullmatch(self.texts[end]):
+                break
+            end += 1
+        frame = " ".join(" ".join(self.texts[at:end]).split()) if end > at + 1 else text
+        if end > at + 1 and any(True for _ in self.rules.in_output(frame, at)):
+            return self.put(at, end, gone=True)  # a number may be parted from its word
+        known = (
+            FORM.log_plain.fullmatch(text) or self._is_safe(text) or self.rules.counts_only(frame)
+        )
+        return self.put(at, end, review="" if known else _TEXT)
+
 
 def _pairs_of(cells: Sequence[LogFigure]) -> list[tuple[str, LogFigure]]:
     """Words and figures that take turns in a line without headings; none if they do not.
@@ -462,42 +492,3 @@ def judged_box(box: BoxedCounts, scope: ProcedureScope) -> TableJudgement:
     if not known or not cells or not fits:
         return TableJudgement(withheld(cells, "unknown-table"), UNKNOWN)
     return counts_by_two(rows, shares, box.heads[-1] if box.heads else "", scope)
-
-
-class _LogReader(_ListingReader):
-    """Goes through a log of SAS: program, notes, and what the program wrote."""
-
-    def blocks(self) -> list[tuple[EchoBlock, BlockJudgement]]:
-        at = 0
-        while at < len(self.texts):
-            at = self._blank(at) or self._log_line(at)
-        return self.done
-
-    def _log_line(self, at: int) -> int:
-        text = self.texts[at].replace("\x0c", "")
-        if FORM.log_program.fullmatch(text):
-            return self.put(at, at + 1, echo=True)
-        if (match := FORM.log_symbol.fullmatch(text)) is not None:
-            value = LogFigure(match["value"], at, *match.span("value"))
-            return self.put(at, at + 1, withheld([value], "macro-value", "none"))
-        end = at + 1
-        if FORM.log_dump.fullmatch(text):  # the values of a record that a step has shown
-            data = text.startswith("RULE:")  # lines of data have numbers like a program
-            while end < len(self.texts) and self.texts[end].strip():
-                program = not data and FORM.log_program.fullmatch(self.texts[end])
-                if program or FORM.log_note_starts.match(self.texts[end]):
-                    break
-                end += 1
-            return self.put(at, end, gone=True)
-        note = FORM.log_note.fullmatch(text)
-        while note and end < len(self.texts) and self.texts[end].startswith(" " * 6):
-            if not self.texts[end].strip() or FORM.log_plain.fullmatch(self.texts[end]):
-                break
-            end += 1
-        frame = " ".join(" ".join(self.texts[at:end]).split()) if end > at + 1 else text
-        if end > at + 1 and any(True for _ in self.rules.in_output(frame, at)):
-            return self.put(at, end, gone=True)  # a number may be parted from its word
-        known = (
-            FORM.log_plain.fullmatch(text) or self._is_safe(text) or self.rules.counts_only(frame)
-        )
-        return self.put(at, end, review="" if known else _TEXT)

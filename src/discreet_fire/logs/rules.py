@@ -153,9 +153,11 @@ class CleaningRules:
     replacements: tuple[Replacement, ...] = ()  # the centre's own list
 
     @classmethod
+    @cache
     def default(cls) -> CleaningRules:
         """The rules of the package."""
-        return _default()
+        text = (files(__package__) / "rules.toml").read_text(encoding="utf-8")
+        return _extended(cls(withheld=commands_with("log", "withheld")), text, "rules.toml")
 
     @classmethod
     def read(cls, *paths: str | os.PathLike[str]) -> CleaningRules:
@@ -267,12 +269,6 @@ class CleaningRules:
     def _possible(self, text: str) -> Iterator[Message]:
         found = self._near.search(text)
         return filter(lambda one: one.may_be_in(text), self.messages if found else ())
-
-
-@cache
-def _default() -> CleaningRules:
-    text = (files(__package__) / "rules.toml").read_text(encoding="utf-8")
-    return _extended(CleaningRules(withheld=commands_with("log", "withheld")), text, "rules.toml")
 
 
 def _extended(rules: CleaningRules, text: str, name: str) -> CleaningRules:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, takewhile
-from typing import NamedTuple
 
 from discreet.files import texts_of
 from discreet_fire.catalogue import (
@@ -133,15 +132,9 @@ _AROUND = commands_with("runs", "as it is")
 _RUNNERS = commands_with("runs", "safely")
 
 
-class WordChange(NamedTuple):
-    """A word that is replaced, or put in where `start` is `end`; and by which rule."""
-
-    start: int
-    end: int
-    after: str
-    rule: str
-    command: str
-    reason: str
+#: A word that is replaced, or put in where its end is its start: from, up to, what stands there,
+#: the rule, the command, why.
+_WordChange = tuple[int, int, str, str, str, str]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -151,7 +144,7 @@ class Decision:
     """
 
     statement: DoStatement
-    changes: list[WordChange] = field(default_factory=list)
+    changes: list[_WordChange] = field(default_factory=list)
     notes: list[tuple[str, Severity, str, tuple[int, int], str]] = field(default_factory=list)
     refused: tuple[str, str, str] | None = None
 
@@ -298,7 +291,7 @@ class DoFileProgram(ProgramNotes):
         """A text that may be run as a command: it is told, and stays."""
         untouched = Decision(statement=decision.statement)
         if decision.refused or decision.changes:
-            command = decision.refused[1] if decision.refused else decision.changes[0].command
+            command = decision.refused[1] if decision.refused else decision.changes[0][4]
             message = f"a text that starts with the command {command}"
             hint = "look at what is run"
             if reading.why is Why.ARGUMENT:
@@ -368,8 +361,7 @@ class DoFileProgram(ProgramNotes):
                 message = f"{prefix.canonical} with fdzrun may not run in Stata"
                 decision.note("prefix", Severity.REVIEW, message, prefix)
         at, reason = command.start, "the command is known at run time only"
-        change = WordChange(at, at, "fdzrun ", "macro-command", command.text, reason)
-        decision.changes.append(change)
+        decision.changes.append((at, at, "fdzrun ", "macro-command", command.text, reason))
 
     def _wrap(self, decision: Decision, command: Word, verdict: CommandRule) -> None:
         statement = decision.statement
@@ -396,7 +388,7 @@ class DoFileProgram(ProgramNotes):
         elif before is not None and before.canonical not in _RUN_ANY:
             message = f"{before.canonical} with {verdict.safe} may not run in Stata"
             decision.note("prefix", Severity.REVIEW, message, before)
-        change = WordChange(start, end, after, "command", verdict.name, verdict.reason)
+        change = (start, end, after, "command", verdict.name, verdict.reason)
         decision.changes.append(change)
 
     def _runs_model(self, prefix: Word, statement: DoStatement) -> bool:
@@ -473,7 +465,7 @@ class DoFileProgram(ProgramNotes):
             for start, end in shown.scalars:
                 after = f"scalar({self.text[start:end]})"
                 reason = "a variable of the same name would show its first value"
-                decision.changes.append(WordChange(start, end, after, "scalar", name, reason))
+                decision.changes.append((start, end, after, "scalar", name, reason))
 
     def _pass_constants(self, decisions: dict[tuple[int, int], Decision]) -> None:
         earlier, following, dofile = False, self.following, self.dofile
@@ -511,7 +503,7 @@ class DoFileProgram(ProgramNotes):
             stem = call.name[:-3] if call.name.lower().endswith(".do") else call.name
             if call.path and not stem.endswith(SUFFIX):
                 at, reason = call.end - (len(call.name) - len(stem)), "the rewritten file runs"
-                decision.changes.append(WordChange(at, at, SUFFIX, "path", call.command, reason))
+                decision.changes.append((at, at, SUFFIX, "path", call.command, reason))
 
     # ------------------------------------------------------------ the new text
 

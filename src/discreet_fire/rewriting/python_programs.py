@@ -57,7 +57,6 @@ class _PythonProgram(ScriptProgram):
     autoshow: bool  # whether a bare expression is shown, as in notebooks
 
     def judge(self, tree: Node) -> None:
-        """Note all that is to be said and changed."""
         self.begin(tree)
         classes = [node for node in self.nodes if node.kind == "class"]
         #: Functions and classes of the script.
@@ -169,7 +168,6 @@ class _PythonProgram(ScriptProgram):
         return [rule, method] if rule.name.endswith(".*") and forbidden else [rule]
 
     def is_own(self, function: Node) -> bool:
-        """Whether a function is one of this script."""
         if function.kind == "name":
             return function.value in self.own and not self.resolved(function)
         return function.is_part and function.parts[1].value in self.methods

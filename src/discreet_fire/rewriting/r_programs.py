@@ -226,7 +226,6 @@ class _RProgram(ScriptProgram):
     """Judges one script in R."""
 
     def judge(self, tree: Node) -> None:
-        """Note all that is to be said and changed."""
         self.begin(tree)
         #: Words by what is known of them.
         self.listed = self.policy.words
@@ -259,11 +258,9 @@ class _RProgram(ScriptProgram):
         return self.called(function.parts[0]) if function.kind == "paren" else set()
 
     def rules(self, function: Node) -> list[CommandRule]:
-        """The rules on what an expression may be as a function."""
         return [self.policy.rule(name) for name in sorted(self.called(function))]
 
     def is_own(self, function: Node) -> bool:
-        """Whether it is a function of this script."""
         known = function.kind == "name" and function.value in self.functions
         return known and not self.policy.rule(function.value).known
 

@@ -26,6 +26,7 @@ from discreet_fire.scripts import (
     parenthesis,
     parse_sas,
     split_at,
+    with_depths,
 )
 
 _DATA = "work._fire_data"
@@ -89,7 +90,6 @@ _Spans = Sequence[tuple[int, int]]
 
 
 def _names_in(step: _Step, name: str, left_out: Sequence[str] = ()) -> list[str]:
-    """The names in statements of one kind."""
     return [
         token.text for one in step if one.name == name for token in one.tokens[1:]
         if token.kind in ("word", "reference") and token.upper not in left_out
@@ -97,7 +97,6 @@ def _names_in(step: _Step, name: str, left_out: Sequence[str] = ()) -> list[str]
 
 
 def _listed_names(tokens: Sequence[PackageToken]) -> list[str]:
-    """Variables in a list."""
     names: dict[str, None] = {}
     for token in tokens:
         listed = token.upper in _VARIABLE_LISTS or token.text.endswith("_")
@@ -209,7 +208,6 @@ class _SasProgram(PackageProgram):
     """Judges the statements of a program, step by step."""
 
     def judge(self, statements: Sequence[SasStatement]) -> None:
-        """Note all that is to be said and changed."""
         self.rules, self.words = self.policy.rules, self.policy.words
         self.statements = statements
         #: The macros of the program, and whether macro variables get values of the data.
@@ -742,9 +740,8 @@ def _is_assignment(tokens: _Tokens) -> bool:
 
 
 def _options(tokens: _Tokens) -> Iterator[PackageToken]:
-    depth, value = 0, False
-    for token in tokens:
-        depth += (token.text == "(") - (token.text == ")")
+    value = False
+    for token, depth in with_depths(tokens):
         if token.text in ("=", "."):
             value = True
         elif depth == 0 and token.kind in ("word", "reference", "macro") and not value:
@@ -766,9 +763,8 @@ def _spans_of(tokens: _Tokens, refused: frozenset[str]) -> Iterator[tuple[int, i
 
 def _data_sets(tokens: _Tokens) -> list[str]:
     names: list[str] = []
-    depth, before = 0, ""
-    for token in tokens:
-        depth += (token.text == "(") - (token.text == ")")
+    before = ""
+    for token, depth in with_depths(tokens):
         if token.text == "=":
             return names[:-1]
         if not depth and token.kind == "word":

@@ -26,6 +26,7 @@ from discreet_fire.scripts import (
     one_line,
     parse_spss,
     split_at,
+    with_depths,
 )
 
 _CHOOSING = ("SELECT IF", "IF", "DO IF", "ELSE IF", "LOOP", "END LOOP", "RECODE", "COUNT")
@@ -67,7 +68,6 @@ class _SpssProgram(PackageProgram):
     """Judges the commands of a program one by one."""
 
     def judge(self, statements: Sequence[SpssCommand]) -> None:
-        """Note all that is to be said and changed."""
         self.rules, self.words = self.policy.rules, self.policy.words
         self.starts: dict[str, list[CommandRule]] = {}
         for rule in self.rules.values():
@@ -171,9 +171,8 @@ class _SpssProgram(PackageProgram):
     def _include(self, command: SpssCommand, rule: CommandRule) -> None:
         """A program that is run: its rewritten form, if it is there, read as one is typed in."""
         texts = [token for token in command.tokens if token.kind == "text"]
-        name = None
-        if len(texts) == 1 and command.kind != "body":
-            name = self.called(rule.name, (texts[0].start, texts[0].end))
+        one = len(texts) == 1 and command.kind != "body"
+        name = self.called(rule.name, (texts[0].start, texts[0].end)) if one else None
         if name is None:
             self._refuse(command, rule, "called")
             return
@@ -346,9 +345,7 @@ class _SpssProgram(PackageProgram):
     def _names(self, tokens: Iterable[PackageToken]) -> list[str]:
         """Variables in a list, without what stands in parentheses."""
         names: dict[str, None] = {}
-        depth = 0
-        for token in tokens:
-            depth += (token.text == "(") - (token.text == ")")
+        for token, depth in with_depths(tokens):
             if depth or token.text in (")", ",", "*", "="):
                 continue
             if token.upper in ("TO", "ALL") or token.kind != "word":

@@ -289,7 +289,8 @@ class AskedStatistic:
         asked, traced, result = self.request, self.traced, self.result
         assert asked is not None
         row = statistic_row(asked.command)
-        universes, how = ("model", "unfollowed") if row is None else (row.universes, row.groups)
+        universes = "model" if row is None else row.universes
+        how = "unfollowed" if row is None else row.groups
         frame, numbers, units = asked.frame, None, None
         tables: tuple[ShownTable | None, ...] = () if how == "nothing" else (None,)
         if traced is not None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .package_syntax import parse_sas as parse_sas
     from .package_syntax import parse_spss as parse_spss
     from .package_syntax import split_at as split_at
+    from .package_syntax import with_depths as with_depths
     from .tree import Binding as Binding
     from .tree import Node as Node
     from .tree import ReadingError as ReadingError

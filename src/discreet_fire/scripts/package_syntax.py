@@ -213,7 +213,6 @@ class _CommandReader:
         self.kind = kind
 
     def commands(self) -> Iterator[SpssCommand]:
-        """All commands, in their order."""
         while (first := self._first()) is not None:
             start = first.start
             if first.text == "*" or first.upper == "COMMENT":

@@ -32,7 +32,6 @@ def refused(name: str = "this", *_: Any, **__: Any) -> NoReturn:
 
 
 def _stop(held: object, name: str) -> None:
-    """Stop where something holds."""
     if held:
         refused(name)
 

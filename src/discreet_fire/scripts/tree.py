@@ -242,13 +242,11 @@ class _PythonReader:
         return [Node("missing", "", 0, 0) if one is None else self.node(one) for one in nodes]
 
     def block(self, body: Sequence[ast.AST]) -> Node:
-        """Statements."""
         parts = self.all(body)
         start, end = (parts[0].start, parts[-1].end) if parts else (0, 0)
         return Node("block", "", start, end, parts)
 
     def node(self, one: ast.AST) -> Node:
-        """One node."""
         name = type(one).__name__
         if (form := _FORMS.get(name)) is not None:
             return self._by_form(one, *form)
