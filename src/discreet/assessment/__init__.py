@@ -62,9 +62,11 @@ if TYPE_CHECKING:
     from .release_quality.log import statements as statements
     from .release_quality.pairs import DEVIATION_CLASSES as DEVIATION_CLASSES
     from .release_quality.pairs import SIZE_CLASSES as SIZE_CLASSES
+    from .release_quality.pairs import CountStatistics as CountStatistics
     from .release_quality.pairs import Noise as Noise
     from .release_quality.pairs import finest_level as finest_level
     from .release_quality.pairs import published_at as published_at
+    from .release_quality.pairs import without_parts as without_parts
     from .risk import DisclosureRisk as DisclosureRisk
     from .risk import disclosure_risk as disclosure_risk
     from .risk import small_values as small_values

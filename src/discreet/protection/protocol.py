@@ -475,6 +475,10 @@ class Protection(ABC):
             groups.setdefault((entry.source, entry.weight), []).append(name)
         return [tuple(names) for names in groups.values()]
 
+    def cellwise(self, inputs: InputsView, table: str) -> bool:
+        """Whether it protects each cell of one count by itself, and need not see hidden ones."""
+        return False
+
     def follows(self, programme: ProgrammeView, table: str) -> Sequence[str]:
         """Tables whose hidden parts a table must not show; they may have other records."""
         return ()

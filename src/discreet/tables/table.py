@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -409,11 +410,28 @@ class Table:
         columns.update(self.sums)
         return pl.DataFrame(columns)
 
+    def of_cells(self, chosen: IntArray, *, fingerprint: bool) -> Table:
+        """Some cells of a table of counts, in order, with the fingerprint of all or with none."""
+        some = replace(
+            self,
+            index=tuple(part.take(chosen) for part in self.index),
+            count=self.count.take(chosen),
+            cell_key=None if self.cell_key is None else self.cell_key.take(chosen),
+            weight=None if self.weight is None else self.weight.take(chosen),
+            added_up=False,
+        )
+        vars(some)["_fingerprint"] = self._fingerprint if fingerprint else None
+        return some
+
     def fingerprint(self) -> bytes | None:
         """A digest of the cells to key other digests with; None when it could be guessed.
 
         A digest of few cells could be found by trial; 256 bits of keys cannot.
         """
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> bytes | None:
         if self.cell_key is None or self.grid is None:
             return None
         enough = _ENOUGH_BITS / math.log2(self.grid.size)

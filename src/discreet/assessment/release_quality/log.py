@@ -154,11 +154,12 @@ def table_quality(
     ingredients: Mapping[str, Ingredient],
     figures: Sequence[KeyFigure],
     reasons: Mapping[str, int],
+    counts: CountStatistics,
 ) -> TableQuality:
-    """Assess one table."""
+    """Assess one table, on top of tallies of cells that are hidden."""
     grid = PartGrid.of(protected.spanning)
     hidden, unknown = grid.suppressed(protected), grid.unknown(protected)
-    counts, off = CountStatistics.none(), {}
+    off = {}
     plain = not protected.figures or (
         not protected.several_figures and protected.figures[0].kind == "count"
     )
@@ -251,6 +252,7 @@ class QualityLog:
         ingredients: Mapping[str, Ingredient] | None = None,
         figures: Sequence[KeyFigure] = (),
         decisions: PartDecisions | None = None,
+        hidden: CountStatistics | None = None,
     ) -> None:
         """Assess a table and keep the tallies, nothing else.
 
@@ -263,6 +265,7 @@ class QualityLog:
             figures: The key figures it was derived with; without them, the ingredients
                 are taken for the figures.
             decisions: The decisions about its parts, for the reasons they name.
+            hidden: Tallies of suppressed cells that `table` lacks, by `without_parts`.
         """
         if name in self._tables:
             raise _twice(name)
@@ -272,7 +275,9 @@ class QualityLog:
             if part.action == "suppressed"
             for code in {reason.code for reason in part.reasons}
         )
-        self._tables[name] = table_quality(table, protected, ingredients or {}, figures, reasons)
+        self._tables[name] = table_quality(
+            table, protected, ingredients or {}, figures, reasons, hidden or CountStatistics.none()
+        )
 
     def merge(self, other: QualityLog) -> QualityLog:
         """A log with the tables of both.

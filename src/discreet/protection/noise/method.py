@@ -162,6 +162,12 @@ class NoiseProtection(Protection):
             for where, named in columns.items()
         }
 
+    def cellwise(self, inputs: InputsView, table: str) -> bool:
+        """Counts, unless figures or other cells decide what becomes of one."""
+        programme, entry = inputs.programme, inputs.programme.tables[table]
+        others = entry.figures or entry.weight or programme.additive_with(table)
+        return not others and inputs.parameters.rules.found_codes == "list"
+
     def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """Per table, its figures, thresholds and exemptions, and digests of the parameters."""
         programme = inputs.programme

@@ -11,8 +11,9 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,11 +56,13 @@ from discreet.release.run.plan import (
     report_files,
     table_digests,
 )
+from discreet.release.run.waiting_tables import WaitingTables
 from discreet.release.state.memory import ReleaseState, sealed_quality, table_statement
 from discreet.release.state.seal import SEAL, read_seal
-from discreet.tables import CellNote, Dimension, Note, ProtectedTable, Table, note_of
+from discreet.tables import CellNote, Dimension, Note, Parts, ProtectedTable, Table, note_of
 
 if TYPE_CHECKING:
+    from discreet.assessment import CountStatistics
     from discreet.protection.parts import PartDecisions, PartTies
 
 #: Called with the steps done, the steps to do, and what has just been done.
@@ -252,6 +255,17 @@ def _of_filter(entry: TableEntry, counts: Counts) -> Table:
     return next((table for table in every if " ".join(table.where.split()) == where), every[0])
 
 
+def _outline(
+    name: str, dimensions: Sequence[Dimension], where: str, parts: Parts | None = None
+) -> Table:
+    """A table without its cells."""
+    index = tuple(np.zeros(0, dtype=np.int32) for _ in dimensions)
+    count = np.zeros(0 if dimensions else 1, dtype=np.int64)
+    return Table(
+        dimensions=tuple(dimensions), index=index, count=count, name=name, where=where, parts=parts
+    )
+
+
 class _Release:
     """The steps of a release."""
 
@@ -271,6 +285,10 @@ class _Release:
         self.writer = Writer(inputs, shelf, digests=self.digests, resume=resume)
         self.found: dict[str, set[str]] = {"all": set(), "missing": set()}
         self.kept: set[str] = set()
+        #: Of tables that wait: what was decided, their variables, and what their parts hide
+        self.decided: dict[str, dict[str, PartDecisions]] = {}
+        self.outlines: dict[str, Table] = {}
+        self.hidden: dict[str, CountStatistics] = {}
         self.pending = self._pending(resume, internal)
         self.later: list[str] = []
         self.progress = progress
@@ -331,21 +349,27 @@ class _Release:
             digests = {"programme": self.digests[name], "data": data.get(source, "")}
             printed[name] = digests if source in data else {}
         context = release_context(spanning, digests=self.digests, printed=printed, tell=self.tell)
-        waiting: dict[str, Counts] = {}
         groups = [
             (method, tuple(group))
             for method in programme.methods
             for group in programme.linked(method)
         ]
-        for name, counts in counted_tables(inputs, self.pending, spanning):
-            waiting[name] = counts
-            for method, group in groups:
-                followed = {each for own in group for each in method.follows(programme, own)}
-                if set(group) <= set(waiting) and not followed & set(self.pending) - self.kept:
-                    self._protect(method, {own: waiting.pop(own) for own in group}, context)
-        for method, group in groups:  # what had to wait for tables of other records
-            if set(group) <= set(waiting):
-                self._protect(method, {own: waiting.pop(own) for own in group}, context)
+        with closing(WaitingTables(self.shelf.folder)) as waiting:
+            # The records are let go before what has waited for the last table is protected.
+            last: list[tuple[str, Counts] | None] = [None]
+            for counted in chain(counted_tables(inputs, self.pending, spanning), last):
+                for method, group in groups:
+                    followed = {each for own in group for each in method.follows(programme, own)}
+                    if (
+                        waiting.keys() >= set(group)
+                        and not followed & set(self.pending) - self.kept
+                    ):
+                        self._protect(method, waiting.taken(group), context)
+                if counted is not None:
+                    waiting.put(counted[0], self._decide(*counted))
+            for method, group in groups:  # what had to wait for tables of other records
+                if waiting.keys() >= set(group):
+                    self._protect(method, waiting.taken(group), context)
         if left := [name for name in self.pending if name not in self.kept]:
             message = f"no method protected {', '.join(left)}"
             raise PublicationError(message, code="protection", where="protect")
@@ -388,6 +412,24 @@ class _Release:
             self.writer.periods = period_checks(self.inputs, tables, revision)
             self.later += self.writer.periods.warnings
 
+    def _decide(self, name: str, counts: Counts) -> Counts:
+        """Decide on the parts of a table by itself; the counts that it is protected from."""
+        inputs, method = self.inputs, self.programme.method(name)
+        self.decided[name] = decided = part_decisions(inputs, name, counts)
+        own = _of_filter(self.programme.tables[name], counts)
+        self.outlines[name] = _outline(name, own.dimensions, own.where, own.parts)
+        needs = method.needs(inputs, name)
+        counts = {where: table for where, table in counts.items() if where in needs}
+        suppressed = frozenset[Any]().union(*(one.suppressed for one in decided.values()))
+        if suppressed and method.cellwise(inputs, name):
+            from discreet.assessment import without_parts
+
+            ((where, table),) = counts.items()
+            printed = inputs.prints_digests(self.programme.source_of(name).name)
+            table, self.hidden[name] = without_parts(table, suppressed, fingerprint=printed)
+            return {where: table}
+        return counts
+
     def _protect(
         self,
         method: Protection,
@@ -397,8 +439,8 @@ class _Release:
         """Protect tables that are linked, and keep what comes of it."""
         missing = set(counted)
         waiting: dict[str, ReleasedOutcome] = {}
-        decided = {name: part_decisions(self.inputs, name, own) for name, own in counted.items()}
-        joint = self._joint(decided, counted)
+        decided = {name: self.decided.pop(name) for name in counted}
+        joint = self._joint(decided)
         for group in method.protect(self.inputs, counted, context):
             _check_group(group, method, missing)
             missing -= set(group.tables)
@@ -422,7 +464,7 @@ class _Release:
                         self._keep(method, done, decided[each], joint[each], context.printed[each])
                         self.step(each)
 
-    def _followed(self, name: str, counts: Counts) -> dict[str, PartDecisions]:
+    def _followed(self, name: str) -> dict[str, PartDecisions]:
         """What a table must hide because tables of other records do."""
         followed = self.programme.method(name).follows(self.programme, name)
         if not followed:
@@ -436,24 +478,17 @@ class _Release:
         }
         if all(decided.outcome == "complete" for decided in others.values()):
             return {}
-        table = next(iter(counts.values()))
+        table = self.outlines[name]
         tables = {name: table}
         for other in others:
-            spanning, where = self.shelf.table(other).spanning, self.programme.tables[other].where
-            tables[other] = Table(
-                dimensions=spanning,
-                index=tuple(np.zeros(0, dtype=np.int32) for _ in spanning),
-                count=np.zeros(0 if spanning else 1, dtype=np.int64),
-                name=other,
-                where=where or "",
-            )
+            where = self.programme.tables[other].where or ""
+            tables[other] = _outline(other, self.shelf.table(other).spanning, where)
         every = {name: released_parts(name, table.dimensions, table.parts), **others}
         return {name: self._ties(tables, next(iter(others)), tables).agreed(every)[name]}
 
     def _joint(
         self,
         decided: Mapping[str, Mapping[str, PartDecisions]],
-        counted: Mapping[str, Counts],
     ) -> dict[str, PartDecisions | None]:
         """One set of decisions per table; tables of the same records do not contradict it."""
         joint: dict[str, PartDecisions] = {}
@@ -464,8 +499,7 @@ class _Release:
         for group in sorted({self.programme.parts_tied_with(name) for name in joint} - {()}):
             own = {name: joint[name] for name in group if name in joint}
             if any(one.outcome != "complete" for one in own.values()):
-                entries = self.programme.tables
-                tables = {n: _of_filter(entries[n], counted[n]) for n in group}
+                tables = {name: self.outlines[name] for name in group}
                 named = [name for name in group if self.programme.parts_with(name)]
                 joint |= self._ties(tables, group[0], named).agreed(own)
         for name in list(joint):  # nothing is to be said of what no rule is for
@@ -473,7 +507,7 @@ class _Release:
             if not decides and joint[name].outcome == "complete":
                 del joint[name]
         for name in decided:
-            joint |= self._followed(name, counted[name])
+            joint |= self._followed(name)
         return {name: joint.get(name) for name in decided}
 
     def _ties(self, tables: Mapping[str, Table], counted: str, named: Collection[str]) -> PartTies:
@@ -545,7 +579,8 @@ class _Release:
         extras: dict[str, Any] = {"decisions": parts}
         if outcome.assessed is not None and self.quality:
             key = self.inputs.release_keys[self.programme.source_of(name).name]
-            extras["quality"] = sealed_quality(judged, outcome.assessed, joint, key)
+            hidden = self.hidden.pop(name, None)
+            extras["quality"] = sealed_quality(judged, outcome.assessed, joint, key, hidden)
         extras |= {"about": table_statement(self.programme, name), **outcome.remembered}
         self.shelf.put(table, self.digests[name], extras)
         self.kept.add(name)

@@ -49,7 +49,7 @@ from discreet.release.state.seal import (
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
-    from discreet.assessment import QualityLog
+    from discreet.assessment import CountStatistics, QualityLog
     from discreet.microdata import Secret
     from discreet.protection.parts import PartDecisions
     from discreet.protection.protocol import AssessedTable
@@ -683,8 +683,9 @@ def sealed_quality(
     assessed: AssessedTable,
     decisions: PartDecisions | None,
     key: ReleaseKey,
+    hidden: CountStatistics | None = None,
 ) -> str:
-    """The statistics on one table, sealed."""
+    """The statistics on one table, and on cells that it was protected without, sealed."""
     from discreet.assessment import QualityLog
 
     log = QualityLog()
@@ -695,6 +696,7 @@ def sealed_quality(
         ingredients=assessed.ingredients,
         figures=assessed.figures,
         decisions=decisions,
+        hidden=hidden,
     )
     return base64.b64encode(log.sealed(_sealing_key(key))).decode("ascii")
 
