@@ -6,6 +6,7 @@ as there are records; an error at the next step of a run that took more. Public.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import sys
@@ -73,9 +74,23 @@ def keep_heap() -> None:
     _set_memory({_OUTSIDE: 2**25, _KEPT: 2**26})
 
 
-def _set_memory(settings: Mapping[int, int]) -> None:
-    import ctypes
+#: A process may grow by so much before it gives back what is free.
+_GROWN = 2**27
 
+
+def trim_heap(before: int) -> int:
+    """Give back what is free if the process has grown since it held so much; what it holds now.
+
+    What is kept for arrays of one size does for others only if they are smaller.
+    """
+    if (now := held()) < before + _GROWN:
+        return before
+    with suppress(OSError, AttributeError):  # other libraries give back by themselves
+        ctypes.CDLL(None).malloc_trim(0)
+    return min(now, held())
+
+
+def _set_memory(settings: Mapping[int, int]) -> None:
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # other libraries have no such settings
             for setting, value in settings.items():

@@ -231,20 +231,13 @@ def perturbed(
     for number, key in enumerate(cells.keys):
         unit, size = units[:, number], np.abs(value)
         more = np.where(cells.sensitive & (unit > 0), noise.more(number), 0.0)
-        shifts = _shifts(groups, quotient(size, unit), key, grid, more)
+        shifts, ratio = np.zeros(len(size)), quotient(size, unit)
+        for part, which in groups:
+            shifts[which] = table_noise(part, ratio[which], key[which], grid)
+        shifts = np.where(shifts < 0, shifts - more, shifts + more)
         # Noise moves a value towards zero or away from it, and never beyond zero.
         value = value + np.sign(value) * np.maximum(unit * shifts, -size)
     return value
-
-
-def _shifts(
-    groups: _Groups, ratio: FloatArray, key: IntArray, grid: KeyGrid, more: FloatArray
-) -> FloatArray:
-    """What the perturbation table says at each ratio, and more of it."""
-    shifts = np.zeros(len(ratio), dtype=np.float64)
-    for part, which in groups:
-        shifts[which] = table_noise(part, ratio[which], key[which], grid)
-    return np.where(shifts < 0, shifts - more, shifts + more)
 
 
 def drawn_noise(cells: MagnitudeCells, noise: MagnitudeNoise, grid: KeyGrid, number: int) -> Draw:
@@ -252,10 +245,17 @@ def drawn_noise(cells: MagnitudeCells, noise: MagnitudeNoise, grid: KeyGrid, num
     unit, groups = units_of_noise(cells, noise)[:, number], _groups(cells, noise)
     ratio = quotient(np.abs(cells.value), unit)
     more = np.where(cells.sensitive & (unit > 0), noise.more(number), 0.0)
+    placed = [(part, which, between(part, ratio[which])) for part, which in groups]
+    unit = np.sign(cells.value) * unit
 
     def drawn(at: float) -> FloatArray:
-        key = np.full(len(unit), int(at * grid.size), dtype=np.int64)
-        return np.sign(cells.value) * unit * _shifts(groups, ratio, key, grid, more)
+        shifts = np.zeros(len(unit))
+        for part, which, (below, above, way) in placed:  # all cells have the same key
+            row = np.arange(len(part.classes), dtype=np.int64)
+            key = np.full_like(row, int(at * grid.size))
+            shift = look_up(part.content, row, key, grid) / part.step
+            shifts[which] = (1 - way) * shift.take(below) + way * shift.take(above)
+        return unit * np.where(shifts < 0, shifts - more, shifts + more)
 
     return drawn
 

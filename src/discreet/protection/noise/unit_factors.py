@@ -117,8 +117,7 @@ class UnitNoise:
         from discreet.protection.noise.closeness import best_guess
 
         sign, size = self.drawn((np.arange(_STEPS) + 0.5) / _STEPS)
-        often, factor = best_guess((1 + sign * size)[:, np.newaxis], within)
-        return float(often[0]), float(factor[0])
+        return best_guess(1 + sign * size, within)
 
     def drawn(self, key: FloatArray) -> tuple[IntArray, FloatArray]:
         """Signs and sizes of keys from 0 to 1."""

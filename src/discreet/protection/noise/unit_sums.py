@@ -263,7 +263,7 @@ def unit_gate(
     often, factor = noise.guessed(within)
     if noise.balance:  # sizes are changed, so their distribution is another one
         used = 1 + factors.of["shift"].to_numpy()
-        often = max(often, float(best_guess(used[:, np.newaxis], within)[0][0]))
+        often = max(often, best_guess(used, within)[0])
     near = np.any(
         [np.abs((shown - theirs) / factor - first) < within * first for theirs in own], axis=0
     )

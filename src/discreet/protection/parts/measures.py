@@ -54,6 +54,8 @@ Deviation = Callable[[IntArray], Any] | Any
 
 _DENSE = 2**16
 _DENSE_SHARE = 16
+#: All sizes of cells, those of small ones, and those of cells of one record; see `_of_size`.
+_SIZES = ([0, 1, 2, 3], [1, 3], [2, 3])
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -140,14 +142,30 @@ class PartCells:
     @cached_property
     def _kind(self) -> npt.NDArray[np.int64]:
         """The combination of kinds of codes that each cell has."""
-        on = [kinds[part] for (kinds, _), part in zip(self._kinds, self.index, strict=True)]
-        return CellIndex.of([first for _, first in self._kinds]).numbers(on, len(self.count))
+        kind = np.zeros(len(self.count), dtype=np.int64)
+        strides = CellIndex.of([first for _, first in self._kinds]).strides
+        for (kinds, _), stride, part in zip(self._kinds, strides, self.index, strict=True):
+            kind += (kinds * stride).take(part)
+        return kind
+
+    @cached_property
+    def _numbers(self) -> npt.NDArray[np.int64]:
+        """The numbers of the cells on the grid."""
+        return CellIndex.of(self.dimensions).numbers(self.index, len(self.count))
+
+    @cached_property
+    def _of_size(self) -> npt.NDArray[Any]:
+        """Cells per size and combination of kinds: larger, small, of one record, or both."""
+        size = (self.count <= self.small_up_to) + 2 * (self.count == 1).view(np.int8)
+        shape = tuple(len(first) for _, first in self._kinds)
+        kind = size * np.int64(math.prod(shape)) + self._kind
+        cells: npt.NDArray[Any] = np.bincount(kind, minlength=4 * math.prod(shape))
+        return cells.reshape(4, *shape)
 
     @cached_property
     def _totals(self) -> tuple[IntArray, ...]:
         """Cells, records, small cells and cells of one record, of every part at once."""
-        masks: list[Any] = [slice(None), self.count <= self.small_up_to, self.count == 1]
-        cells, small, unique = (self._by_kind(self._kind[mask]) for mask in masks)
+        cells, small, unique = (self._of_size[sizes].sum(axis=0) for sizes in _SIZES)
         # Floats hold whole numbers up to 2^53, more than there are records anywhere.
         records = self._by_kind(self._kind, self.count).astype(np.int64)
         return tuple(_on_parts(np.stack((cells, records, small, unique)), self._on_levels))
@@ -298,13 +316,15 @@ class PartCells:
         The records of a group are alike if one of the cells below it has all of them.
         """
         grid = CellIndex.of(self.dimensions)
-        numbers = grid.numbers(self.index, len(self.count))
-        dense = grid.size <= _DENSE_SHARE * len(numbers) + _DENSE
-        counts = np.full((grid.size if dense else len(numbers)) + 1, -1, dtype=np.int64)
-        counts[numbers + 1 if dense else slice(1, None)] = self.count
-        several = self.count >= 2
+        several = np.flatnonzero(self.count >= 2)
+        numbers, kind, count = (
+            column.take(several) for column in (self._numbers, self._kind, self.count)
+        )
+        dense = grid.size <= _DENSE_SHARE * len(self.count) + _DENSE
+        counts = np.zeros((grid.size if dense else len(numbers)) + 1, dtype=np.int64)
+        counts[numbers + 1 if dense else slice(1, None)] = count
         for at, tree, below, divides in self._splits():
-            dimension, codes = self.dimensions[at], self.index[at]
+            dimension, codes = self.dimensions[at], self.index[at].take(several)
             moved = (dimension.parents - np.arange(len(dimension))) * grid.strides[at]
             # Other codes lead before the first cell, where no count is.
             moved = np.where(below & divides[dimension.parents], moved + 1, -grid.size)
@@ -312,11 +332,14 @@ class PartCells:
             group += numbers
             if not dense:
                 group = find_numbers(numbers, group - 1) + 1
-            alone = several & (counts.take(group, mode="clip") == self.count)
-            one, alike = (
-                self._by_kind(self._kind[mask]) for mask in (divides.take(codes) & several, alone)
-            )
-            yield at, tree, one, alike
+            alone = counts.take(group, mode="clip") == count
+            kinds, first = self._kinds[at]
+            if np.array_equal(divides[first].take(kinds), divides):
+                shape = [-1 if of == at else 1 for of in range(len(self.dimensions))]
+                one = self._of_size[:2].sum(axis=0) * divides[first].reshape(shape)
+            else:
+                one = self._by_kind(kind[divides.take(codes)])
+            yield at, tree, one, self._by_kind(kind[alone])
 
     def _groups_below(self) -> Iterator[tuple[int, int, IntArray, IntArray]]:
         """The groups one level up in each classification, whatever cells the table has."""
@@ -445,14 +468,17 @@ class FilterUniverse:
         query = part_cells(table, small_up_to)
         passing = _passing(query, every, table.name)
         rest = every.count - passing
-        some = rest > 0
+        some = np.flatnonzero(rest > 0)
         left_out = replace(
             every,
-            index=tuple(part[some] for part in every.index),
-            count=rest[some],
+            index=tuple(part.take(some) for part in every.index),
+            count=rest.take(some),
             named=query.named,
             added_up=every.added_up and query.added_up,
         )
+        if left_out.added_up and CellIndex.of(every.dimensions).fits:  # numbered alike
+            known = {"_numbers": every._numbers.take(some), "_kind": every._kind.take(some)}
+            left_out.__dict__.update(known)
         return cls(every, passing, left_out, query.named)
 
     def joined(self, areas: Sequence[int]) -> FilterUniverse:
@@ -507,8 +533,11 @@ class FilterUniverse:
 def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:
     """How many records of each cell of the universe the query counts."""
     positions = code_positions(every.dimensions, query.dimensions, query.index)
-    lengths = (len(every.count), len(query.count))
-    rows = CellIndex.of(every.dimensions).find(every.index, positions, lengths)
+    grid, lengths = CellIndex.of(every.dimensions), (len(every.count), len(query.count))
+    if grid.fits and query.dimensions == every.dimensions:
+        rows = grid.places(every._numbers, query._numbers)
+    else:
+        rows = grid.find(every.index, positions, lengths)
     if bool((rows < 0).any()):
         raise _no_universe(name)
     passing = np.zeros(len(every.count), dtype=np.int64)

@@ -22,7 +22,7 @@ import numpy as np
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, PublicationError, raise_all
 from discreet.files import told_if_full
-from discreet.memory_limit import check_memory, limited_memory
+from discreet.memory_limit import check_memory, limited_memory, trim_heap
 from discreet.protection.protocol import (
     Counts,
     ProtectedGroup,
@@ -289,6 +289,7 @@ class _Release:
         self.decided: dict[str, dict[str, PartDecisions]] = {}
         self.outlines: dict[str, Table] = {}
         self.hidden: dict[str, CountStatistics] = {}
+        self.held = 0  # memory that the process had when it last gave some back
         self.pending = self._pending(resume, internal)
         self.later: list[str] = []
         self.progress = progress
@@ -325,6 +326,7 @@ class _Release:
         """Say what has been done."""
         self.done += 1
         check_memory(what)
+        self.held = trim_heap(self.held)
         self.tell(what)
 
     def tell(self, what: str) -> None:
@@ -358,6 +360,7 @@ class _Release:
             # The records are let go before what has waited for the last table is protected.
             last: list[tuple[str, Counts] | None] = [None]
             for counted in chain(counted_tables(inputs, self.pending, spanning), last):
+                self.held = trim_heap(self.held if counted else 0)
                 for method, group in groups:
                     followed = {each for own in group for each in method.follows(programme, own)}
                     if (

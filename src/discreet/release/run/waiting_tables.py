@@ -25,7 +25,7 @@ from discreet.protection.protocol import Counts
 from discreet.tables import Dimension
 
 #: Tables with so many cells together wait in memory.
-_AT_HAND = 2**22
+_AT_HAND = 2**21
 
 
 class WaitingTables(Mapping[str, Counts]):
