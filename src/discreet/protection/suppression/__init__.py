@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .proof.certificate import Pattern as Pattern
     from .proof.certificate import attack_intervals as attack_intervals
     from .proof.certificate import certify as certify
-    from .proof.joint_cubes import held_in_joint_cubes as held_in_joint_cubes
+    from .proof.further_readers import held_in_joint_cubes as held_in_joint_cubes
     from .publish.protected_tables import METHOD as METHOD
     from .publish.protected_tables import figure_of as figure_of
     from .publish.protected_tables import ingredient_of as ingredient_of

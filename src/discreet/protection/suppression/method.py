@@ -33,7 +33,7 @@ from discreet.protection.protocol import (
     ReleasedOutcome,
 )
 from discreet.protection.suppression import release
-from discreet.protection.suppression.release.checks import (
+from discreet.protection.suppression.release.sensitive_cells import (
     check_suppression,
     joined,
     linked_tables,

@@ -20,8 +20,7 @@ from discreet.protection.suppression.methods.cut_program import single_relation_
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.local_lp import cover_tasks
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern, cover_tasks
 from tests.protection.suppression.methods.test_never_absurd import firms
 
 #: Three variables: attacks close no more than a part of the gap.

@@ -9,8 +9,7 @@ import pytest
 
 from discreet.disclosure import Attacker
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.methods.cut_program import CutProgram
-from discreet.protection.suppression.methods.cuts import aims_of, movable_cells
+from discreet.protection.suppression.methods.cut_program import CutProgram, aims_of, movable_cells
 from discreet.protection.suppression.problem.system import unknowns_of
 from tests.helpers.squares import square
 

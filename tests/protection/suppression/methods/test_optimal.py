@@ -11,8 +11,7 @@ import pytest
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.branch_and_cut import protect_optimal
-from discreet.protection.suppression.methods.cut_program import CutProgram
-from discreet.protection.suppression.methods.cuts import aims_of, movable_cells
+from discreet.protection.suppression.methods.cut_program import CutProgram, aims_of, movable_cells
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify

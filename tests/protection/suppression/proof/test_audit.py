@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import audit_published
 from discreet.protection.suppression.proof.audit import Estimates, audit_problem
-from discreet.protection.suppression.proof.coalitions import audit_respondents
+from discreet.protection.suppression.proof.contributors import audit_respondents
 from discreet.tables.dimension import Figure, figure_dimension
 from tests.helpers.small_systems import problem_of
 

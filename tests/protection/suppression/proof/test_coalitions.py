@@ -9,8 +9,8 @@ import pytest
 
 from discreet.disclosure import Insiders, Relations, opened_by_pairs
 from discreet.protection.suppression.problem.system import CellState
-from discreet.protection.suppression.proof import coalitions
-from discreet.protection.suppression.proof.coalitions import audit_respondents
+from discreet.protection.suppression.proof import contributors
+from discreet.protection.suppression.proof.contributors import audit_respondents
 from tests.helpers.small_systems import (
     problem_of,
     reader_of,
@@ -94,7 +94,7 @@ def test_two_who_share_no_relation_open_a_third_cell(monkeypatch: pytest.MonkeyP
     alone = [one.farthest(target, 1) - one.farthest(target, -1) for one in apart]
     assert set(found.opened.tolist()) >= {int(number[1, 2])} or min(alone) < 1e-6
     assert not found.safe
-    monkeypatch.setattr(coalitions, "_MOST_ATTACKED", 0)
+    monkeypatch.setattr(contributors, "_MOST_ATTACKED", 0)
     cut = audit_respondents(problem, hidden, respondents, most=2)
     assert not cut.safe
     assert [gap.name for gap in cut.gaps] == ["coalitions of up to 2 contributors"]

@@ -14,14 +14,13 @@ import pytest
 
 import discreet as dc
 from discreet.disclosure import Insiders
-from discreet.protection.suppression.methods.cuts import movable_cells
+from discreet.protection.suppression.methods.cut_program import movable_cells
 from discreet.protection.suppression.methods.insider_guard import insider_aims
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.proof.coalitions import audit_respondents
+from discreet.protection.suppression.proof.contributors import InsiderProofs, audit_respondents
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.insider_proofs import InsiderProofs
 from tests.helpers.small_systems import problem_of as system_of
 
 

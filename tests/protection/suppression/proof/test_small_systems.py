@@ -20,9 +20,9 @@ from discreet.protection.suppression.proof.certificate import (
     certificate_from_proofs,
     certify,
 )
-from discreet.protection.suppression.proof.coalitions import audit_respondents
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.local_lp import (
+from discreet.protection.suppression.proof.contributors import audit_respondents
+from discreet.protection.suppression.proof.draft_pattern import (
+    DraftPattern,
     cover_tasks,
     never,
     prove_by_hidden_cells,

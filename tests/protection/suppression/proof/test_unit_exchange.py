@@ -16,10 +16,10 @@ from discreet.protection.suppression.methods.fast import (
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, unknowns_of
-from discreet.protection.suppression.proof import unit_exchange
+from discreet.protection.suppression.proof import draft_pattern
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.unit_exchange import (
+from discreet.protection.suppression.proof.draft_pattern import (
+    DraftPattern,
     prove_by_exchange,
     released_by_exchange,
 )
@@ -61,7 +61,7 @@ def test_certificates_of_large_patterns_rest_on_exchanges(monkeypatch):
         attacked = certify(problem, hidden)
         unknowns = unknowns_of(problem, hidden)
         draft = DraftPattern(problem, unknowns)
-        monkeypatch.setattr(unit_exchange, "_LEAST", 1)
+        monkeypatch.setattr(draft_pattern, "_LEAST", 1)
         prove_by_exchange(draft)
         check = DeviationCheck(unknowns)
         assert check.see_all(draft.proofs).all()

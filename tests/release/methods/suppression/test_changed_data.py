@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError
-from discreet.protection.suppression.release.earlier_tables import table_of_then
+from discreet.protection.suppression.release.hidden_cells import table_of_then
 from discreet.release import audit_release, protect
 from tests.helpers.attacker_apart import Attacker
 from tests.helpers.firm_programmes import (

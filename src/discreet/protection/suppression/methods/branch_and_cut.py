@@ -19,15 +19,24 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure import Insiders
-from discreet.protection.suppression.methods.cut_program import CutProgram, quick_lower_bound
-from discreet.protection.suppression.methods.cuts import Aims, CuttingPlane, MovableCells
-from discreet.protection.suppression.methods.fast import finished_pattern, quick_draft
+from discreet.protection.suppression.methods.cut_program import (
+    Aims,
+    CutProgram,
+    CuttingPlane,
+    MovableCells,
+    quick_lower_bound,
+)
+from discreet.protection.suppression.methods.fast import (
+    drop_unused,
+    finished_pattern,
+    prune,
+    quick_draft,
+)
 from discreet.protection.suppression.methods.insider_guard import (
     MOST_BOUNDED,
     insider_aims,
     kept_out,
 )
-from discreet.protection.suppression.methods.local_search import drop_unused, prune
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import (
@@ -35,8 +44,11 @@ from discreet.protection.suppression.proof.certificate import (
     certified,
     certify,
 )
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.local_lp import cover_tasks, relation_distances
+from discreet.protection.suppression.proof.draft_pattern import (
+    DraftPattern,
+    cover_tasks,
+    relation_distances,
+)
 
 #: `auto`: steps of the solver, as a share of those for the first pattern, at least and at most;
 #: how much of what is left the program over single relations may take, then attacks, and blocks.

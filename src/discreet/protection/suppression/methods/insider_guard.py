@@ -16,23 +16,22 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.disclosure import Insiders, refuse_cells
 from discreet.errors import Problem, SuppressionError, shortened
-from discreet.protection.suppression.methods.cut_program import single_relation_bounds
-from discreet.protection.suppression.methods.cuts import (
+from discreet.protection.suppression.methods.cut_program import (
     Aims,
     MovableCells,
     aims_of,
+    single_relation_bounds,
 )
-from discreet.protection.suppression.methods.local_search import ProofUsers, replace_in_turn
+from discreet.protection.suppression.methods.fast import ProofUsers, replace_in_turn
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.demands import LEVELS
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.insider_proofs import (
+from discreet.protection.suppression.proof.contributors import (
     InsiderProofs,
     OpenAim,
 )
-from discreet.protection.suppression.proof.local_lp import relation_distances
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern, relation_distances
 
 #: The methods that search among patterns that hold against insiders.
 SEARCHED = ("auto", "optimal")

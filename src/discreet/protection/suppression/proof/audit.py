@@ -53,14 +53,12 @@ from discreet.protection.suppression.problem.related_values import (
 )
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Certificate, attack_intervals, certify
-from discreet.protection.suppression.proof.coalitions import RespondentAudit, audit_respondents
-from discreet.protection.suppression.proof.joint_cubes import (
+from discreet.protection.suppression.proof.contributors import RespondentAudit, audit_respondents
+from discreet.protection.suppression.proof.further_readers import (
     held_in_joint_cubes,
+    held_in_whole_numbers,
     linked_with_earlier,
     opened_to_insiders,
-)
-from discreet.protection.suppression.proof.whole_numbers import (
-    held_in_whole_numbers,
     untested_gaps,
 )
 from discreet.protection.suppression.settings import InsiderAim, insider_aim, share_of

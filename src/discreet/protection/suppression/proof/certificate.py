@@ -33,9 +33,11 @@ from discreet.protection.suppression.problem.system import (
     SuppressionProblem,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.local_lp import reach_by_patches
-from discreet.protection.suppression.proof.unit_exchange import prove_by_exchange
+from discreet.protection.suppression.proof.draft_pattern import (
+    DraftPattern,
+    prove_by_exchange,
+    reach_by_patches,
+)
 
 
 def attack_intervals(

@@ -29,8 +29,7 @@ from discreet.disclosure import (
     refuse_cells,
 )
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.methods.guards import pattern_for_cubes
-from discreet.protection.suppression.methods.registry import find_pattern
+from discreet.protection.suppression.methods.registry import find_pattern, pattern_for_cubes
 from discreet.protection.suppression.methods.worktime import TimeShares
 from discreet.protection.suppression.problem.demands import (
     Demands,
@@ -349,7 +348,7 @@ def solved_and_published(
     earlier = chosen.get("earlier", ())
     several = any(len(own.classifications) > 1 for own in sources[0][0].dimensions)
     if several or len(sources) + len(earlier) > 1:
-        from discreet.protection.suppression.proof.joint_cubes import linked_with_earlier
+        from discreet.protection.suppression.proof.further_readers import linked_with_earlier
 
         values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
         tables = linked_with_earlier(members, [table for table, _ in sources], values, earlier)

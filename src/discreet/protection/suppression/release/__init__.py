@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from discreet.protection.suppression.publish.protected_tables import figure_of as figure_of
     from discreet.protection.suppression.publish.protected_tables import marks_of as marks_of
 
-    from .earlier_tables import RecountedTable as RecountedTable
-    from .earlier_tables import changed_notes as changed_notes
-    from .earlier_tables import differing as differing
-    from .earlier_tables import recounted_tables as recounted_tables
-    from .earlier_tables import tables_before as tables_before
+    from .hidden_cells import RecountedTable as RecountedTable
     from .hidden_cells import SensitiveTable as SensitiveTable
     from .hidden_cells import TableSuppression as TableSuppression
+    from .hidden_cells import changed_notes as changed_notes
     from .hidden_cells import components as components
+    from .hidden_cells import differing as differing
     from .hidden_cells import internal_entry as internal_entry
     from .hidden_cells import public_entries as public_entries
+    from .hidden_cells import recounted_tables as recounted_tables
+    from .hidden_cells import tables_before as tables_before
     from .hidden_cells import verdict_on as verdict_on
     from .sensitive_cells import PrimaryJudge as PrimaryJudge
     from .sensitive_cells import column_of as column_of
