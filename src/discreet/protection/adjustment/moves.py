@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import AdjustmentError
-from discreet.protection.suppression import Relations
+from discreet.protection.suppression import Relations, make_whole
 from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: So many directions are searched together; more are turned one by one.
@@ -138,18 +138,18 @@ class _MoveProgram:
 
     def __init__(self, problem: MoveProblem, can_up: BoolArray, can_down: BoolArray) -> None:
         self._problem = problem
-        links, cells = problem.relations, problem.relations.cells
-        number = len(problem.sensitive)
+        links, cells, number = problem.relations, problem.relations.cells, len(problem.sensitive)
         each = np.arange(number, dtype=np.int64)
         self._lack = 2 * cells + each
         self._choice = self._lack + number
         up, down = problem.sensitive, problem.sensitive + cells
         most_up, most_down = problem.most_up[up], problem.most_down[up]
-        ones = np.ones(number)
-        row: list[Any] = [links.row, links.row]
-        column: list[Any] = [links.cell.astype(np.int64), links.cell + np.int64(cells)]
-        coef: list[Any] = [links.coef.astype(np.float64), -links.coef.astype(np.float64)]
-        for turn, entries in enumerate(
+        ones, zeros, endless = np.ones(number), np.zeros(number), np.full(number, np.inf)
+        entries: list[Any] = [
+            (links.row, links.cell, links.coef),
+            (links.row, links.cell + cells, -links.coef),
+        ]
+        for turn, own in enumerate(
             (
                 ((up, ones), (self._lack, ones), (self._choice, -problem.up)),
                 ((down, ones), (self._lack, ones), (self._choice, problem.down)),
@@ -157,27 +157,20 @@ class _MoveProgram:
                 ((down, ones), (self._choice, most_down)),
             )
         ):
-            for columns, factors in entries:
-                row.append(len(links) + turn * number + each)
-                column.append(columns)
-                coef.append(np.asarray(factors, dtype=np.float64))
-        rows, columns_ = np.concatenate(row), np.concatenate(column)
-        order = np.lexsort((columns_, rows))
+            at = len(links) + turn * number + each
+            entries += [(at, columns, coef) for columns, coef in own]
+        row, column, coef = map(np.concatenate, zip(*entries, strict=True))
         size = len(links) + 4 * number
-        self._matrix = (
-            starts(np.bincount(rows, minlength=size)),
-            columns_[order],
-            np.concatenate(coef)[order],
+        self._matrix = Relations.of_entries(2 * (cells + number), size, row, column, coef).matrix
+        none = np.zeros(len(links))
+        self._rows = (
+            np.concatenate([none, zeros, problem.down, -endless, -endless]),
+            np.concatenate([none, endless, endless, zeros, most_down]),
         )
-        none, endless = np.zeros(len(links) + number), np.full(number, np.inf)
-        zeros = np.zeros(number)
-        low = np.concatenate([none, problem.down, -endless, -endless])
-        high = np.concatenate([np.zeros(len(links)), endless, endless, zeros, most_down])
-        self._rows = (low, high)
         self._low = np.concatenate([np.zeros(2 * cells + number), np.where(can_down, 0.0, 1.0)])
         self._high = np.concatenate(
             [problem.most_up, problem.most_down, endless, np.where(can_up, 1.0, 0.0)]
-        ).astype(np.float64)
+        )
         #: The solver is shown costs of the dearest change as 1.
         self.unit = float(problem.weight.max(initial=0.0)) or 1.0
         weight = problem.weight / self.unit
@@ -186,27 +179,21 @@ class _MoveProgram:
 
     def _solver(self, whole: IntArray | None = None, **options: Any) -> Any:
         """The program, with some columns in whole numbers."""
-        import highspy
-
         solver = loaded_solver(
             self._matrix, self._low, self._high, cost=self._cost, rows=self._rows, **options
         )
         if whole is not None:
-            kinds = np.full(len(whole), highspy.HighsVarType.kInteger)
-            solver.changeColsIntegrality(len(whole), whole.astype(np.int32), kinds)
+            make_whole(solver, whole)
             solver.setOptionValue("presolve", "on")
         return solver
 
     def bound(self) -> float:
         """What no moves beat: directions may be mixed, nothing may be lacking."""
-        number = len(self._lack)
-        solver = self._linear
-        none = np.zeros(number)
-        solver.changeColsBounds(number, self._lack.astype(np.int32), none, none)
+        solver, columns, none = self._linear, self._lack.astype(np.int32), np.zeros(len(self._lack))
+        solver.changeColsBounds(len(none), columns, none, none)
         solver.run()
         reached = float(solver.getInfo().objective_function_value) if is_optimal(solver) else 0.0
-        endless = np.full(number, np.inf)
-        solver.changeColsBounds(number, self._lack.astype(np.int32), none, endless)
+        solver.changeColsBounds(len(none), columns, none, none + np.inf)
         return reached
 
     def _fixed(self, solver: Any, goes_up: BoolArray, free: BoolArray | None = None) -> None:
@@ -221,9 +208,8 @@ class _MoveProgram:
         self._fixed(self._linear, goes_up)
         self._linear.run()
         if not is_optimal(self._linear):
-            raise AdjustmentError(
-                "no changes of these values found", code="solver", hint="report this"
-            )
+            message = "no changes of these values found"
+            raise AdjustmentError(message, code="solver", hint="report this")
         return column_values(self._linear)
 
     def cost_of(self, goes_up: BoolArray) -> float:
@@ -246,9 +232,7 @@ class _MoveProgram:
         self, goes_up: BoolArray, cost: float, free: BoolArray, nodes: int
     ) -> tuple[BoolArray, float, float, bool]:
         """Directions chosen together, their cost, a bound, and whether these are the best."""
-        solver = self._solver(
-            self._choice, mip_max_nodes=nodes, mip_rel_gap=1e-6, random_seed=0, time_limit=np.inf
-        )
+        solver = self._solver(self._choice, mip_max_nodes=nodes, mip_rel_gap=1e-6)
         self._fixed(solver, goes_up, free)
         if np.isfinite(cost):
             self._moved(goes_up)
@@ -266,29 +250,24 @@ class _MoveProgram:
 
     def whole_moves(self, goes_up: BoolArray) -> IntArray:
         """The cheapest moves in these directions, in whole units."""
-        links, cells = self._problem.relations, self._problem.relations.cells
+        cells = self._problem.relations.cells
         moved = self._moved(goes_up)[: 2 * cells]
         if np.abs(moved - np.rint(moved)).max(initial=0.0) > _TOLERANCE:
-            solver = self._solver(
-                np.arange(2 * cells), mip_max_nodes=_WHOLE_NODES, mip_rel_gap=1e-4, random_seed=0
-            )
+            solver = self._solver(np.arange(2 * cells), mip_max_nodes=_WHOLE_NODES)
             self._fixed(solver, goes_up)
             solver.run()
             moved = column_values(solver)[: 2 * cells]
         change = np.rint(moved[:cells] - moved[cells:]).astype(np.int64) if moved.size else None
-        if (
-            change is None
-            or (links.residuals(change) + links.rhs).any()
-            or not self._reached(change, goes_up)
-        ):
+        if change is None or not self._keeps_all(change, goes_up):
             message = "no whole-number changes found that keep every sum"
             hint = "publish one more decimal, or fix fewer totals"
             raise AdjustmentError(message, code="whole", hint=hint)
         return change
 
-    def _reached(self, change: IntArray, goes_up: BoolArray) -> bool:
-        problem = self._problem
-        own = change[problem.sensitive]
+    def _keeps_all(self, change: IntArray, goes_up: BoolArray) -> bool:
+        """Whether moves keep every sum and limit, and go far enough in these directions."""
+        problem, own = self._problem, change[self._problem.sensitive]
         enough = np.where(goes_up, own >= problem.up, -own >= problem.down)
         within = (change <= problem.most_up) & (-change <= problem.most_down)
-        return bool(enough.all() and within.all())
+        missed = problem.relations.residuals(change) + problem.relations.rhs
+        return bool(enough.all() and within.all() and not missed.any())

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure import Insiders
 from discreet.protection.suppression.methods.cut_program import (
-    Aims,
+    Aim,
     CutProgram,
     CuttingPlane,
     MovableCells,
@@ -101,7 +101,7 @@ def _too_large(near: CutProgram, work: float) -> bool:
     relations = float(len(near.movable.unknowns.relations))
     aims = near.separator.aims
     steps = _ITERATIONS * len(aims) * relations * relations
-    return len(np.unique(aims.cell)) > _MANY or steps > _CUT_SHARE * work
+    return len({aim.cell for aim in aims}) > _MANY or steps > _CUT_SHARE * work
 
 
 class _Closing:
@@ -409,10 +409,9 @@ def block_of(
     )
     if not 0 < cells.size <= _CELLS or not np.isin(tasks % len(draft), cells).all():
         return None
-    aims = Aims(
-        cell=np.searchsorted(cells, tasks % len(draft)),
-        side=np.where(tasks < len(draft), 1, -1),
-        level=draft.target[tasks],
-        who=np.full(tasks.size, -1, dtype=np.int64),
-    )
+    moves = map(draft.distance, tasks.tolist())
+    aims = [
+        Aim(int(np.searchsorted(cells, cell)), 1 if far > 0 else -1, abs(far))
+        for cell, far in moves
+    ]
     return CutProgram(movable, aims), cells

@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.confidential import Confidential
-from discreet.disclosure import TOLERANCE, SolverEffort, Unknowns, outer_bounds
+from discreet.disclosure import TOLERANCE, SolverEffort, Unknowns, make_whole, outer_bounds
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import (
+    LEVELS,
     CellState,
     SuppressionProblem,
     unknowns_of,
@@ -73,13 +74,9 @@ class MovableCells(Confidential):
         nothing = ~forced & (cost == 0)
         cost[nothing] = _TINY / max(1, int(nothing.sum()))
         movable = cls(
-            unknowns=unknowns.part(moving),
-            low=low[moving],
-            high=high[moving],
-            forced=forced,
-            cost=cost,
-            tiny=float(cost[nothing].sum()),
-        )
+            unknowns=unknowns.part(moving), low=low[moving], high=high[moving], forced=forced,
+            cost=cost, tiny=float(cost[nothing].sum()),
+        )  # fmt: skip
         return movable, cells[moving]
 
     def paid(self, chosen: BoolArray) -> int:
@@ -103,58 +100,39 @@ def movable_cells(problem: SuppressionProblem, forced: BoolArray | None = None) 
     return MovableCells.of(known, known.cells, hidden, cost)[0]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Aims(Confidential):
-    """Values that attackers must find possible, one entry per aim (confidential)."""
+@dataclass(frozen=True, repr=False, eq=False)
+class Aim(Confidential):
+    """What attackers must find possible of a sensitive cell (confidential)."""
 
-    cell: IntArray  # the sensitive cell
+    cell: int  # its number among the movable cells
     #: 1 if it must be able to rise by the level, -1 to fall, 0 if the interval must be as wide
-    side: IntArray
-    level: FloatArray  # the protection level in units
-    who: IntArray  # for whom: -1 for the public, else the number of an insider
-    #: Which of the movable cells each insider knows
-    known: Mapping[int, BoolArray] = field(default_factory=dict)
+    side: int
+    level: float  # the protection level in units
+    who: int = -1  # for whom: -1 for the public, else the number of an insider
+    still: BoolArray | None = None  # which of the movable cells he knows
 
-    def __len__(self) -> int:
-        return len(self.cell)
+    @classmethod
+    def of_levels(
+        cls, cell: int, lower: float, upper: float, sliding: float, *whom: Any
+    ) -> Iterator[Aim]:
+        """The aims that the levels of a cell ask for."""
+        width = sliding if sliding > lower + upper else 0.0
+        for side, level in ((1, upper), (-1, lower), (0, width)):
+            if level > 0:
+                yield cls(cell, side, level, *whom)
 
-    def sides(self, at: int) -> tuple[int, ...]:
-        """The directions to attack for one aim."""
-        side = int(self.side[at])
-        return (side,) if side else (1, -1)
-
-    def still(self, at: int) -> BoolArray | None:
-        """The cells that do not move for whom the aim is about; None for the public."""
-        return self.known.get(int(self.who[at]))
-
-    def joined(self, other: Aims) -> Aims:
-        """These aims and others of the same cells."""
-        columns = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("cell", "side", "level", "who")
-        }
-        return Aims(**columns, known={**self.known, **other.known})
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The directions to attack."""
+        return (self.side,) if self.side else (1, -1)
 
 
-def aims_of(unknowns: Unknowns) -> Aims:
+def aims_of(unknowns: Unknowns) -> list[Aim]:
     """All aims for the public, widest level first: neighbours then ask similar questions."""
-    watched = unknowns.sensitive
-    upper, lower, width = unknowns.upper, unknowns.lower, unknowns.sliding
-    chosen = (
-        (1, upper, watched & (upper > 0)),
-        (-1, lower, watched & (lower > 0)),
-        (0, width, watched & (width > upper + lower)),
-    )
-    cell = np.concatenate([np.flatnonzero(mask) for _, _, mask in chosen])
-    side = np.concatenate([np.full(int(mask.sum()), side) for side, _, mask in chosen])
-    level = np.concatenate([column[mask] for _, column, mask in chosen])
-    order = np.lexsort((side, cell, -level))
-    return Aims(
-        cell=cell[order].astype(np.int64),
-        side=side[order],
-        level=level[order],
-        who=np.full(len(cell), -1, dtype=np.int64),
-    )
+    cells = np.flatnonzero(unknowns.sensitive)
+    levels = (getattr(unknowns, name)[cells].tolist() for name in LEVELS)
+    aims = (aim for own in zip(cells.tolist(), *levels, strict=True) for aim in Aim.of_levels(*own))
+    return sorted(aims, key=lambda aim: (-aim.level, aim.cell, aim.side))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -176,7 +154,7 @@ class CuttingPlane:
 
 
 def capacity_cut(
-    movable: MovableCells, aims: Aims, at: int, multipliers: tuple[FloatArray, ...]
+    movable: MovableCells, aim: Aim, multipliers: Sequence[FloatArray]
 ) -> CuttingPlane | None:
     """The cut that multipliers of the relations give for one aim; None if it says nothing.
 
@@ -185,9 +163,9 @@ def capacity_cut(
     coefficient need be larger than what is asked for. There is one multiplier per relation, for
     each side of the aim.
     """
-    links, cell = movable.unknowns.relations, int(aims.cell[at])
+    links, cell = movable.unknowns.relations, aim.cell
     room, alone = np.zeros(len(movable)), 0.0
-    for side, own in zip(aims.sides(at), multipliers, strict=True):
+    for side, own in zip(aim.sides, multipliers, strict=True):
         simple = np.round(own * _PARTS) / _PARTS
         clean = np.where(np.abs(simple - own) < _FRACTION, simple, own)
         weight = -np.bincount(links.cell, links.coef * clean[links.row], minlength=len(movable))
@@ -198,19 +176,18 @@ def capacity_cut(
         alone += float(part[cell]) if itself > 0 else 0.0
         part[cell] = 0.0
         room += part if itself > 0 else part / (1.0 - itself)
-    still = aims.still(at)
-    if still is not None:
-        room[still] = 0.0
-    return _covering(np.arange(len(movable)), room / aims.level[at], movable, aims, at, alone)
+    if aim.still is not None:
+        room[aim.still] = 0.0
+    return _covering(np.arange(len(movable)), room / aim.level, movable, aim, alone)
 
 
 def _covering(
-    cells: IntArray, room: FloatArray, movable: MovableCells, aims: Aims, at: int, alone: float
+    cells: IntArray, room: FloatArray, movable: MovableCells, aim: Aim, alone: float
 ) -> CuttingPlane | None:
     """The cut that cells, with how much each can do for an aim, must do all of it."""
     if not np.isfinite(room).all():
         return None
-    forced, level = movable.forced[cells], aims.level[at]
+    forced, level = movable.forced[cells], aim.level
     needed = 1.0 - alone / level - float(room[forced].sum()) - TOLERANCE / level - _SLACK
     if needed <= _SLACK:
         return None
@@ -220,29 +197,28 @@ def _covering(
     return CuttingPlane(cells=cells[free][order].astype(np.int64), coef=coef[order])
 
 
-def relation_cuts(movable: MovableCells, aims: Aims) -> Iterator[CuttingPlane]:
+def relation_cuts(movable: MovableCells, aims: Iterable[Aim]) -> Iterator[CuttingPlane]:
     """The cuts of single relations: what moves a cell stands beside it in each of them.
 
     For insiders those of relations with a cell that they know.
     """
     links = movable.unknowns.relations
     start, order = links.by_cell
-    for at in range(len(aims)):
-        side, still = int(aims.side[at]), aims.still(at)
-        for entry in order[start[aims.cell[at]] : start[aims.cell[at] + 1]].tolist():
+    for aim in aims:
+        for entry in order[start[aim.cell] : start[aim.cell + 1]].tolist():
             row = links.row[entry]
             others = np.arange(links.start[row], links.start[row + 1])
             others = others[others != entry]
             cells = links.cell[others]
-            if still is not None and not still[cells].any():
+            if aim.still is not None and not aim.still[cells].any():
                 continue
             weight = -links.coef[others] / links.coef[entry]
             low, high = weight * movable.low[cells], weight * movable.high[cells]
             above, below = np.maximum(low, high), np.maximum(-low, -high)
-            room = (above if side > 0 else below if side < 0 else above + below) / aims.level[at]
-            if still is not None:
-                room[still[cells]] = 0.0
-            cut = _covering(cells, room, movable, aims, at, 0.0)
+            room = (above, above + below, below)[1 - aim.side] / aim.level
+            if aim.still is not None:
+                room[aim.still[cells]] = 0.0
+            cut = _covering(cells, room, movable, aim, 0.0)
             # Too little even if all are hidden: no pattern protects the cell, which others tell.
             if cut is not None and cut.coef.sum() >= 1.0:
                 yield cut
@@ -263,12 +239,13 @@ def bridge_cuts(movable: MovableCells, x: FloatArray | None = None) -> list[Cutt
     for at in np.flatnonzero(entries):
         low, high = links.start[links.row[at] : links.row[at] + 2]
         cells = np.sort(links.cell[low:high]).astype(np.int64)
-        if movable.forced[cells].any():
-            continue
-        coef = np.where(cells == links.cell[at], -1.0, 1.0)
-        cuts.append(CuttingPlane(cells=cells, coef=coef, least=0.0))
+        if not movable.forced[cells].any():
+            coef = np.where(cells == links.cell[at], -1.0, 1.0)
+            cuts.append(CuttingPlane(cells=cells, coef=coef, least=0.0))
     return cuts
 
+
+# -- attacks -----------------------------------------------------------------------------
 
 #: Smallest share of its level by which an aim must be missed.
 _MISSED = 1e-6
@@ -293,14 +270,14 @@ class Separator:
     aim that a move known already reaches is not attacked.
     """
 
-    def __init__(self, movable: MovableCells, aims: Aims) -> None:
+    def __init__(self, movable: MovableCells, aims: Sequence[Aim]) -> None:
         self.movable, self.aims = movable, aims
         #: For each aim which cells the last move needs that its attack gave, and how much of each.
-        self._ways: list[tuple[IntArray, FloatArray] | None] = [None] * len(aims)
+        self._ways: dict[int, tuple[IntArray, FloatArray]] = {}
         #: Counts steps of the solver; when it is spent, no more cuts are looked for.
         self.effort = SolverEffort()
         self._low, self._high = np.zeros(len(movable)), np.zeros(len(movable))
-        self._wished = -1
+        self._wished = 0
         self._solver = loaded_solver(movable.unknowns.relations.matrix, self._low, self._high)
         self._solver.setOptionValue("simplex_strategy", 4)
 
@@ -316,51 +293,43 @@ class Separator:
         planes: dict[tuple[bytes, bytes], CuttingPlane] = {}
         missed: set[tuple[int, int]] = set()
         again = 0
-        for at in range(len(self.aims)):
+        for at, aim in enumerate(self.aims):
             if time.monotonic() > until or self.effort.spent or again >= _AGAIN:
                 break
-            whose = (int(self.aims.cell[at]), int(self.aims.who[at]))
-            if whose in missed or self._known(at, blurred):
+            way = self._ways.get(at)
+            known = way is not None and bool((way[1] <= blurred[way[0]] + _ENOUGH).all())
+            if known or (aim.cell, aim.who) in missed:
                 continue
-            multipliers = self._attack(at, blurred, most)
-            cut = capacity_cut(self.movable, self.aims, at, multipliers) if multipliers else None
+            multipliers = self._attack(at, aim, blurred, most)
+            cut = capacity_cut(self.movable, aim, multipliers) if multipliers else None
             if cut is not None and cut.missing(x) > _MISSED:
                 again = again + 1 if cut.key in planes else 0
                 planes.setdefault(cut.key, cut)
-                missed.add(whose)
+                missed.add((aim.cell, aim.who))
         return list(planes.values())
 
-    def _known(self, at: int, x: FloatArray) -> bool:
-        way = self._ways[at]
-        return way is not None and bool((way[1] <= x[way[0]] + _ENOUGH).all())
-
-    def _attack(self, at: int, x: FloatArray, most: float) -> tuple[FloatArray, ...]:
+    def _attack(self, at: int, aim: Aim, x: FloatArray, most: float) -> list[FloatArray] | None:
         """Multipliers that show that an aim is missed; none if it is reached."""
-        cell, level, still = (
-            int(self.aims.cell[at]),
-            float(self.aims.level[at]),
-            self.aims.still(at),
-        )
         reached, need, multipliers = 0.0, np.zeros(len(x)), []
-        low = np.maximum(self.movable.low / level, -most)
-        high = np.minimum(self.movable.high / level, most)
-        if still is not None:
-            low[still] = high[still] = 0.0
-        for side in self.aims.sides(at):
-            moved, duals = self._move(cell, side, low * x, high * x)
+        low = np.maximum(self.movable.low / aim.level, -most)
+        high = np.minimum(self.movable.high / aim.level, most)
+        if aim.still is not None:
+            low[aim.still] = high[aim.still] = 0.0
+        for side in aim.sides:
+            moved, duals = self._move(aim.cell, side, low * x, high * x)
             multipliers.append(duals)
-            reached += side * float(moved[cell])
+            reached += side * float(moved[aim.cell])
             room = np.where(moved > 0, high, low)
             # Where there is no room at all, what moves is the solver's tolerance.
             real = (np.abs(moved) > _STILL) & (room != 0)
             share = np.divide(moved, room, out=np.zeros(len(x)), where=real)
             np.maximum(need, share, out=need)
         if reached < 1.0 - _MISSED:
-            return tuple(multipliers)
+            return multipliers
         need[self.movable.forced] = 0.0
         cells = np.flatnonzero(need)
         self._ways[at] = (cells, np.minimum(need[cells], 1.0))
-        return ()
+        return None
 
     def _move(
         self, cell: int, side: int, low: FloatArray, high: FloatArray
@@ -371,16 +340,14 @@ class Separator:
         if changed.size:
             self._solver.changeColsBounds(changed.size, changed, low[changed], high[changed])
         self._low, self._high = low, high
-        if self._wished >= 0:
-            self._solver.changeColCost(self._wished, 0.0)
+        self._solver.changeColCost(self._wished, 0.0)
         self._solver.changeColCost(cell, -float(side))
         self._wished = cell
-        columns, rows = len(self.movable), len(self.movable.unknowns.relations)
+        rows, least = len(self.movable.unknowns.relations), _COLUMN * len(self.movable)
         self._solver.run()
-        self.effort.count(self._solver, rows, max(_LEAST, _COLUMN * columns))
-        if not is_optimal(
-            self._solver
-        ):  # anew, and dual: going on from the last attack led nowhere
+        self.effort.count(self._solver, rows, max(_LEAST, least))
+        if not is_optimal(self._solver):
+            # Anew, and dual: going on from the last attack led nowhere.
             self._solver.clearSolver()
             self._solver.setOptionValue("simplex_strategy", 1)
             self._solver.run()
@@ -394,6 +361,8 @@ class Separator:
         return column_values(self._solver), -duals
 
 
+# -- the program -------------------------------------------------------------------------
+
 #: Cells are taken as hidden by so much more: in parts first by this, then by that; in whole
 #: patterns, too, and in the end by nothing.
 _BLURS, _WHOLE_BLURS = (1e-2, 1e-4), (1e-2, 1e-3, 0.0)
@@ -402,8 +371,6 @@ _NEAR, _MET = 1e-3, 0.5
 #: Iterations of the solver between two times that it asks whether to go on, about, and how
 #: many cuts each of them counts for at least on whole programs.
 _ASKED, _ITERATION = 60, 1_000
-#: What a run of the solver takes at least.
-_RUN = 25_000.0
 #: Rounds in which the cheapest cells of cuts are added to a whole pattern.
 _COMPLETIONS = 12
 
@@ -412,11 +379,8 @@ class CutProgram(Confidential):
     """The linear and the 0/1 program over all cuts found so far."""
 
     def __init__(
-        self, movable: MovableCells, aims: Aims, *, already: int = 0, floor: int = 0
+        self, movable: MovableCells, aims: Sequence[Aim], *, already: int = 0, floor: int = 0
     ) -> None:
-        import highspy
-
-        self._highspy: Any = highspy
         self.movable = movable
         self.separator = Separator(movable, aims)
         self.x: FloatArray = movable.forced.astype(np.float64)
@@ -427,7 +391,7 @@ class CutProgram(Confidential):
         self.objective = self.branched = 0.0
         self.rounds = self.branchings = 0
         #: Whether attacks on the pattern in parts give no more cuts.
-        self.complete = not len(aims)
+        self.complete = not aims
         #: Whole patterns that the last branching passed by, each cheaper than the one before.
         self.passed: list[BoolArray] = []
         #: When the solver must stop, by the monotonic clock.
@@ -435,16 +399,13 @@ class CutProgram(Confidential):
         self._blur = 0
         self._begun = self._bridged = False
         self._rows: list[CuttingPlane] = []
-        number = len(movable)
-        self._every = np.arange(number, dtype=np.int32)
+        self._every = np.arange(len(movable), dtype=np.int32)
         self._solver = quiet_solver(
-            mip_rel_gap=0.0,
-            mip_abs_gap=_MET,
-            mip_feasibility_tolerance=1e-9,
+            mip_rel_gap=0.0, mip_abs_gap=_MET, mip_feasibility_tolerance=1e-9,
             mip_pscost_minreliable=2,
-        )
-        self._solver.addVars(number, self.x, np.ones(number))
-        self._solver.changeColsCost(number, self._every, movable.cost)
+        )  # fmt: skip
+        self._solver.addVars(len(movable), self.x, np.ones(len(movable)))
+        self._solver.changeColsCost(len(movable), self._every, movable.cost)
 
     @property
     def least(self) -> float:
@@ -483,10 +444,10 @@ class CutProgram(Confidential):
             self.add(relation_cuts(self.movable, self.separator.aims))
             self.solve()
 
-    def watch(self, aims: Aims) -> None:
+    def watch(self, aims: Sequence[Aim]) -> None:
         """Take in more aims, with what single relations ask for them."""
         effort = self.separator.effort
-        self.separator = Separator(self.movable, self.separator.aims.joined(aims))
+        self.separator = Separator(self.movable, [*self.separator.aims, *aims])
         self.separator.effort, self.complete, self._blur = effort, False, 0
         self.add(relation_cuts(self.movable, aims))
 
@@ -505,19 +466,19 @@ class CutProgram(Confidential):
 
     def add(self, cuts: Iterable[CuttingPlane]) -> int:
         """Take in cuts; how many were not there yet."""
-        fresh = {cut.key: cut for cut in cuts}
+        fresh = list({cut.key: cut for cut in cuts}.values())
         if fresh:  # all rows at once: one at a time, each would copy those before
-            cells = np.concatenate([cut.cells for cut in fresh.values()]).astype(np.int32)
+            cells = np.concatenate([cut.cells for cut in fresh]).astype(np.int32)
             self._solver.addRows(
                 len(fresh),
-                np.array([cut.least for cut in fresh.values()], dtype=np.float64),
-                np.full(len(fresh), self._highspy.kHighsInf),
+                np.array([cut.least for cut in fresh], dtype=np.float64),
+                np.full(len(fresh), np.inf),
                 cells.size,
-                starts([cut.cells.size for cut in fresh.values()])[:-1].astype(np.int32),
+                starts([cut.cells.size for cut in fresh])[:-1].astype(np.int32),
                 cells,
-                np.concatenate([cut.coef for cut in fresh.values()]),
+                np.concatenate([cut.coef for cut in fresh]),
             )
-        self._rows += fresh.values()
+        self._rows += fresh
         return len(fresh)
 
     def solve(self) -> None:
@@ -533,18 +494,8 @@ class CutProgram(Confidential):
             hint = "report this: hiding everything fulfils every cut"
             raise SuppressionError(message, code="solver", hint=hint)
         self.x = np.clip(column_values(self._solver), 0.0, 1.0)
-        duals = np.array(self._solver.getSolution().row_dual, dtype=np.float64)
-        self._prove(np.maximum(duals, 0.0))
-
-    def _run(self, least: int = 0) -> None:
-        if math.isfinite(self.until):
-            left = max(0.1, self.until - time.monotonic())
-            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left)
-        self._solver.run()
-        self.separator.effort.count(self._solver, max(least, len(self._rows)), _RUN)
-
-    def _prove(self, weights: FloatArray) -> None:
-        """The bound that multipliers of the cuts prove, whatever the solver says."""
+        # The bound that multipliers of the cuts prove, whatever the solver says.
+        weights = np.maximum(np.array(self._solver.getSolution().row_dual, dtype=np.float64), 0.0)
         rest, total = self.movable.cost.copy(), 0.0
         for at in np.flatnonzero(weights):
             cut = self._rows[at]
@@ -554,6 +505,13 @@ class CutProgram(Confidential):
         self._worth = rest
         self._proved = total + float(np.minimum(rest, 0.0)[free].sum() + rest[~free].sum())
         self.objective = max(self.objective, self._proved)
+
+    def _run(self, least: int = 0) -> None:
+        if math.isfinite(self.until):
+            left = max(0.1, self.until - time.monotonic())
+            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left)
+        self._solver.run()
+        self.separator.effort.count(self._solver, max(least, len(self._rows)))
 
     # -- whole --------------------------------------------------------------------
 
@@ -568,18 +526,17 @@ class CutProgram(Confidential):
         if not self._bridged:
             self._bridged = True
             self.add(bridge_cuts(self.movable))
-        kinds = self._highspy.HighsVarType
-        number, most = len(self.movable), self.movable.below(cost)
+        solver, every, number = self._solver, self._every, len(self.movable)
+        most = self.movable.below(cost)
         # Cells whose hiding or showing alone makes a pattern too dear are settled.
-        free, room = ~self.movable.forced, most - self._proved + _NEAR
-        low = np.where(self._worth < -room, 1.0, self.movable.forced.astype(np.float64))
-        high = np.where((self._worth > room) & free, 0.0, 1.0)
-        self._solver.changeColsBounds(number, self._every, low, high)
-        self._solver.changeColsIntegrality(number, self._every, np.full(number, kinds.kInteger))
+        still, room = self.movable.forced.astype(np.float64), most - self._proved + _NEAR
+        low = np.where(self._worth < -room, 1.0, still)
+        high = np.where((self._worth > room) & ~self.movable.forced, 0.0, 1.0)
+        solver.changeColsBounds(number, every, low, high)
+        make_whole(solver, np.arange(number))
         paid = np.flatnonzero(self.movable.cost).astype(np.int32)
-        below = -self._highspy.kHighsInf
-        self._solver.addRow(below, most, paid.size, paid, self.movable.cost[paid])
-        self._solver.setOptionValue("mip_max_nodes", nodes or self._highspy.kHighsIInf)
+        solver.addRow(-np.inf, most, paid.size, paid, self.movable.cost[paid])
+        solver.setOptionValue("mip_max_nodes", nodes or 2**31 - 1)
         each = max(_ITERATION, len(self._rows))
         left = self.separator.effort.end - self.separator.effort.steps
 
@@ -591,32 +548,29 @@ class CutProgram(Confidential):
         def better(event: Any) -> None:
             self.passed.append(np.array(event.data_out.mip_solution) > 0.5)
 
-        self._solver.cbMipInterrupt.subscribe(asked)
-        self._solver.cbMipImprovingSolution.subscribe(better)
+        solver.cbMipInterrupt.subscribe(asked)
+        solver.cbMipImprovingSolution.subscribe(better)
         try:
             self._run(each)
         finally:
-            self._solver.cbMipInterrupt.unsubscribe(asked)
-            self._solver.cbMipImprovingSolution.unsubscribe(better)
-        status, known = self._solver.getModelStatus(), self._solver.getInfo()
-        statuses = self._highspy.HighsModelStatus
+            solver.cbMipInterrupt.unsubscribe(asked)
+            solver.cbMipImprovingSolution.unsubscribe(better)
+        status, known = solver.getModelStatus().name, solver.getInfo()
         solution = None
-        if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
+        if status in ("kInfeasible", "kUnboundedOrInfeasible"):
             self.branched = max(self.branched, most + 1.0)
-        elif status in (statuses.kOptimal, statuses.kTimeLimit, statuses.kSolutionLimit,
-                        statuses.kInterrupt):  # fmt: skip
+        elif status in ("kOptimal", "kTimeLimit", "kSolutionLimit", "kInterrupt"):
             self.branched = max(self.branched, min(float(known.mip_dual_bound), most + 1.0))
-            late = status in (statuses.kTimeLimit, statuses.kInterrupt)
+            late = status in ("kTimeLimit", "kInterrupt")
             if not late and math.isfinite(known.objective_function_value):
-                solution = column_values(self._solver) > 0.5
+                solution = column_values(solver) > 0.5
         else:
             message = "the solver could not decide on a cheapest pattern"
             hint = "report this, or use the method auto"
             raise SuppressionError(message, code="solver", hint=hint)
-        self._solver.deleteRows(1, np.array([len(self._rows)], dtype=np.int32))
-        self._solver.changeColsIntegrality(number, self._every, np.full(number, kinds.kContinuous))
-        still = self.movable.forced.astype(np.float64)
-        self._solver.changeColsBounds(number, self._every, still, np.ones(number))
+        solver.deleteRows(1, np.array([len(self._rows)], dtype=np.int32))
+        solver.changeColsIntegrality(number, every, np.zeros(number, dtype=np.uint8))
+        solver.changeColsBounds(number, every, still, np.ones(number))
         return solution
 
     def cuts_at(self, chosen: BoolArray) -> list[CuttingPlane]:
@@ -666,13 +620,9 @@ def single_relation_bounds(
     """
     if int((problem.state != CellState.fixed).sum()) > _MANY or over():
         return None
-    movable = movable_cells(problem)
-    program = CutProgram(
-        movable,
-        aims_of(movable.unknowns),
-        already=problem.cost_of(problem.hidden),
-        floor=quick_lower_bound(problem),
-    )
+    movable, floor = movable_cells(problem), quick_lower_bound(problem)
+    already = problem.cost_of(problem.hidden)
+    program = CutProgram(movable, aims_of(movable.unknowns), already=already, floor=floor)
     program.until = until
     program.near(_ROUNDS, over)
     return program
@@ -690,22 +640,22 @@ def always_hidden(problem: SuppressionProblem) -> BoolArray:
     They are sums of cells none of which can be smaller than it is.
     """
     unknowns = unknowns_of(problem, problem.state != CellState.fixed)
-    links, sensitive = unknowns.relations, unknowns.sensitive
+    links = unknowns.relations
     least = outer_bounds(unknowns)[0] > -TOLERANCE
-    mask = np.zeros(len(problem), dtype=np.bool_)
-    part = links.coef == 1
-    totals = np.bincount(links.row[links.coef == -1], minlength=len(links))
-    rest = np.bincount(links.row[~part & (links.coef != -1)], minlength=len(links))
-    movable = np.bincount(links.row[part & ~least[links.cell]], minlength=len(links))
-    rows = (totals == 1) & (rest == 0) & (movable == 0)
-    fixing = sensitive & least
+    part, total = links.coef == 1, links.coef == -1
+
+    def number(entries: BoolArray) -> IntArray:
+        return np.bincount(links.row[entries], minlength=len(links))
+
+    sums = (number(total) == 1) & (number(~part & ~total) == 0)
+    sums &= number(part & ~least[links.cell]) == 0
+    fixing = unknowns.sensitive & least
     while True:
-        hit = np.bincount(links.row[part & fixing[links.cell]], minlength=len(links)) > 0
-        fresh = np.zeros(len(unknowns), dtype=np.bool_)
-        fresh[links.totals[hit & rows]] = True
-        if not (fresh & ~fixing).any():
+        totals = links.totals[sums & (number(part & fixing[links.cell]) > 0)]
+        if fixing[totals].all():
             break
-        fixing |= fresh
+        fixing[totals] = True
+    mask = np.zeros(len(problem), dtype=np.bool_)
     mask[unknowns.cells[fixing]] = True
     return mask
 

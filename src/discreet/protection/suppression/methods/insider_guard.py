@@ -8,7 +8,7 @@ have to be replaced for him, so that the work is as large as what insiders know.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -17,19 +17,19 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.disclosure import Insiders, refuse_cells
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.protection.suppression.methods.cut_program import (
-    Aims,
+    Aim,
     MovableCells,
     aims_of,
     single_relation_bounds,
 )
 from discreet.protection.suppression.methods.fast import ProofUsers, replace_in_turn
 from discreet.protection.suppression.methods.worktime import WorkTime
-from discreet.protection.suppression.problem.demands import LEVELS
-from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.problem.system import LEVELS, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
 from discreet.protection.suppression.proof.contributors import (
     InsiderProofs,
     OpenAim,
+    ProofAim,
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, relation_distances
 
@@ -72,7 +72,7 @@ def guarded_pattern(
         anew, _ = kept_out(problem, problem.hidden, insiders, watch)
         proofs = anew if anew.draft.spent < proofs.draft.spent else proofs
     cells = proofs.draft.unknowns.cells
-    unmet = sorted({int(cells[proofs.aims[which].cell]) for which in proofs.check()})
+    unmet = sorted({int(cells[aim.cell]) for aim in proofs.check()})
     message = "it is not proven to be protected from insiders"
     hint = "report this: a proof found on the way did not hold"
     refuse_cells(unmet, problem.name, message, "insiders", hint)
@@ -124,30 +124,21 @@ def kept_out(
     return proofs, before
 
 
-def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> Aims:
+def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> list[Aim]:
     """Aims for insiders who do not move their own cells, where they can be reached."""
     cells = proofs.draft.at(movable.unknowns.cells)
+    still = {insider: np.isin(cells, own) for insider, own in proofs.cells_of.items()}
     levels = {name: getattr(proofs.levels, name)[cells] for name in LEVELS}
-    aims = aims_of(replace(movable.unknowns, **levels))
-    rows = [
-        (at, side, level, who)
-        for at, side, level in zip(aims.cell, aims.side, aims.level, strict=True)
-        for who in proofs.watched_at(int(cells[at]))
+    aims = [
+        replace(aim, who=who, still=still[who])
+        for aim in aims_of(replace(movable.unknowns, **levels))
+        for who in proofs.watched_at(int(cells[aim.cell]))
     ]
     place = {int(cell): at for at, cell in enumerate(cells)}
-    for (who, cell), (lower, upper, sliding) in proofs.own_levels.items():
-        if cell in place and not proofs.waived(who, cell):
-            width = sliding if sliding > lower + upper else 0
-            sides = ((1, upper), (-1, lower), (0, width))
-            rows += [(place[cell], side, level, who) for side, level in sides if level]
-    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    return Aims(
-        cell=columns[0].astype(np.int64),
-        side=columns[1].astype(np.int64),
-        level=columns[2],
-        who=columns[3].astype(np.int64),
-        known={insider: np.isin(cells, own) for insider, own in proofs.cells_of.items()},
-    )
+    for (who, cell), own in proofs.own_levels.items():
+        if cell in place and not any(aim.waived for aim in proofs.aims_of(cell, who)):
+            aims += Aim.of_levels(place[cell], *own, who, still[who])
+    return aims
 
 
 def _cost_of_moves(proofs: InsiderProofs) -> tuple[FloatArray, FloatArray]:
@@ -165,9 +156,7 @@ def _cost_of_moves(proofs: InsiderProofs) -> tuple[FloatArray, FloatArray]:
 def _hide_more(proofs: InsiderProofs, left: list[OpenAim]) -> None:
     """Prove what is missing with further cells, farthest first."""
     step, price = _cost_of_moves(proofs)
-    aims = dict.fromkeys(item.aim for item in left)
-    order = sorted(aims, key=lambda which: (-abs(proofs.aims[which].distance), which))
-    failed = proofs.prove(order, step, price)
+    failed = proofs.prove(_farthest_first({item.aim for item in left}), step, price)
     # Cells may be protected in another way from one for whom the way asked for is impossible.
     lost = [
         item
@@ -213,8 +202,8 @@ def _take_back(
     """Publish again what can be done without, or for less; dearest per use first."""
     draft = proofs.draft
     usage = ProofUsers(proofs.proofs)
-    for which, aim in enumerate(proofs.aims):
-        usage.enter(which, *aim.proofs)
+    for aim in proofs.aims:
+        usage.enter(aim.number, *aim.proofs)
     secondary = ~draft.must if everything else ~draft.must & ~before
     usage.left.update(range(len(draft)))
     usage.publish_unused(draft, secondary)
@@ -227,28 +216,31 @@ def _take_back(
 def _done_without(proofs: InsiderProofs, usage: ProofUsers, cell: int) -> bool:
     """Try to do without one cell, or with cheaper ones; whether that worked."""
     draft = proofs.draft
-    aims = usage.of(cell)
-    saved = [(proofs.aims[a].proofs, proofs.aims[a].needing) for a in aims]
+    aims = [proofs.aims[number] for number in usage.of(cell)]
+    saved = [(aim.proofs, aim.needing) for aim in aims]
     number, hidden = len(proofs.proofs), draft.hidden.copy()
     gone = usage.proofs_at.get(cell, set()).copy()
-    for which in aims:
-        aim = proofs.aims[which]
-        usage.leave(which, *aim.proofs)
+    for aim in aims:
+        usage.leave(aim.number, *aim.proofs)
         aim.proofs = [proof for proof in aim.proofs if proof not in gone]
         proofs.settle(aim)
     draft.hidden[cell] = False
     step, price = _cost_of_moves(proofs)
     step[cell] = np.inf
     worked = all(
-        not proofs.prove([which], step, price, largest=_LARGEST)
+        not proofs.prove([aim], step, price, largest=_LARGEST)
         and float(draft.cost[draft.hidden & ~hidden].sum()) < draft.cost[cell]
-        for which in sorted(aims, key=lambda a: (-abs(proofs.aims[a].distance), a))
+        for aim in _farthest_first(aims)
     )
     if not worked:
         draft.hidden = hidden
         del proofs.proofs[number:], proofs.owners_of[number:]
-        for which, (own, needing) in zip(aims, saved, strict=True):
-            proofs.aims[which].proofs, proofs.aims[which].needing = own, needing
-    for which in aims:
-        usage.enter(which, *proofs.aims[which].proofs)
+        for aim, (own, needing) in zip(aims, saved, strict=True):
+            aim.proofs, aim.needing = own, needing
+    for aim in aims:
+        usage.enter(aim.number, *aim.proofs)
     return worked
+
+
+def _farthest_first(aims: Iterable[ProofAim]) -> list[ProofAim]:
+    return sorted(aims, key=lambda aim: (-abs(aim.distance), aim.number))

@@ -21,6 +21,7 @@ from discreet.disclosure import ChangedCells, Relations, code_positions
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import (
     COLUMNS,
+    LEVELS,
     CellState,
     SuppressionProblem,
     columns_between,
@@ -30,7 +31,6 @@ from discreet.tables import CellStatus, ProtectedTable, Table, within
 
 #: Levels are rounded up to whole units; so little is rounding of doubles.
 _SLACK = 1e-6
-LEVELS = ("lower", "upper", "sliding")
 #: Unpublished values are thought to be at most so many times as large as the largest.
 _FAR = 16.0
 

@@ -30,13 +30,12 @@ from discreet.disclosure import (
 )
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import (
-    LEVELS,
     Demands,
     Earlier,
     PrimaryFindings,
     with_changes_known,
 )
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import LEVELS, CellState, SuppressionProblem
 from discreet.tables import Table
 
 #: Costs are cut off here, so that sums of millions of them are exact.

@@ -32,9 +32,10 @@ from discreet.disclosure import (
     tidied_relations,
 )
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import LEVELS, Demands, Earlier
+from discreet.protection.suppression.problem.demands import Demands, Earlier
 from discreet.protection.suppression.problem.system import (
     COLUMNS,
+    LEVELS,
     CellState,
     SuppressionProblem,
     columns_between,

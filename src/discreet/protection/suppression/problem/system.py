@@ -23,8 +23,11 @@ from discreet.errors import Problem, SuppressionError, raise_all
 WIDEST = 2**53
 
 _SHOWN = 20
-#: The columns of a problem.
-COLUMNS = ("value", "cost", "state", "low", "high", "lower", "upper", "sliding")
+_TOO_WIDE = "values or bounds are so far apart that no verdict is guaranteed"
+_NARROWER = "publish fewer decimals, in thousands, or state tighter bounds"
+#: Protection levels; and all columns of a problem.
+LEVELS = ("lower", "upper", "sliding")
+COLUMNS = ("value", "cost", "state", "low", "high", *LEVELS)
 
 
 class CellState(IntEnum):
@@ -140,13 +143,11 @@ class SuppressionProblem:
             totals = entries[self.relations.coef[low:high] < 0]
             at = totals[0] if totals.size else entries[0]
             note([at], "the parts do not add up to the total", hint)
-        for name in ("cost", "lower", "upper", "sliding"):
+        for name in ("cost", *LEVELS):
             label = "cost" if name == "cost" else f"{name} protection level"
             note(np.flatnonzero(getattr(self, name) < 0), f"the {label} is negative")
         if not problems:
-            hint = "publish fewer decimals, in thousands, or state tighter bounds"
-            message = "values or bounds are so far apart that no verdict is guaranteed"
-            note(self.too_wide(self.state != CellState.fixed), message, hint)
+            note(self.too_wide(self.state != CellState.fixed), _TOO_WIDE, _NARROWER)
         many, where = "{} problems with cells", self.title
         raise_all(SuppressionError, problems, code="problem", many=many, where=where, most=_SHOWN)
 
@@ -176,11 +177,8 @@ class SuppressionProblem:
     def digest(self) -> str:
         """SHA-256 over everything but names. CONFIDENTIAL: few cells could be guessed."""
         digest = hashlib.sha256(b"discreet suppression problem 1")
-        names, links = (
-            ("value", "cost", "low", "high", "lower", "upper", "sliding", "state"),
-            self.relations,
-        )
-        columns = [getattr(self, name).astype(np.int64) for name in names]
+        names, links = ("value", "cost", "low", "high", *LEVELS, "state"), self.relations
+        columns = (getattr(self, name) for name in names)
         for column in (*columns, links.start, links.cell, links.coef, links.rhs):
             digest.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
         return digest.hexdigest()
@@ -200,26 +198,14 @@ def unknowns_of(
     A sensitive cell without any protection level must not be known exactly: it gets a
     sliding level of one unit.
     """
+    if problem.too_wide(hidden).size:
+        raise SuppressionError(_TOO_WIDE, code="range", where=problem.title, hint=_NARROWER)
     relations, cells = problem.relations.among(hidden)
-    marked = np.zeros(len(problem), dtype=np.bool_)
-    marked[problem.primary] = True
     down, up = problem.room(cells)
-    far = np.abs(relations.coef) * np.maximum(down, up)[relations.cell]
-    if np.bincount(relations.row, far, len(relations)).max(initial=0.0) > WIDEST:
-        message = "values or bounds are so far apart that no verdict is guaranteed"
-        hint = "publish fewer decimals, in thousands, or state tighter bounds"
-        raise SuppressionError(message, code="range", where=problem.title, hint=hint)
-    watched = (marked if sensitive is None else sensitive)[cells]
-    lower, upper = problem.lower[cells], problem.upper[cells]
-    sliding = problem.sliding[cells].astype(np.float64)
-    sliding[watched & (lower == 0) & (upper == 0) & (sliding == 0)] = 1.0
+    watched = (problem.state == CellState.primary if sensitive is None else sensitive)[cells]
+    levels = {name: getattr(problem, name)[cells].astype(np.float64) for name in LEVELS}
+    bare = np.all([level == 0 for level in levels.values()], axis=0)
+    levels["sliding"][watched & bare] = 1.0
     return Unknowns(
-        cells=cells,
-        relations=relations,
-        low=0.0 - down,
-        high=up,
-        lower=lower.astype(np.float64),
-        upper=upper.astype(np.float64),
-        sliding=sliding,
-        sensitive=watched,
+        cells=cells, relations=relations, low=0.0 - down, high=up, sensitive=watched, **levels
     )

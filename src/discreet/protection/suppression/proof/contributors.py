@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,9 @@ from discreet.disclosure import (
     opened_by_pairs,
 )
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import LEVELS, levels_against, levels_of_rest
+from discreet.protection.suppression.problem.demands import levels_against, levels_of_rest
 from discreet.protection.suppression.problem.system import (
+    LEVELS,
     CellState,
     SuppressionProblem,
     unknowns_of,
@@ -49,10 +50,11 @@ _CHEAP, _KNOWN = 1e-5, 1e-3
 _HIDDEN_STEP = 0.5
 
 
-@dataclass
-class _Aim:
+@dataclass(eq=False)
+class ProofAim:
     """What must be shown of a cell: it moves so far; for one insider alone, or for all."""
 
+    number: int  # its place among all aims
     cell: int  # its number in the draft
     distance: float  # how far it must move; negative for down
     #: Whom this is about; None for the public and all insiders but the exempt
@@ -79,13 +81,16 @@ class _Aim:
         return far >= abs(self.distance) - TOLERANCE
 
 
-@dataclass(frozen=True)
-class OpenAim:
-    """A cell of the draft that an insider (None: anyone) bounds too closely, as far as is seen."""
+class OpenAim(NamedTuple):
+    """What is not shown to an insider (None: to anyone), as far as is seen."""
 
-    aim: int
-    cell: int
+    aim: ProofAim
     insider: int | None
+
+    @property
+    def cell(self) -> int:
+        """The cell of the draft that he bounds too closely."""
+        return self.aim.cell
 
 
 class InsiderProofs(Confidential):
@@ -113,8 +118,8 @@ class InsiderProofs(Confidential):
         self.hidden_price = np.where(self.known, _KNOWN, _CHEAP)
         self.proofs: list[Proof] = []
         self.owners_of: list[frozenset[int]] = []
-        self.aims: list[_Aim] = []
-        self.aims_at: dict[int, list[int]] = {}
+        self.aims: list[ProofAim] = []
+        self._aims_at: dict[int, list[ProofAim]] = {}
         self._levelled = levels_against(draft.problem, insiders.share)
         #: The levels that hold against insiders.
         self.levels = draft.unknowns
@@ -130,7 +135,7 @@ class InsiderProofs(Confidential):
         if insiders.share < 1:  # the full levels hold against the public alone
             target, everyone = draft.targets(self.levels), set(self.cells_of)
             for task in np.flatnonzero(draft.target > TOLERANCE).tolist():
-                self._new(_Aim(*draft.distance(task), exempt=everyone))
+                self._new(*draft.distance(task), exempt=everyone)
         watched = (target[:size] > TOLERANCE) | (target[size:] > TOLERANCE)
         exempt: dict[int, set[int]] = {}
         movable = draft.problem.state != CellState.fixed
@@ -146,17 +151,18 @@ class InsiderProofs(Confidential):
         for task in np.flatnonzero(target > TOLERANCE).tolist():
             at, side = task % size, 1.0 if task < size else -1.0
             without = exempt.get(at, set()) | {*self._insiders_at.get(at, ())}
-            self._new(_Aim(at, side * float(target[task]), exempt=without))
+            self._new(at, side * float(target[task]), exempt=without)
         for (insider, cell), levels in self.own_levels.items():
-            lower, upper = _distances(levels)
-            for distance in (upper, -lower):
-                if distance:
-                    self._new(_Aim(cell, distance, insider))
+            self._new_both_ways(cell, insider, *_distances(levels))
 
-    def _new(self, aim: _Aim) -> int:
+    def _new(self, cell: int, distance: float, **whom: Any) -> ProofAim:
+        aim = ProofAim(len(self.aims), cell, distance, **whom)
         self.aims.append(aim)
-        self.aims_at.setdefault(aim.cell, []).append(len(self.aims) - 1)
-        return len(self.aims) - 1
+        self._aims_at.setdefault(cell, []).append(aim)
+        return aim
+
+    def _new_both_ways(self, cell: int, insider: int, lower: float, upper: float) -> list[ProofAim]:
+        return [self._new(cell, far, insider=insider) for far in (upper, -lower) if far]
 
     # -- proofs ---------------------------------------------------------------
 
@@ -173,8 +179,7 @@ class InsiderProofs(Confidential):
         for one in (moved, *self.draft.variants(cells, moved)):
             number, used = len(self.proofs), False
             for cell, far in zip(cells.tolist(), one.tolist(), strict=True):
-                for which in self.aims_at.get(cell, ()):
-                    aim = self.aims[which]
+                for aim in self._aims_at.get(cell, ()):
                     if aim.met or not aim.met_by(far):
                         continue
                     harmed = aim.harmed(owners)
@@ -187,28 +192,28 @@ class InsiderProofs(Confidential):
                 self.proofs.append(Proof(cells=cells, moved=one))
                 self.owners_of.append(owners)
 
-    def settle(self, aim: _Aim) -> None:
+    def settle(self, aim: ProofAim) -> None:
         """Record which cells the proofs of an aim need."""
         harmed = [aim.harmed(self.owners_of[proof]) for proof in aim.proofs]
         aim.needing = frozenset.intersection(*harmed) if harmed else None
 
-    def check(self) -> list[int]:
+    def check(self) -> list[ProofAim]:
         """Hold all proofs against all relations and bounds; gives the aims that are not met."""
         _, _, fits = self.draft.checked(self.proofs)
         for aim in self.aims:
             aim.proofs = [proof for proof in aim.proofs if fits[proof]]
             self.settle(aim)
-        return [which for which, aim in enumerate(self.aims) if not aim.met]
+        return [aim for aim in self.aims if not aim.met]
 
     # -- looking for proofs -----------------------------------------------------
 
     def prove_by_hidden(self) -> list[OpenAim]:
         """Prove what moves of hidden cells near by prove; gives what is open then."""
-        step, every = np.where(self.draft.hidden, 1.0, np.inf), range(len(self.aims))
-        return self.prove(every, step, self.hidden_price, _LARGEST, size=_FIRST, hides=False)
+        step = np.where(self.draft.hidden, 1.0, np.inf)
+        return self.prove(self.aims, step, self.hidden_price, _LARGEST, size=_FIRST, hides=False)
 
     def prove(
-        self, chosen: Iterable[int], step: FloatArray, price: FloatArray,
+        self, chosen: Iterable[ProofAim], step: FloatArray, price: FloatArray,
         largest: int | None = None, *, size: int = 4 * _FIRST, hides: bool = True,
     ) -> list[OpenAim]:  # fmt: skip
         """Prove aims by moves of any cells, which are hidden then; gives what nothing can prove.
@@ -217,7 +222,7 @@ class InsiderProofs(Confidential):
         hide cells.
         """
 
-        def look(aim: _Aim, blocked: Iterable[int]) -> bool:
+        def look(aim: ProofAim, blocked: Iterable[int]) -> bool:
             flow = self._flow(aim, blocked, step, price, size, largest)
             if flow is None:
                 return False
@@ -229,24 +234,23 @@ class InsiderProofs(Confidential):
             return True
 
         failed = []
-        for which in chosen:
-            aim = self.aims[which]
+        for aim in chosen:
             if aim.waived or self._over():
                 continue
             if aim.needing is None and not look(aim, () if aim.insider is None else (aim.insider,)):
-                failed.append(OpenAim(which, aim.cell, aim.insider))
+                failed.append(OpenAim(aim, aim.insider))
                 continue
             if aim.met or look(aim, aim.needing or ()):
                 continue
             failed += [
-                OpenAim(which, aim.cell, insider)
+                OpenAim(aim, insider)
                 for insider in sorted(aim.needing or ())
                 if insider in (aim.needing or ()) and not look(aim, (insider,))
             ]
         return failed
 
     def _flow(
-        self, aim: _Aim, blocked: Iterable[int], step: FloatArray, price: FloatArray, size: int,
+        self, aim: ProofAim, blocked: Iterable[int], step: FloatArray, price: FloatArray, size: int,
         largest: int | None,
     ) -> tuple[IntArray, FloatArray] | None:  # fmt: skip
         """The cheapest moves that meet an aim without cells of some insiders."""
@@ -267,32 +271,22 @@ class InsiderProofs(Confidential):
     def possible(self, failed: OpenAim, step: FloatArray, price: FloatArray) -> bool:
         """Whether the cell could be moved without the insider's if everything was hidden."""
         insiders = () if failed.insider is None else (failed.insider,)
-        aim = self.aims[failed.aim]
-        return self._flow(aim, insiders, step, price, 4 * _FIRST, None) is not None
+        return self._flow(failed.aim, insiders, step, price, 4 * _FIRST, None) is not None
+
+    def aims_of(self, cell: int, insider: int | None) -> list[ProofAim]:
+        """What is asked of a cell for one insider alone, or (None) for all."""
+        return [aim for aim in self._aims_at.get(cell, ()) if aim.insider == insider]
 
     def enough(self, failed: OpenAim, low: float, high: float) -> bool:
         """Whether all is met that is asked for one insider alone, if the cell moves so far."""
-        own = [self.aims[w] for w in self.aims_at[failed.cell]]
-        own = [aim for aim in own if aim.insider == failed.insider and not aim.waived]
+        own = [aim for aim in self.aims_of(failed.cell, failed.insider) if not aim.waived]
         return bool(own) and all(aim.met_by(low) or aim.met_by(high) for aim in own)
 
     def watched_at(self, cell: int) -> list[int]:
         """The insiders against whom the full aims of a cell hold."""
-        aims = [self.aims[which] for which in self.aims_at.get(cell, ())]
-        exempt = [aim.exempt for aim in aims if aim.insider is None]
+        exempt = [aim.exempt for aim in self.aims_of(cell, None)]
         free = set.intersection(*exempt) if exempt else self.cells_of.keys()
         return [insider for insider in self.cells_of if insider not in free]
-
-    def waived(self, insider: int, cell: int) -> bool:
-        """Whether others stand in for what was asked of a cell for one insider alone."""
-        aims = (self.aims[which] for which in self.aims_at.get(cell, ()))
-        return any(aim.waived for aim in aims if aim.insider == insider)
-
-    def distances(self, failed: OpenAim) -> list[float]:
-        """Required movement up and down of the cell for the insider of an open aim."""
-        aims = [self.aims[which] for which in self.aims_at[failed.cell]]
-        own = [aim.distance for aim in aims if aim.insider == failed.insider]
-        return own or [aim.distance for aim in aims if aim.insider is None]
 
     def other_ways(self, failed: OpenAim) -> list[tuple[float, float]]:
         """Smaller movements down and up where an aim cannot be shown to an insider.
@@ -308,7 +302,7 @@ class InsiderProofs(Confidential):
         known, cell = self.levels, failed.cell
         lower, upper, sliding = (float(getattr(known, name)[cell]) for name in LEVELS)
         ways = []
-        if self.aims[failed.aim].insider is None:
+        if failed.aim.insider is None:
             rest = max(sliding - lower - upper, 0.0)
             if rest:
                 ways = [(lower + rest, upper), (lower + rest / 2, upper + rest / 2)]
@@ -317,7 +311,7 @@ class InsiderProofs(Confidential):
             own = problem.value[known.cells[self.cells_of[failed.insider]]]
             for part in sorted({int(item) for item in own if item < value < 2 * item}):
                 ways.append(_distances(levels_of_rest(problem, place, part)))
-        if ways or self.aims[failed.aim].insider is not None:
+        if ways or failed.aim.insider is not None:
             ways += [(0.0, 1.0), (1.0, 0.0)]
         return ways
 
@@ -328,17 +322,16 @@ class InsiderProofs(Confidential):
         }
         return bool(mine & {*self._insiders_at.get(failed.cell, ())})
 
-    def instead(self, failed: OpenAim, lower: float, upper: float) -> list[int]:
+    def instead(self, failed: OpenAim, lower: float, upper: float) -> list[ProofAim]:
         """Ask other distances of a cell for one insider, in place of all that was asked."""
         insider, cell = failed.insider, failed.cell
         assert insider is not None
-        for which in self.aims_at[cell]:
-            aim = self.aims[which]
-            if aim.insider is None:
-                aim.exempt.add(insider)
-                self.settle(aim)
-            aim.waived |= aim.insider == insider
-        return [self._new(_Aim(cell, far, insider)) for far in (upper, -lower) if far]
+        for aim in self.aims_of(cell, None):
+            aim.exempt.add(insider)
+            self.settle(aim)
+        for aim in self.aims_of(cell, insider):
+            aim.waived = True
+        return self._new_both_ways(cell, insider, lower, upper)
 
 
 def _distances(levels: tuple[int, int, int] | None) -> tuple[float, float]:
@@ -520,7 +513,7 @@ class _CoalitionFindings:
             block = self._hidden & (self.block == self.block[cell])
             for insider, cells in self._insiders.behind(block):
                 if not (cells == cell).any():
-                    self._attack(proofs, replace(failed, insider=insider), ways)
+                    self._attack(proofs, OpenAim(failed.aim, insider), ways)
 
     def _proofs(self) -> InsiderProofs:
         """What hidden cells may show to single contributors, for cells that others cannot open."""
@@ -562,7 +555,8 @@ class _CoalitionFindings:
             )
         ):
             self.weakened[cell] = True
-            own = [far for far in proofs.distances(failed) if far]
+            asked = proofs.aims_of(failed.cell, failed.insider) or proofs.aims_of(failed.cell, None)
+            own = [aim.distance for aim in asked if aim.distance]
             reached = (max(high if far > 0 else -low, 0.0) / abs(far) for far in own)
             self.nearest = min([self.nearest, *reached])
 
