@@ -7,9 +7,9 @@ printed get zeros as partners.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import Progress
@@ -21,7 +21,6 @@ from discreet.protection.suppression.settings import insider_aim
 ToldReasons: TypeAlias = Literal["rule", "kind", "none"]
 #: Errors that say that no pattern protects the cells.
 HOPELESS = ("infeasible", "unprotected")
-_Solved = TypeVar("_Solved")
 _ZEROS = (
     "zeros and empty cells may be suppressed: without them, no suppression pattern protects "
     "every sensitive cell"
@@ -87,19 +86,15 @@ def with_hint(error: SuppressionError, text: str) -> SuppressionError:
     )
 
 
-def in_harmless_words(
-    found: Sequence[Any],
-    chosen: Mapping[str, Any],
-    solved: Callable[[Mapping[str, Any]], _Solved],
-    *,
-    counts: bool,
-) -> _Solved:
-    """The result with the requested reasons, or coarser ones that open no cell.
+def ways_to_publish(
+    found: Sequence[Any], chosen: Mapping[str, Any], *, counts: bool
+) -> list[dict[str, Any]]:
+    """Options on reasons and zeros, with notes on them, to be tried one after the other.
 
-    Counts are told without reasons unless asked for: who knows which of them are sensitive
-    knows all that the rule of minimum frequency says. Where no pattern protects the cells,
-    zeros become partners unless the caller keeps them fixed. `solved` takes the reasons and
-    the zeros as options, and with them notes.
+    The requested reasons come first, or coarser ones that open no cell. Counts are told without
+    reasons unless asked for: who knows which of them are sensitive knows all that the rule of
+    minimum frequency says. Where no pattern protects the cells, zeros become partners unless the
+    caller keeps them fixed.
     """
     wanted: ToldReasons = chosen.get("reasons") or ("none" if counts else "rule")
     reasons, telling, other = wanted, False, False  # zeros, say, are as good as known
@@ -112,34 +107,29 @@ def in_harmless_words(
         reasons = "kind" if other and not counts else "none"
     # Which weights the rules used that found the sensitive cells, where there are weights.
     used = {getattr(item, "weighted", None) for item in found}
-    weights = [text for weighted, text in _WEIGHTED.items() if weighted in used]
-    notes = [] if reasons == wanted else [_COARSER.format(reasons)]
+    told = [text for weighted, text in _WEIGHTED.items() if weighted in used]
+    coarser = [] if reasons == wanted else [_COARSER.format(reasons)]
     zeros = chosen.get("zero_cells", "auto")
-    fullest: dict[str, Any] = {"reasons": reasons, "told": [*weights, *notes]}
-    fullest["zero_cells"] = "partners" if zeros == "partners" else "fixed"
-    ways = [fullest]
+    shown = "partners" if zeros == "partners" else "fixed"
+    ways: list[dict[str, Any]] = [
+        {"reasons": reasons, "zero_cells": shown, "told": [*told, *coarser]}
+    ]
     if counts and reasons != "none":
-        ways.append({**fullest, "reasons": "none", "told": [*weights, _COARSER.format("none")]})
+        told.append(_COARSER.format("none"))
+        ways.append({"reasons": "none", "zero_cells": shown, "told": told})
     if zeros == "auto":
         ways.append({**ways[-1], "zero_cells": "partners", "told": [*ways[-1]["told"], _ZEROS]})
-    refused: SuppressionError | None = None
-    for way in ways:
-        try:
-            return solved(way)
-        except SuppressionError as error:
-            # A grid too large for partners says less than why they were needed.
-            if refused is None or error.code != "empty-cells":
-                refused = error
-            if refused.code not in HOPELESS:
-                raise
-    assert refused is not None
-    if counts and refused.code in HOPELESS and zeros != "partners":
-        # What to do about counts that no dots protect from those who know the rule.
-        hide = 'allow suppressed zeros (zero_cells="partners"), ' if zeros == "fixed" else ""
-        refused = with_hint(
-            refused,
-            "readers know that suppressed counts are at least 1, and sensitive counts below "
-            f"the threshold of the rule: {hide}merge categories, or assume that readers do not "
-            "know the rule (Knowledge(rules=False))",
-        )
-    raise refused from None
+    return ways
+
+
+def refused_counts(error: SuppressionError, zeros: str) -> SuppressionError:
+    """The error, with what to do about counts that no dots protect from who knows the rule."""
+    if error.code not in HOPELESS or zeros == "partners":
+        return error
+    hide = 'allow suppressed zeros (zero_cells="partners"), ' if zeros == "fixed" else ""
+    return with_hint(
+        error,
+        "readers know that suppressed counts are at least 1, and sensitive counts below "
+        f"the threshold of the rule: {hide}merge categories, or assume that readers do not "
+        "know the rule (Knowledge(rules=False))",
+    )

@@ -54,11 +54,13 @@ from discreet.protection.suppression.problem.related_values import (
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
 from discreet.protection.suppression.publish.options import (
+    HOPELESS,
     SuppressionOptions,
     ToldReasons,
     checked_options,
-    in_harmless_words,
     options_among,
+    refused_counts,
+    ways_to_publish,
 )
 from discreet.protection.suppression.publish.protected_tables import (
     joined_figures,
@@ -274,12 +276,11 @@ def _protected(
 
     `earlier` are tables published before by value, None where one value is protected alone.
     """
-    shared = earlier is not None
     values = dict.fromkeys(value for _, judged in listed for value in judged)
-    counts = not set(values).isdisjoint(COUNTS)
+    counts, past = not set(values).isdisjoint(COUNTS), earlier or {}
     before: list[_Found] = [
         (item.table, {value: Demands.before(item, value)})
-        for value, tables in (earlier or {}).items()
+        for value, tables in past.items()
         for item in (tables if value not in values else ())
     ]
 
@@ -290,167 +291,50 @@ def _protected(
         # With the values of relations that nobody publishes, hidden everywhere.
         more = unpublished_values([(table, v) for table, own in every for v in own], stated)
         every = [(table, {**own, **more.get(id(table), {})}) for table, own in every]
-        both = dict.fromkeys(value for _, judged in every for value in judged)
-        own = {
-            v: {
-                **chosen,
-                "value": v,
-                "decimals": decimals.get(v, chosen.get("decimals", 0)),
-                **words,
-            }
-            for v in both
-        }
-        for value in both.keys() & (earlier or {}).keys():
-            own[value]["earlier"] = (earlier or {})[value]
-        if len(own) == 1 and set(own) <= set(COUNTS):
-            ((value, options),) = own.items()
-            grown = with_partners([(table, judged[value]) for table, judged in every], options)
+        options: dict[str | None, dict[str, Any]] = {}
+        for value in dict.fromkeys(value for _, judged in every for value in judged):
+            places = decimals.get(value, chosen.get("decimals", 0))
+            options[value] = {**chosen, "value": value, "decimals": places, **words}
+            options[value] |= {"earlier": past[value]} if value in past else {}
+        if len(options) == 1 and set(options) <= set(COUNTS):
+            ((value, own),) = options.items()
+            grown = with_partners([(table, judged[value]) for table, judged in every], own)
             every = [(table, {value: asked}) for table, asked in grown]
-        systems = {v: _ValueSystem.of(v, every, own[v], shared=shared) for v in own}
+        shared = earlier is not None
+        systems = {v: _ValueSystem.of(v, every, own, shared=shared) for v, own in options.items()}
         _solve(_related(list(systems.values()), stated, chosen), by, time_left)
         return systems
 
-    def in_words(
+    def in_harmless_words(
         sources: Sequence[_Found], by: Method, more: Mapping[str, Any]
     ) -> dict[str | None, _ValueSystem]:
         findings = [one for _, judged in sources for one in judged.values()]
         known = {**chosen, **more}
-        return in_harmless_words(
-            findings, known, lambda words: solved(sources, by, {**more, **words}), counts=counts
-        )
+        refused: SuppressionError | None = None
+        for way in ways_to_publish(findings, known, counts=counts):
+            try:
+                return solved(sources, by, {**more, **way})
+            except SuppressionError as error:
+                # A grid too large for partners says less than why they were needed.
+                if refused is None or error.code != "empty-cells":
+                    refused = error
+                if refused.code not in HOPELESS:
+                    raise
+        assert refused is not None
+        zeros = known.get("zero_cells", "auto")
+        raise (refused_counts(refused, zeros) if counts else refused) from None
 
     def again(sources: Sequence[_Found], zeros: str, records: Any) -> list[ProtectedTable]:
-        systems = in_words(sources, "fast", {"zero_cells": zeros, "records": records})
+        systems = in_harmless_words(sources, "fast", {"zero_cells": zeros, "records": records})
         return [table for one in systems.values() for table in one.finished.tables]
 
     try:
-        return in_words(listed, method, {})
+        return in_harmless_words(listed, method, {})
     except SuppressionError as error:
         from discreet.protection.suppression.publish.ways_out import with_ways_out
 
-        past = chosen.get("earlier") or any((earlier or {}).values())
-        raise with_ways_out(error, listed, {**chosen, "earlier": past}, again) from None
-
-
-def solved_and_published(
-    sources: Sequence[ProblemSource],
-    problem: SuppressionProblem,
-    members: TableCells,
-    method: Method,
-    chosen: Mapping[str, Any],
-) -> Suppression:
-    """Find a pattern and publish it, with the options of `suppress`: all after `build_problem`."""
-    hint = "assume wider a-priori bounds, or use lower protection levels"
-    message = "the cell cannot be protected: the a-priori bounds of intruders are too narrow"
-    refuse_cells(problem.without_room, problem.name, message, "knowledge", hint)
-    insiders, notes = _insiders(problem, members, sources, chosen)
-    tables: Sequence[LinkedTable] = ()
-    earlier = chosen.get("earlier", ())
-    several = any(len(own.classifications) > 1 for own in sources[0][0].dimensions)
-    if several or len(sources) + len(earlier) > 1:
-        from discreet.protection.suppression.proof.further_readers import linked_with_earlier
-
-        values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
-        tables = linked_with_earlier(members, [table for table, _ in sources], values, earlier)
-    search = {"insiders": insiders, **options_among(chosen, _SEARCH)}
-    problem, pattern, verdict = pattern_for_cubes(
-        problem,
-        tables,
-        lambda own: find_pattern(own, method, **search),
-        chosen.get("accept", ()),
-        members.unexamined,
-        insiders,
-        by_name=chosen.get("records") is None,
-    )
-    hidden = pattern.hidden
-    reason = reasons_of(problem, members, sources)
-    listed = members.listed(len(problem))
-    hides_zeros = bool((problem.value[hidden[: len(problem)] & listed] == 0).any())
-    zeros = chosen.get("zero_cells") == "partners" or hides_zeros
-    decimals: Mapping[str | None, int] = chosen["decimals_of"]
-    bounds = None
-    if chosen.get("intervals", False):
-        smallest = 0.0 if zeros or len(decimals) > 1 else 1.0
-        bounds = _public_intervals(problem, members, sources, hidden, smallest)
-    published = []
-    for at, (table, asked) in enumerate(sources):
-        value = getattr(asked, "value", chosen["value"])
-        # Related values are solved in one unit, and published each in its own.
-        unit = 10.0 ** (problem.decimals - decimals[value])
-        own = bounds and (bounds[0] / unit, bounds[1] / unit)
-        words = options_among(chosen, ("titles", "universe"))
-        published.append(
-            published_table(
-                table, members, at, hidden, reason, own, value=value, decimals=decimals[value],
-                reasons=chosen["reasons"], zeros=zeros,
-                instead=chosen.get("intervals") == "instead", **words,
-            )
-        )  # fmt: skip
-    return Suppression(
-        tables=tuple(published),
-        problem=problem,
-        members=members,
-        pattern=pattern,
-        sources=tuple(sources),
-        reason=reason,
-        reasons=chosen["reasons"],
-        judgement=verdict,
-        notes=(*members.notes, *chosen["told"], *notes, *pattern.notes, *verdict.notes),
-        insiders=insiders,
-    )
-
-
-def _public_intervals(
-    problem: SuppressionProblem,
-    members: TableCells,
-    sources: Sequence[ProblemSource],
-    hidden: BoolArray,
-    smallest: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest value of each cell by published values only, in units.
-
-    Bounds known beforehand follow true values. No hidden value is below `smallest`, unless some
-    of its kind can be negative.
-    """
-    negative = np.full(len(problem), bool((problem.value < 0).any()))
-    cells: dict[Any, list[Any]] = {}
-    for (_, primary), own in zip(sources, members.cells, strict=True):
-        cells.setdefault(getattr(primary, "value", None), []).append(own[own >= 0])
-    for parts in cells.values() if len(cells) > 1 else ():
-        every = np.concatenate(parts)
-        negative[every] = (problem.value[every] < 0).any()
-    low, high = (problem.value.astype(np.float64) for _ in range(2))
-    low[hidden], high[hidden] = published_intervals(
-        problem.relations, problem.value, hidden, negative=negative, smallest=smallest
-    )
-    return low, high
-
-
-def _insiders(
-    problem: SuppressionProblem,
-    members: TableCells,
-    sources: Sequence[ProblemSource],
-    chosen: Mapping[str, Any],
-) -> tuple[Insiders | None, list[str]]:
-    """Who stands alone behind which cells, if nobody may learn from that; and notes on it."""
-    wanted: InsiderAim | None = chosen["insiders"]
-    values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
-    guarded = [wanted is not None or value is not None for value in values]
-    if wanted == "off":
-        return None, ["contributors who know their own values were not examined"]
-    if not any(guarded):
-        return None, []
-    earlier = chosen.get("earlier", ())
-    found = insiders_of(
-        problem.relations, problem.value, members, sources, values, guarded, earlier
-    )
-    if found is not None:
-        return replace(found, share=share_of(wanted or "levels")), []
-    if wanted is not None:
-        message = "the table lacks the number of contributors of its cells"
-        hint = "add the number of records of each cell, or remove insiders"
-        raise SuppressionError(message, code="insiders", where="suppress: insiders", hint=hint)
-    return None, ["the number of contributors is unknown: protection against them was not examined"]
+        published = chosen.get("earlier") or any(past.values())
+        raise with_ways_out(error, listed, {**chosen, "earlier": published}, again) from None
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -463,20 +347,17 @@ class _ValueSystem(ValueCells):
     hide: BoolArray
     show: BoolArray
     shared: bool  # whether it may share its pattern with other values
+    unpublished: bool  # whether no table of this call shows any of its cells
     done: Suppression | None = None
 
     @classmethod
     def of(
-        cls,
-        value: str | None,
-        listed: Sequence[_Found],
-        own: Mapping[str, Any],
-        *,
-        shared: bool,
+        cls, value: str | None, listed: Sequence[_Found], own: Mapping[str, Any], *, shared: bool
     ) -> _ValueSystem:
         numbers = [at for at, (_, judged) in enumerate(listed) if value in judged]
         sources: list[ProblemSource] = [(listed[at][0], listed[at][1][value]) for at in numbers]
-        if any(getattr(asked, "published", "") == "never" for _, asked in sources):
+        published = {getattr(asked, "published", "now") for _, asked in sources}
+        if "never" in published:
             own = {**own, "zero_cells": "partners"}  # nobody sees where it is zero
         problem, members = build_problem(sources, **options_among(own, _PROBLEM))
         # A zero that stays published gives way; what was asked for by name does not.
@@ -492,16 +373,12 @@ class _ValueSystem(ValueCells):
             problem=problem,
             members=members,
             tables=(*(table for table, _ in sources), *before),
-            current=all(getattr(each, "published", "") != "before" for _, each in sources),
+            current="before" not in published,
             hide=problem.hidden,
             show=show,
             shared=shared,
+            unpublished=published != {"now"},
         )
-
-    @property
-    def unpublished(self) -> bool:
-        """Whether no table of this call shows any of its cells."""
-        return any(getattr(asked, "published", "now") != "now" for _, asked in self.sources)
 
     @property
     def finished(self) -> Suppression:
@@ -531,10 +408,7 @@ class _RelatedSystem:
         state[hide & np.isin(state, (CellState.free, CellState.fixed))] = CellState.secondary
         state[show & (state == CellState.free)] = CellState.fixed
         problem = replace(self._known_by_readers(), state=state)
-        sources = [source for part in self.parts for source in part.sources]
-        decimals = {part.value: part.chosen["decimals"] for part in self.parts}
-        chosen = {**self.parts[0].chosen, "decimals_of": decimals, **time_left}
-        done = solved_and_published(sources, problem, self.members, method, chosen)
+        done = self._published(problem, method, {**self.parts[0].chosen, **time_left})
         self.done = done.pattern.hidden[: len(problem)]
         self._hand_on(done, state)
         return True
@@ -557,6 +431,87 @@ class _RelatedSystem:
                 column = columns.setdefault(name, getattr(self.problem, name).copy())
                 column[own] = finer[name]
         return replace(self.problem, **columns)
+
+    def _published(
+        self, problem: SuppressionProblem, method: Method, chosen: Mapping[str, Any]
+    ) -> Suppression:
+        """A pattern of the problem, and the tables with it, with the options of `suppress`."""
+        hint = "assume wider a-priori bounds, or use lower protection levels"
+        message = "the cell cannot be protected: the a-priori bounds of intruders are too narrow"
+        refuse_cells(problem.without_room, problem.name, message, "knowledge", hint)
+        members, rows = self.members, [(part, own) for part in self.parts for own in part.sources]
+        sources, values = [own for _, own in rows], [part.value for part, _ in rows]
+        earlier = chosen.get("earlier", ())
+        insiders, notes = _insiders(problem, members, sources, values, chosen)
+        tables: Sequence[LinkedTable] = ()
+        several = any(len(own.classifications) > 1 for own in sources[0][0].dimensions)
+        if several or len(sources) + len(earlier) > 1:
+            from discreet.protection.suppression.proof.further_readers import linked_with_earlier
+
+            tables = linked_with_earlier(members, [table for table, _ in sources], values, earlier)
+        search = {"insiders": insiders, **options_among(chosen, _SEARCH)}
+        problem, pattern, verdict = pattern_for_cubes(
+            problem,
+            tables,
+            lambda own: find_pattern(own, method, **search),
+            chosen.get("accept", ()),
+            members.unexamined,
+            insiders,
+            by_name=chosen.get("records") is None,
+        )
+        hidden, reason = pattern.hidden, reasons_of(problem, members, sources)
+        listed = members.listed(len(problem))
+        zeros = chosen.get("zero_cells") == "partners"
+        zeros |= bool((problem.value[hidden[: len(problem)] & listed] == 0).any())
+        bounds, intervals = None, chosen.get("intervals", False)
+        if intervals:
+            smallest = 0.0 if zeros or len(self.parts) > 1 else 1.0
+            bounds = self._public_intervals(problem, hidden, smallest)
+        words = options_among(chosen, ("titles", "universe"))
+        published = []
+        for at, (part, (table, _)) in enumerate(rows):
+            # Related values are solved in one unit, and published each in its own.
+            decimals: int = part.chosen["decimals"]
+            unit = 10.0 ** (problem.decimals - decimals)
+            own = bounds and (bounds[0] / unit, bounds[1] / unit)
+            published.append(
+                published_table(
+                    table, members, at, hidden, reason, own, value=part.value, decimals=decimals,
+                    reasons=chosen["reasons"], zeros=zeros, instead=intervals == "instead", **words,
+                )
+            )  # fmt: skip
+        return Suppression(
+            tables=tuple(published),
+            problem=problem,
+            members=members,
+            pattern=pattern,
+            sources=tuple(sources),
+            reason=reason,
+            reasons=chosen["reasons"],
+            judgement=verdict,
+            notes=(*members.notes, *chosen["told"], *notes, *pattern.notes, *verdict.notes),
+            insiders=insiders,
+        )
+
+    def _public_intervals(
+        self, problem: SuppressionProblem, hidden: BoolArray, smallest: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest value of each cell by published values only, in units.
+
+        Bounds known beforehand follow true values. No hidden value is below `smallest`, unless
+        some of its kind can be negative.
+        """
+        below = problem.value < 0
+        negative = np.full(len(problem), bool(below.any()))
+        cells = iter(self.members.cells)
+        for part in self.parts if len(self.parts) > 1 else ():
+            own = np.concatenate([next(cells) for _ in part.sources])
+            negative[own[own >= 0]] = below[own[own >= 0]].any()
+        low, high = (problem.value.astype(np.float64) for _ in range(2))
+        low[hidden], high[hidden] = published_intervals(
+            problem.relations, problem.value, hidden, negative=negative, smallest=smallest
+        )
+        return low, high
 
     def _hand_on(self, done: Suppression, state: SmallIntArray) -> None:
         """Give each value its part of what was found."""
@@ -583,6 +538,33 @@ class _RelatedSystem:
                 reason=done.reason[own],
                 insiders=None,  # they are numbered over all values
             )
+
+
+def _insiders(
+    problem: SuppressionProblem,
+    members: TableCells,
+    sources: Sequence[ProblemSource],
+    values: Sequence[str | None],
+    chosen: Mapping[str, Any],
+) -> tuple[Insiders | None, list[str]]:
+    """Who stands alone behind which cells, if nobody may learn from that; and notes on it."""
+    wanted: InsiderAim | None = chosen["insiders"]
+    guarded = [wanted is not None or value is not None for value in values]
+    if wanted == "off":
+        return None, ["contributors who know their own values were not examined"]
+    if not any(guarded):
+        return None, []
+    earlier = chosen.get("earlier", ())
+    found = insiders_of(
+        problem.relations, problem.value, members, sources, values, guarded, earlier
+    )
+    if found is not None:
+        return replace(found, share=share_of(wanted or "levels")), []
+    if wanted is not None:
+        message = "the table lacks the number of contributors of its cells"
+        hint = "add the number of records of each cell, or remove insiders"
+        raise SuppressionError(message, code="insiders", where="suppress: insiders", hint=hint)
+    return None, ["the number of contributors is unknown: protection against them was not examined"]
 
 
 def _related(
