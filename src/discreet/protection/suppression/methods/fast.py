@@ -25,7 +25,7 @@ from discreet.protection.suppression.methods.cut_program import (
     single_relation_bounds,
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
-from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import (
     WIDE_GAP,
     Pattern,
@@ -203,35 +203,28 @@ def cover_or_refuse(
     tell: Callable[[float], None] | None = None,
     factor: FloatArray | None = None,
 ) -> None:
-    """Cover tasks, or raise an error that names cells that cannot be protected."""
-    failed = cover_tasks(draft, tasks, over, tell, factor=factor)
-    if failed:
-        cells = np.unique(np.array(failed, dtype=np.int64) % len(draft))
-        _settle(draft, draft.unknowns.cells[cells])
-        again = np.concatenate([cells, cells + len(draft)])
-        if cover_tasks(draft, np.intersect1d(draft.open, again), over, factor=factor):
-            message = "the solver found no way to move some sensitive cells"
-            hint = "report this: an attack on the whole table could move them"
-            raise SuppressionError(message, code="solver", where=draft.problem.title, hint=hint)
+    """Cover tasks, or raise an error that names cells that cannot be protected.
 
-
-def _settle(draft: DraftPattern, cells: IntArray) -> None:
-    """Find out by attacks how far cells can go if everything is hidden; adjust the tasks.
-
-    Where protection upwards is short, sliding levels are turned downwards.
+    Attacks find out how far cells can go if everything is hidden: where protection upwards is
+    short, sliding levels are turned downwards.
     """
+    failed = cover_tasks(draft, tasks, over, tell, factor=factor)
+    if not failed:
+        return
+    cells, known = np.unique(np.array(failed, dtype=np.int64) % len(draft)), draft.unknowns
     watched = np.zeros(len(draft.problem), dtype=np.bool_)
-    watched[cells] = True
-    full = draft.mask(np.ones(len(draft), dtype=np.bool_))
-    everything = certify(draft.problem, full, watched)
+    watched[known.cells[cells]] = True
+    everything = certify(draft.problem, draft.problem.state != CellState.fixed, watched)
     if len(everything.unprotected):
         raise _impossible(draft, everything.unprotected)
-    at = draft.at(everything.cells)
-    known = draft.unknowns
-    sliding = known.sliding[at] > known.upper[at] + known.lower[at]
-    turned = sliding & (everything.high < draft.target[at] - TOLERANCE)
-    if turned.any():
-        draft.shift_downwards(at[turned], everything.high[turned])
+    sliding = known.sliding[cells] > known.upper[cells] + known.lower[cells]
+    turned = sliding & (everything.high < draft.target[cells] - TOLERANCE)
+    draft.shift_downwards(cells[turned], everything.high[turned])
+    again = np.intersect1d(draft.open, np.r_[cells, cells + len(draft)])
+    if cover_tasks(draft, again, over, factor=factor):
+        message = "the solver found no way to move some sensitive cells"
+        hint = "report this: an attack on the whole table could move them"
+        raise SuppressionError(message, code="solver", where=draft.problem.title, hint=hint)
 
 
 def _impossible(draft: DraftPattern, cells: IntArray) -> SuppressionError:
@@ -313,7 +306,7 @@ _NET_SHARE = NEAR_SHARE = 0.3
 
 
 def covered(
-    base: DraftPattern,
+    draft: DraftPattern,
     near: CutProgram | None,
     watch: WorkTime,
     seed: int,
@@ -323,7 +316,7 @@ def covered(
 
     A pattern `known` before is kept where this one is given up or costs more.
     """
-    draft, calls = base.without(base.hidden), 0
+    calls = 0
     many = draft.unknowns.sensitive.sum() >= max(_MANY, _MANY_SHARE * len(draft))
     work = math.inf if known is None and not many else _COVER
     most = math.inf if known is None else _DEARER * known.spent

@@ -124,9 +124,7 @@ def _held_against_all(
         more = pattern.hidden & ~guarded
         if insiders is None or not more.any():
             return pattern
-        state = kept.state.copy()
-        state[more] = CellState.secondary
-        kept = replace(kept, state=state)
+        kept = kept.with_hidden(kept.hidden | more)
 
 
 #: So often twice as many cells are hidden beside an open one; then all that may be.
@@ -222,9 +220,9 @@ def pattern_for_cubes(
             message = "the joint cube of the tables opens it, whatever else is hidden"
             hint = "leave out one of the tables, or merge categories"
             refuse_cells(opened, problem.name, message, "infeasible", hint)
-        state = problem.state.copy()
-        state[more] = CellState.secondary
-        problem, rounds = replace(problem, state=state), rounds + 1
+        hidden = problem.hidden
+        hidden[more] = True
+        problem, rounds = problem.with_hidden(hidden), rounds + 1
     if number:
         note = f"more is hidden around {number:,} sensitive cells that a joint cube opened"
         pattern = replace(pattern, notes=(*pattern.notes, note))

@@ -14,18 +14,19 @@ cells proves how far each corner can move. The cheapest cube wide enough is hidd
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.disclosure import Relations, outer_bounds
+from discreet.disclosure import Relations, component_labels, outer_bounds
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import (
+    LEVELS,
     CellState,
     SuppressionProblem,
     unknowns_of,
@@ -111,21 +112,16 @@ def _families(total: Sequence[int], above: Mapping[int, Sequence[int]]) -> list[
     Relations a and a' belong together if a cell lies in a and in a relation b across it, the
     total of a lies in b', the total of b lies in a', and b' and a' have the same total.
     """
-    leader = list(range(len(total)))
-
-    def first_of(row: int) -> int:
-        while leader[row] != row:
-            row = leader[row]
-        return row
-
-    for rows in above.values():
-        for a, b in combinations(rows, 2):
-            for across, along in product(above.get(total[a], ()), above.get(total[b], ())):
-                if total[across] == total[along] and across != along:
-                    for pair in ((a, along), (b, across)):
-                        first, second = sorted(map(first_of, pair))
-                        leader[second] = first
-    return [first_of(row) for row in leader]
+    ties = [
+        pair
+        for rows in above.values()
+        for a, b in combinations(rows, 2)
+        for across, along in product(above.get(total[a], ()), above.get(total[b], ()))
+        if total[across] == total[along] and across != along
+        for pair in ((a, along), (b, across))
+    ]
+    pairs = np.array(ties, dtype=np.int64).reshape(-1, 2)
+    return list(component_labels(Relations.of_pairs(len(total), pairs)).tolist())
 
 
 def _expanded(
@@ -240,15 +236,13 @@ def subtable_problem(
     columns = problem.columns_at(cells)
     state = columns["state"]
     second = hidden[cells] & (state != CellState.primary)
-    for name in ("lower", "upper", "sliding"):
+    for name in LEVELS:
         columns[name] = np.where(second, 0, columns[name])
     state[hidden[cells] & (state != CellState.fixed)] = CellState.primary
-    kept = np.zeros(len(problem.relations), dtype=np.bool_)
-    kept[subtable.rows] = True
-    links = problem.relations.rows(kept)
-    numbered = np.searchsorted(cells, links.cell).astype(np.int32)
-    relations = replace(links, cells=len(cells), cell=numbered)
-    return SuppressionProblem(relations=relations, **columns)
+    number = np.zeros(len(problem), dtype=np.int64)
+    number[cells] = np.arange(len(cells))
+    links = problem.relations.rows(np.isin(np.arange(len(problem.relations)), subtable.rows))
+    return SuppressionProblem(relations=links.renumbered(number, len(cells)), **columns)
 
 
 # -- cubes -------------------------------------------------------------------------------
@@ -263,7 +257,7 @@ def protect_hypercube(
     """
     known = unknowns_of(problem, problem.state != CellState.fixed)
     low, high = outer_bounds(known)
-    levels = np.where(known.sensitive, (known.lower, known.upper, known.sliding), 0.0)
+    levels = np.where(known.sensitive, [getattr(known, name) for name in LEVELS], 0.0)
     # How far cells can move down and up, how far they must, and what they cost; at the end for
     # no cell at all.
     ranges = np.zeros((6, len(problem) + 1))

@@ -140,24 +140,19 @@ class RelatedValues(ValueRows):
             if not set(relation.values) <= set(names):
                 continue
             for now in (True, False):
-                columns_of = {n: self.columns[n] for n in relation.values}
-                cells = {n: c.cell if now else c.before for n, c in columns_of.items()}
-                true = {n: c.true if now else c.told for n, c in columns_of.items()}
+                every = {name: self.columns[name] for name in relation.values}
+                cells = {n: c.cell if now else c.before for n, c in every.items()}
+                true = {n: c.true if now else c.told for n, c in every.items()}
                 there = self._there(relation.values)
                 there &= relation.within(true, self._room(relation, true))
                 there &= self.found.get(relation, there)
                 having = np.any([cells[name] >= 0 for name in relation.values], axis=0)
                 rows = np.flatnonzero(there & having)
-                places = {name: cells[name][rows] for name, _ in relation.coefs}
-                more = Relations.of_entries(
-                    len(columns["value"]),
-                    rows.size,
-                    np.concatenate([np.flatnonzero(own >= 0) for own in places.values()]),
-                    np.concatenate([own[own >= 0] + offsets[n] for n, own in places.items()]),
-                    np.concatenate(
-                        [np.full((places[n] >= 0).sum(), factor) for n, factor in relation.coefs]
-                    ),
-                )
+                places = np.stack([cells[name][rows] for name, _ in relation.coefs])
+                shift, factor = np.array([(offsets[n], own) for n, own in relation.coefs]).T
+                which, row = np.nonzero(places >= 0)
+                cell, size = places[which, row] + shift[which], len(columns["value"])
+                more = Relations.of_entries(size, rows.size, row, cell, factor[which])
                 # What rounding leaves over stands on the right-hand side.
                 more = replace(more, rhs=more.residuals(columns["value"]))
                 if not relation.exact:
