@@ -28,7 +28,12 @@ from discreet.protection.suppression.methods.insider_guard import SEARCHED, guar
 from discreet.protection.suppression.methods.subtables import protect_hypercube, protect_modular
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.proof.certificate import Pattern, certified, certify
+from discreet.protection.suppression.proof.certificate import (
+    Certificate,
+    Pattern,
+    certified,
+    certify,
+)
 from discreet.protection.suppression.proof.further_readers import (
     held_in_joint_cubes,
     held_in_whole_numbers,
@@ -61,6 +66,7 @@ def find_pattern(
     seed: int = 0,
     begin: float | None = None,
     insiders: Insiders | None = None,
+    tables: Sequence[LinkedTable] = (),
 ) -> Pattern:
     """Find which cells to hide.
 
@@ -76,6 +82,7 @@ def find_pattern(
         begin: When the time that is limited began, by the monotonic clock; now if None.
         insiders: Who stands alone behind which cells: none of them may open a cell of
             others; None to leave them out of account.
+        tables: Tables whose joint cubes, published or not, must open no cell either.
 
     Returns:
         A pattern that protects every sensitive cell, with a bound on what others cost.
@@ -98,7 +105,7 @@ def find_pattern(
         pattern = METHODS[method](problem, watch, seed, *guarded)
     except SuppressionError as error:
         raise with_conflicts(problem, error) from None
-    pattern = _held_against_all(problem, pattern, insiders, watch)
+    pattern = _held_against_all(problem, pattern, insiders, tables, watch)
     unproven = pattern.certificate.unprotected  # is never handed on
     message, hint = "it is not proven to be protected", "allow more time, or use another method"
     refuse_cells(unproven, problem.name, message, "unprotected", hint)
@@ -108,29 +115,24 @@ def find_pattern(
     return pattern
 
 
-def _held_against_all(
-    problem: SuppressionProblem, pattern: Pattern, insiders: Insiders | None, watch: WorkTime
-) -> Pattern:
-    """The pattern with what insiders and whole numbers ask for besides, until neither asks more.
-
-    What is hidden for whole numbers can leave one contributor alone behind more cells.
-    """
-    kept = problem
-    while True:
-        if insiders is not None and pattern.safe:
-            pattern = guarded_pattern(kept, pattern, insiders, watch)
-        guarded = pattern.hidden
-        pattern = protected_in_whole_numbers(problem, pattern)
-        more = pattern.hidden & ~guarded
-        if insiders is None or not more.any():
-            return pattern
-        kept = kept.with_hidden(kept.hidden | more)
-
-
 #: So often twice as many cells are hidden beside an open one; then all that may be.
 _ROUNDS = 8
-#: So many of the cells that were hidden for whole numbers are published again, if that can be.
+#: So many of the cells that were hidden for others are published again, if that can be.
 _TAKEN_BACK = 200
+#: By the code of the error that opened cells are: what is told of those that were, and what of
+#: those that nothing protects.
+_OPENED = {
+    "whole-numbers": (
+        "that only fractions protected",
+        "apart from its true value only fractions are possible, and values are whole",
+        "let more cells be hidden, widen the bounds said to be known, or merge categories",
+    ),
+    "infeasible": (
+        "that a joint cube opened",
+        "the joint cube of the tables opens it, whatever else is hidden",
+        "leave out one of the tables, or merge categories",
+    ),
+}
 
 
 def _beside(
@@ -151,85 +153,67 @@ def _beside(
     return more if more.size else np.flatnonzero(free)
 
 
-def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) -> Pattern:
-    """The pattern, with what it takes to protect cells in whole numbers as well."""
-    if not pattern.safe:
-        return pattern
-    hidden = pattern.hidden.copy()
-    certificate = held_in_whole_numbers(problem, hidden, pattern.certificate)
-    opened, rounds = len(certificate.unprotected), 0
-    while len(certificate.unprotected):
-        more = _beside(problem, hidden, certificate.unprotected, rounds)
-        message = "apart from its true value only fractions are possible, and values are whole"
-        hint = "let more cells be hidden, widen the bounds said to be known, or merge categories"
-        lost = certificate.unprotected[: len(certificate.unprotected) * (not more.size)]
-        refuse_cells(lost, problem.name, message, "whole-numbers", hint)
-        hidden[more], rounds = True, rounds + 1
-        certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
-    if not opened:
-        return replace(pattern, certificate=certificate)
-    more = np.flatnonzero(hidden & ~pattern.hidden)
-    for cell in more[np.argsort(-problem.cost[more], kind="stable")][:_TAKEN_BACK]:
-        hidden[cell] = False
-        less = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
-        worse = len(less.unprotected) > 0 or less.untested > certificate.untested
-        hidden[cell], certificate = worse, certificate if worse else less
-    note = f"more is hidden around {opened:,} sensitive cells that only fractions protected"
-    known = {name: getattr(pattern, name) for name in ("bound", "complete", "seconds")}
-    known |= {"certificate": certificate, "notes": (*pattern.notes, note)}
-    return certified(problem, hidden, pattern.method, **known)
-
-
-# -- joint cubes -------------------------------------------------------------------------
-
-
-def pattern_for_cubes(
+def _held_against_all(
     problem: SuppressionProblem,
-    tables: Sequence[LinkedTable],
-    find: Callable[[SuppressionProblem], Pattern],
-    accept: Sequence[str],
-    unexamined: Sequence[Gap],
+    pattern: Pattern,
     insiders: Insiders | None,
-    *,
-    by_name: bool,
-) -> tuple[SuppressionProblem, Pattern, DisclosureVerdict]:
-    """A pattern that holds against readers of joint cubes, with its problem and its verdict.
+    tables: Sequence[LinkedTable],
+    watch: WorkTime,
+) -> Pattern:
+    """The pattern with what insiders and other readers ask for besides, until none asks more.
 
-    `unexamined` are gaps of the problem itself: told and not refused where tables are known
-    `by_name` only, without records, as are those of `insiders`.
+    What is hidden for others can leave one contributor alone behind more cells.
     """
-    rounds = number = 0
-    gaps: tuple[Gap, ...] = ()
-    of_insiders: tuple[Gap, ...] = ()
-    while True:
-        pattern = find(problem)
-        if not tables:
-            break
-        certificate, gaps = held_in_joint_cubes(
-            problem, pattern.hidden, pattern.certificate, tables
-        )
-        opened = certificate.unprotected
+
+    def opened(
+        hidden: BoolArray, certificate: Certificate
+    ) -> tuple[Certificate, IntArray, tuple[Gap, ...], str]:
+        """What readers open, and what was not examined; the code of an error about it."""
+        certificate = held_in_whole_numbers(problem, hidden, certificate)
+        cells, gaps = certificate.unprotected, untested_gaps(certificate)
+        if len(cells) or not tables:
+            return certificate, cells, gaps, "whole-numbers"
+        certificate, of_cubes = held_in_joint_cubes(problem, hidden, certificate, tables)
+        cells, gaps = certificate.unprotected, (*gaps, *of_cubes)
         if insiders is not None:
-            alone, of_insiders = opened_to_insiders(problem, pattern.hidden, insiders, tables)
-            opened = np.union1d(opened, alone)
-        if not len(opened):
+            alone, of_insiders = opened_to_insiders(problem, hidden, insiders, tables)
+            cells, gaps = np.union1d(cells, alone), (*of_insiders, *gaps)
+        return certificate, cells, gaps, "infeasible"
+
+    kept, most = problem, dict.fromkeys(_OPENED, 0)
+    while pattern.safe:
+        if insiders is not None:
+            pattern = guarded_pattern(kept, pattern, insiders, watch)
+            if not pattern.safe:
+                break
+        hidden, rounds = pattern.hidden.copy(), 0
+        certificate, cells, gaps, code = opened(hidden, pattern.certificate)
+        while len(cells):
+            most[code] = max(most[code], len(cells))
+            beside = _beside(problem, hidden, cells, rounds)
+            if not beside.size:
+                refuse_cells(cells, problem.name, _OPENED[code][1], code, _OPENED[code][2])
+            hidden[beside], rounds = True, rounds + 1
+            certificate, cells, gaps, code = opened(hidden, certify(problem, hidden))
+        more = np.flatnonzero(hidden & ~pattern.hidden)
+        for cell in more[np.argsort(-problem.cost[more], kind="stable")][:_TAKEN_BACK]:
+            hidden[cell] = False
+            less, cells, left, _ = opened(hidden, certify(problem, hidden))
+            hidden[cell] = worse = len(cells) > 0 or left != gaps
+            certificate = certificate if worse else less
+        known = {name: getattr(pattern, name) for name in ("bound", "complete", "seconds", "notes")}
+        known |= {"certificate": certificate, "gaps": gaps}
+        added = hidden & ~pattern.hidden
+        pattern = certified(problem, hidden, pattern.method, **known)
+        if insiders is None or not added.any():
             break
-        number = max(number, len(opened))
-        more = _beside(problem, pattern.hidden, opened, rounds)
-        if not more.size:
-            message = "the joint cube of the tables opens it, whatever else is hidden"
-            hint = "leave out one of the tables, or merge categories"
-            refuse_cells(opened, problem.name, message, "infeasible", hint)
-        hidden = problem.hidden
-        hidden[more] = True
-        problem, rounds = problem.with_hidden(hidden), rounds + 1
-    if number:
-        note = f"more is hidden around {number:,} sensitive cells that a joint cube opened"
-        pattern = replace(pattern, notes=(*pattern.notes, note))
-    beyond = (*untested_gaps(pattern.certificate), *gaps)
-    verdict = DisclosureVerdict.of((), (*unexamined, *of_insiders, *beyond), accept)
-    refuse_gaps(DisclosureVerdict.of((), beyond, accept) if by_name else verdict, problem.title)
-    return problem, pattern, verdict
+        kept = kept.with_hidden(kept.hidden | added)
+    notes = (
+        f"more is hidden around {number:,} sensitive cells {_OPENED[code][0]}"
+        for code, number in most.items()
+        if number
+    )
+    return replace(pattern, notes=(*pattern.notes, *notes))
 
 
 def refuse_gaps(verdict: DisclosureVerdict, where: str) -> None:

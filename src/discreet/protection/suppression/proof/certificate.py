@@ -20,6 +20,7 @@ from discreet.disclosure import (
     TOLERANCE,
     Attacker,
     DeviationCheck,
+    Gap,
     Reach,
     Unknowns,
     blocks_of,
@@ -267,6 +268,7 @@ class Pattern:
         complete: Whether the method came to its end; False if a time limit stopped it.
         seconds: How long it took; not part of the digest.
         notes: What else users should know, in words.
+        gaps: What was not examined of readers who know more than sums.
     """
 
     problem: str
@@ -279,6 +281,7 @@ class Pattern:
     complete: bool = True
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def safe(self) -> bool:

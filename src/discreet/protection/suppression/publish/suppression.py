@@ -29,7 +29,7 @@ from discreet.disclosure import (
     refuse_cells,
 )
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.methods.registry import find_pattern, pattern_for_cubes
+from discreet.protection.suppression.methods.registry import find_pattern, refuse_gaps
 from discreet.protection.suppression.methods.worktime import TimeShares
 from discreet.protection.suppression.problem.demands import (
     Demands,
@@ -449,16 +449,15 @@ class _RelatedSystem:
             from discreet.protection.suppression.proof.further_readers import linked_with_earlier
 
             tables = linked_with_earlier(members, [table for table, _ in sources], values, earlier)
-        search = {"insiders": insiders, **options_among(chosen, _SEARCH)}
-        problem, pattern, verdict = pattern_for_cubes(
-            problem,
-            tables,
-            lambda own: find_pattern(own, method, **search),
-            chosen.get("accept", ()),
-            members.unexamined,
-            insiders,
-            by_name=chosen.get("records") is None,
-        )
+        search = options_among(chosen, _SEARCH)
+        pattern = find_pattern(problem, method, insiders=insiders, tables=tables, **search)
+        accept, gaps = chosen.get("accept", ()), pattern.gaps
+        verdict = DisclosureVerdict.of((), (*members.unexamined, *gaps), accept)
+        refused = verdict
+        if chosen.get("records") is None:  # ties that names do not tell are told, and not refused
+            beyond = [gap for gap in gaps if gap.kind != "joint-contributors"]
+            refused = DisclosureVerdict.of((), beyond, accept)
+        refuse_gaps(refused, problem.title)
         hidden, reason = pattern.hidden, reasons_of(problem, members, sources)
         listed = members.listed(len(problem))
         zeros = chosen.get("zero_cells") == "partners"
