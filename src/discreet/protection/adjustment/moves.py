@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.confidential import Confidential
 from discreet.errors import AdjustmentError
 from discreet.protection.suppression import Relations, make_whole
 from discreet.solver import column_values, is_optimal, loaded_solver
@@ -32,7 +33,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class MoveProblem:
+class MoveProblem(Confidential):
     """Limits of the movement of cells, in units. CONFIDENTIAL."""
 
     relations: Relations
@@ -52,21 +53,15 @@ class MoveProblem:
         most_up[cells[up & can]] = most_down[cells[~up & can]] = 0
         return replace(self, most_up=most_up, most_down=most_down)
 
-    def __repr__(self) -> str:
-        return f"<MoveProblem (confidential): {len(self.sensitive):,} sensitive cells>"
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Moves:
+class Moves(Confidential):
     """Movement of every cell. CONFIDENTIAL."""
 
     change: IntArray  # of every cell, in units
     cost: float
     bound: float  # no moves are cheaper
     complete: bool  # whether nothing cheaper is left to be found
-
-    def __repr__(self) -> str:
-        return f"<Moves (confidential) of {len(self.change):,} cells>"
 
 
 def best_moves(problem: MoveProblem, rounds: int) -> Moves:

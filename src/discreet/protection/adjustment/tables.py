@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import without_values
+from discreet.confidential import Confidential, without_values
 from discreet.disclosure import DisclosureVerdict, Gap, Judged
 from discreet.errors import AdjustmentError, raise_all
 from discreet.microdata import Secret
@@ -61,7 +61,7 @@ class AdjustmentAudit(Judged):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ReaderKnowledge:
+class ReaderKnowledge(Confidential):
     """Intervals of a reader who knows the rule. CONFIDENTIAL."""
 
     problem: SuppressionProblem  # which figures are sensitive, and what adds up to what
@@ -71,9 +71,6 @@ class ReaderKnowledge:
     spread: float  # by which share of that it may have moved farther
     most: float  # by which share of itself any other figure may have moved
     unexamined: tuple[Gap, ...]  # which ties between the tables were not looked for
-
-    def __repr__(self) -> str:
-        return "<ReaderKnowledge: confidential>"
 
     def sides(self, published: IntArray) -> AdjustmentAudit:
         """Ask for each sensitive figure on which side of it the true one can lie."""
@@ -120,7 +117,7 @@ _TURNS = 4
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Adjustment:
+class Adjustment(Confidential):
     """Adjusted tables, and all that is known about them (confidential)."""
 
     tables: tuple[ProtectedTable, ...]  # what may be published
@@ -210,9 +207,6 @@ class Adjustment:
             knowledge=knowledge,
             audit=audit,
         )
-
-    def __repr__(self) -> str:
-        return f"<Adjustment (confidential) of {len(self.tables)} tables>"
 
 
 @without_values

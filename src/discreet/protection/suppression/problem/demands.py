@@ -62,7 +62,7 @@ class PrimaryFindings(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Earlier:
+class Earlier(Confidential):
     """A table that was published before, with its pattern (confidential).
 
     Args:
@@ -87,9 +87,6 @@ class Earlier:
             message = "the share of a change is a number of at least 0, or None"
             hint = "0.1 for a tenth of the value"
             raise SuppressionError(message, code="earlier", where="change", hint=hint)
-
-    def __repr__(self) -> str:
-        return f"<Earlier (confidential): {self.table.name}>"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

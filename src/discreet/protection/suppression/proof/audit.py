@@ -385,23 +385,19 @@ class _Audited(NamedTuple):
     judged: bool
 
 
-def _audited(
-    safe: Any, tables: Any, primary: Any, chosen: Mapping[str, Any]
-) -> list[tuple[ProtectedTable, Table, Any, str | None]]:
-    """Published tables with the true ones, what was found, and the value; one row for each value.
+def _audited(safe: Any, tables: Any, primary: Any, chosen: dict[str, Any]) -> list[_Audited]:
+    """Published tables with the true ones and what was found in them; one row for each value.
 
-    The value is that stated, that judged, or what a table says itself.
+    The value is that stated, that judged, or what a table says itself. Tables of counts get their
+    empty cells, where some are hidden.
     """
-
-    def several(item: Any, kind: type[Any]) -> list[Any]:
-        listed = list(item) if isinstance(item, Sequence) else [item]
-        return listed if all(isinstance(one, kind) for one in listed) else []
-
-    published, true = several(safe, ProtectedTable), several(tables, Table)
+    published, true = (list(i) if isinstance(i, Sequence) else [i] for i in (safe, tables))
     primaries = (
         [primary] if isinstance(safe, ProtectedTable) else list(primary or [None] * len(published))
     )
-    if not published or len(true) != len(published) or len(primaries) != len(published):
+    sound = all(isinstance(one, ProtectedTable) for one in published)
+    sound &= all(isinstance(table, Table) for table in true)
+    if not sound or not 0 < len(published) == len(true) == len(primaries):
         message = "an audit takes published tables and as many true ones"
         hint = "audit(safe, table, primary), or a list of each"
         raise SuppressionError(message, code="tables", hint=hint)
@@ -415,61 +411,54 @@ def _audited(
             message = "a table of several values is audited with what was found for each of them"
             raise SuppressionError(message, code="value", where=one.name, hint="[primary(…), …]")
         rows += [(single_figure(one, at), table, own) for at, own in enumerate(listed)]
-    judged = [asked.value for _, _, asked in rows if hasattr(asked, "value")]
-    valued = []
+    judged = next((asked.value for _, _, asked in rows if hasattr(asked, "value")), None)
+    values = []
     for one, table, asked in rows:
-        named = one.figures[0].name if one.figures else None
-        value = named if named in table.sums else None
-        if value is None and not one.figures and judged:
-            value = judged[0]
-        valued.append((one, table, asked, chosen.get("value", getattr(asked, "value", value))))
-    return valued
+        named = one.figures[0].name if one.figures else judged
+        own = named if not one.figures or named in table.sums else None
+        values.append(chosen.get("value", getattr(asked, "value", own)))
+    earlier: Sequence[Earlier] = chosen.get("earlier", ()) if values[0] in COUNTS else ()
+    grown = {
+        value
+        for (one, table, _), value in zip(rows, values, strict=True)
+        if value in COUNTS and hides_empty_cells(table, one)
+    }
+    grown |= {values[0] for item in earlier if hides_empty_cells(item.table, item.hidden)}
+    if grown and earlier:
+        chosen["earlier"] = [earlier_with_empty_cells(item) for item in earlier]
+    audited = []
+    for (one, table, asked), value in zip(rows, values, strict=True):
+        whole, found = with_empty_cells(table, asked) if value in grown else (table, asked)
+        blank = hidden_in(whole, one)
+        if asked is None:  # what is hidden, and not empty, counts as sensitive
+            found = blank & occupied(whole)
+        audited.append(_Audited(one, whole, found, blank, value, asked is not None))
+    return audited
 
 
 def _problem(
-    audited: Sequence[tuple[ProtectedTable, Table, Any, str | None]], chosen: dict[str, Any]
+    rows: list[_Audited], chosen: dict[str, Any]
 ) -> tuple[list[_Audited], SuppressionProblem, TableCells]:
-    """One problem of everything that is audited, and the tables in its order.
-
-    Tables of counts get their empty cells, where some are hidden.
-    """
-    values = [value for *_, value in audited]
+    """One problem of everything that is audited, and the tables in its order."""
     relations = stated_relations(chosen.pop("relations", ()))
-    several = len(set(values)) > 1 or bool(relations)
-    earlier: Sequence[Earlier] = chosen.get("earlier", ())
-    if earlier and several:
+    near = {name: chosen.pop(name) for name in ("related_within",) if name in chosen}
+    if len({row.value for row in rows}) == 1 and not relations:
+        chosen |= {"value": rows[0].value, "zero_cells": _zero_cells(rows, chosen)}
+        return rows, *build_problem([(row.table, row.asked) for row in rows], **chosen)
+    if chosen.get("earlier"):
         message = "what was published before is audited with one value at a time"
         raise SuppressionError(message, code="earlier", where="audit")
-    grown = {
-        value
-        for safe, table, _, value in audited
-        if value in COUNTS and hides_empty_cells(table, safe)
-    }
-    if earlier and values[0] in COUNTS:
-        if any(hides_empty_cells(item.table, item.hidden) for item in earlier):
-            grown.add(values[0])
-        chosen["earlier"] = [earlier_with_empty_cells(e) if grown else e for e in earlier]
-    rows = []
-    for safe, table, primary, value in audited:
-        whole, judged = with_empty_cells(table, primary) if value in grown else (table, primary)
-        blank = hidden_in(whole, safe)
-        if judged is None:  # what is hidden, and not empty, counts as sensitive
-            judged = blank & occupied(whole)
-        rows.append(_Audited(safe, whole, judged, blank, value, primary is not None))
-    near = {name: chosen.pop(name) for name in ("related_within",) if name in chosen}
-    if not several:
-        chosen |= {"value": values[0], "zero_cells": _zero_cells(rows, chosen)}
-        return rows, *build_problem([(row.table, row.asked) for row in rows], **chosen)
     more = unpublished_values([(row.table, row.value) for row in rows], relations)
-    every = list(rows)
-    for row in rows:
-        for value, primary in more.pop(id(row.table), {}).items():
-            every.append(_Audited(None, row.table, primary, primary.secondary, value, True))
+    every = rows + [
+        _Audited(None, row.table, asked, asked.secondary, value, True)
+        for row in rows
+        for value, asked in more.pop(id(row.table), {}).items()
+    ]
     parts, ordered = [], []
     for value in dict.fromkeys(row.value for row in every):
         own = [row for row in every if row.value == value]
-        shown = [row.published for row in own if row.published is not None]
-        decimals = chosen.get("decimals", shown[0].figure_decimals() if shown else 0)
+        shown = next((row.published for row in own if row.published is not None), None)
+        decimals = chosen.get("decimals", 0 if shown is None else shown.figure_decimals())
         options = {**chosen, "value": value, "decimals": 0 if value is None else decimals}
         options["zero_cells"] = _zero_cells(own, options)
         problem, members = build_problem([(row.table, row.asked) for row in own], **options)

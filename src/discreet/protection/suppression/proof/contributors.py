@@ -344,7 +344,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class RespondentAudit:
+class RespondentAudit(Confidential):
     """Audit of coalitions of respondents (confidential)."""
 
     most: int  # how many respondents a coalition has at most
@@ -401,9 +401,6 @@ class RespondentAudit:
             told = words[holds] if isinstance(holds, str) else f"{holds} of the levels"
             lines.append(f"Against them holds: {told}.")
         return lines + [f"  {name}" for name in self.names[:_SHOWN]]
-
-    def __repr__(self) -> str:
-        return f"<RespondentAudit (confidential): {self.coalitions:,} coalitions>"
 
 
 def audit_respondents(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.confidential import Confidential
 from discreet.errors import SuppressionError
 from discreet.protection.parts import levels_of, name_of_part, named_level
 from discreet.protection.suppression.methods.registry import find_pattern
@@ -73,7 +74,7 @@ def _prices(suppression: Suppression) -> Iterator[InsiderPrice]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SuppressionReport:
+class SuppressionReport(Confidential):
     """Report on a suppression (confidential).
 
     Args:
@@ -128,9 +129,6 @@ class SuppressionReport:
             lines.append(f"Not sensitive because of waivers: {len(self.waived):,} cells.")
             lines += [f"  {cell}" for cell in self.waived]
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
-
-    def __repr__(self) -> str:
-        return f"<SuppressionReport (confidential): {len(self.parts)} table parts>"
 
 
 def described_pattern(pattern: Pattern) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
-from discreet.confidential import without_values
+from discreet.confidential import Confidential, without_values
 from discreet.disclosure import (
     DisclosureVerdict,
     Insiders,
@@ -94,7 +94,7 @@ _Found: TypeAlias = tuple[Table, Mapping[str | None, Any]]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Suppression:
+class Suppression(Confidential):
     """Tables with hidden cells, and all that is known about them (confidential).
 
     Args:
@@ -162,12 +162,9 @@ class Suppression:
         places = {value: chosen.get("decimals", 0)}
         return _protected(sources, method, chosen, time_left, places)[value].finished
 
-    def __repr__(self) -> str:
-        return f"<Suppression (confidential) of {len(self.tables)} tables by {self.pattern.method}>"
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class SharedSuppression:
+class SharedSuppression(Confidential):
     """Tables of several values with one pattern each, and how it came about (confidential).
 
     Args:
@@ -246,12 +243,6 @@ class SharedSuppression:
         return cls(
             tables=tuple(map(joined_figures, tables_of)),
             by_value={value: systems[value].finished for value in values},
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"<SharedSuppression (confidential) of {len(self.tables)} tables, "
-            f"{len(self.by_value)} values>"
         )
 
 
