@@ -445,8 +445,7 @@ class CodeTree:
         kept = np.flatnonzero(keep).tolist()
         codes = tuple(self.codes[at] for at in kept)
         parents = (-1, *(int(place[self.parents[at]]) for at in kept[1:]))
-        listed = set(codes)
-        labels = {code: texts for code, texts in self.labels.items() if code in listed}
+        labels = {code: self.labels[code] for code in codes if code in self.labels}
         return self.replace(codes=codes, parents=parents, labels=labels)
 
     def with_total(self, total: str) -> Self:

@@ -8,7 +8,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -152,12 +152,14 @@ class ReleasedLayers:
     _with_code: dict[str, list[int]] = field(default_factory=dict)
     _levels: dict[tuple[str, str], int] = field(default_factory=dict)
     _digests: dict[int, int] = field(default_factory=dict)
-    # What was worked out of tables, until one more is released.
-    _known: dict[Hashable, Any] = field(default_factory=dict)
+    # How many cells of tables are new, until one more is released.
+    _new_cells: dict[AskedTable, int] = field(default_factory=dict)
+    # How exposed tables are, with what told of them.
+    _exposed: dict[Hashable, tuple[Hashable, MostExposed]] = field(default_factory=dict)
 
     def add(self, shape: Shape) -> None:
         """Note that a table was released."""
-        self._known.clear()
+        self._new_cells.clear()
         self.shapes.append(shape)
         for box in boxes_of(shape):
             if box not in self._boxes:
@@ -209,46 +211,41 @@ class ReleasedLayers:
 
     def new_cells(self, asked: AskedTable) -> int:
         """Number of cells of a table that nobody received before."""
-
-        def counted() -> int:
-            return sum(
+        if asked not in self._new_cells:
+            if len(self._new_cells) >= _MOST_KNOWN:
+                self._new_cells.clear()
+            self._new_cells[asked] = sum(
                 _uncovered(box, self._by_pattern[pattern].near(box))
                 if (pattern := _pattern(box)) in self._by_pattern
                 else math.prod(axis.shown for axis in box)
                 for box in asked.boxes
                 if box not in self._boxes
             )
-
-        return self._once(("cells", asked), counted)
-
-    def _once(self, name: Hashable, work: Callable[[], _Fact]) -> _Fact:
-        if name not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[name] = work()
-        fact: _Fact = self._known[name]
-        return fact
+        return self._new_cells[asked]
 
     def most_exposed(
         self, asked: AskedTable, everywhere: float = 1.0, levels: Mapping[str, float] | None = None
     ) -> MostExposed:
         """The counts of a table that are most exposed for their limit, with all releases."""
-
-        def worst() -> MostExposed:
-            new = [box for box in dict.fromkeys(asked.boxes) if box not in self._boxes]
-            targets = boxes_of(tuple((None, *filter(None, one)) for one in asked.shape))
-            rows = self._telling(asked)
-            exposures = self._exposures(targets, *self._side_by_side(new, rows=rows))
-            best = MostExposed(exposure=0.0, limit=1.0, target=())
-            for target, exposure in zip(targets, exposures, strict=True):
-                limit = limit_of(target, everywhere, levels)
-                names = tuple(f"{axis.variable} {axis.level}" for axis in target)
-                this = MostExposed(exposure=exposure, limit=limit, target=names)
-                best = max(best, this, key=lambda one: one.share)
-            return best
-
-        limits = None if levels is None else tuple(levels.items())
-        return self._once((asked, everywhere, limits), worst)
+        new = [box for box in dict.fromkeys(asked.boxes) if box not in self._boxes]
+        rows = self._telling(asked)
+        # As long as the same releases tell of it, it is as exposed as before.
+        name = (asked, everywhere, None if levels is None else tuple(levels.items()))
+        state = (len(new), len(self) if rows is None else rows.tobytes())
+        if (known := self._exposed.get(name)) is not None and known[0] == state:
+            return known[1]
+        targets = boxes_of(tuple((None, *filter(None, one)) for one in asked.shape))
+        exposures = self._exposures(targets, *self._side_by_side(new, rows=rows))
+        best = MostExposed(exposure=0.0, limit=1.0, target=())
+        for target, exposure in zip(targets, exposures, strict=True):
+            limit = limit_of(target, everywhere, levels)
+            names = tuple(f"{axis.variable} {axis.level}" for axis in target)
+            this = MostExposed(exposure=exposure, limit=limit, target=names)
+            best = max(best, this, key=lambda one: one.share)
+        if len(self._exposed) >= _MOST_KNOWN:
+            self._exposed.clear()
+        self._exposed[name] = state, best
+        return best
 
     def _telling(self, asked: AskedTable) -> IntArray | None:
         """The rows of released boxes that tell something of a table; None for all."""

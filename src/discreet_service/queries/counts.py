@@ -41,7 +41,7 @@ def filter_text(tree: Classification, leaves: BoolArray, kind: Any, *, ranges: b
     "((`sex` >= 'm' and `sex` <= 'w'))"
     """
     column = f"`{tree.source}`"
-    chosen = [code for code, own in zip(tree.codes, leaves.tolist(), strict=True) if own]
+    chosen = [tree.codes[at] for at in np.flatnonzero(leaves)]
     parts = []
     if tree.missing in chosen:
         parts.append(f"{column} is null")
@@ -77,7 +77,8 @@ def _code_parts(
     tree: Classification, chosen: set[str], column: str, number: bool, ranges: bool
 ) -> Iterator[str]:
     """Conditions on codes: those that stand together in the order of the column are a range."""
-    leaves = list(tree.leaves)
+    # One code stands together with no other.
+    leaves = [*tree.leaves] if len(chosen) > 1 else [*chosen]
     if number:
         leaves = [code for code in leaves if code.isascii() and code.removeprefix("-").isdecimal()]
     order = sorted(leaves, key=int) if number else sorted(leaves)
