@@ -31,9 +31,9 @@ from discreet.tables import (
     ValueRelation,
     found_relations,
     independent,
-    level_numbers,
     near_relations,
     pairs_apart,
+    within,
 )
 
 #: A code of a variable.
@@ -339,25 +339,17 @@ def table_relations(table: Table, occupied: BoolArray) -> tuple[Relations, BoolA
 def _has_parts(table: Table, index: Sequence[PositionArray], at: int, breakdown: int) -> BoolArray:
     """Which cells are totals along one variable all of whose parts the table can have."""
     dimension = table.dimensions[at]
-    children = np.flatnonzero(dimension.breakdown == breakdown)
-    children = children[children > 0]
-    parent = dimension.parents[children]
+    children = np.flatnonzero((dimension.breakdown == breakdown) & (dimension.parents >= 0))
     above = np.zeros(len(dimension), dtype=np.bool_)
-    above[parent] = True
+    above[dimension.parents[children]] = True
     whole: BoolArray = above[index[at]]
-    if table.parts is None:
-        return whole
-    levels = [level_numbers(own) for own in table.dimensions]
-    on = [own[part] for own, part in zip(levels, index, strict=True)]
-    for number in np.unique(levels[at][children]).tolist():
-        having = np.zeros(len(dimension), dtype=np.bool_)
-        having[parent[levels[at][children] == number]] = True
-        there = np.zeros(len(index[0]), dtype=np.bool_)
-        for part in table.parts:
-            if part[at] == number:  # whether it is the part of a cell, but for this variable
-                others = [own == part[n] for n, own in enumerate(on) if n != at]
-                there |= np.all([np.ones_like(there), *others], axis=0)
-        whole &= ~having[index[at]] | there
+    levels = dimension.level_numbers[children]
+    for number in np.unique(levels).tolist() if table.parts is not None else ():
+        own = children[levels == number]
+        lower = [*index]
+        lower[at] = np.full(len(whole), own[0], dtype=np.int32)  # on the level of these parts
+        there = within(table.dimensions, lower, len(whole), table.parts)
+        whole &= there | ~np.isin(index[at], dimension.parents[own])
     return whole
 
 
