@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.disclosure.code_pairs import combined
+from discreet.disclosure.code_pairs import among_pairs, combined
 from discreet.solver import column_values, is_optimal, loaded_solver
 
 _PRIME = 2**31 - 1
@@ -434,8 +434,6 @@ def _fitting(
     combinations: IntArray, occurring: IntArray, columns: Sequence[int], inside: int
 ) -> BoolArray:
     """Combinations that are in a table as those of the same categories are, if there are any."""
-    known: dict[tuple[int, ...], set[int]] = {}
-    for one, at in zip(occurring[columns].T.tolist(), occurring[inside].tolist(), strict=True):
-        known.setdefault(tuple(one), set()).add(at)
-    pairs = zip(combinations[columns].T.tolist(), combinations[inside].tolist(), strict=True)
-    return np.array([at in known.get(tuple(one), (at,)) for one, at in pairs], dtype=np.bool_)
+    both = combined([*np.concatenate([occurring[columns], combinations[columns]], axis=1)])
+    known, wanted = np.split(both, [occurring.shape[1]])
+    return among_pairs(known, occurring[inside], wanted, combinations[inside])
