@@ -24,11 +24,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray, GrowingRows, IntArray, UintArray, ranges
+from discreet.kernels import compiled_at_once
 
 #: Two primes below 2^31, so that products fit into 64 bits; each has digests of its own.
 PRIMES = (2**31 - 1, 2**31 - 19)
@@ -304,6 +306,18 @@ def _reach(marks: Marks) -> int:
 _STEP = 2**16
 
 
+#: Units whose powers are worked out side by side.
+_BLOCK = 32
+_31 = np.uint64(31)
+_32 = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+_FIRST_PRIME = np.uint64(2**31 - 1)
+#: The second prime is so much less than 2^31.
+_LESS = np.uint64(19)
+_SECOND_PRIME = np.uint64(2**31 - 19)
+_ONE = np.uint64(1)
+
+
 class SketchSum:
     """Adds up the sketch of a set.
 
@@ -323,11 +337,9 @@ class SketchSum:
 
     def add(self, units: UintArray) -> None:
         """Add units, each once, none of which was added before."""
-        from discreet.disclosure.compiled_sketches import add_power_sums
-
         for start in range(0, len(units), _STEP):
             some = np.ascontiguousarray(units[start : start + _STEP])
-            add_power_sums(some, self._sums)
+            _add_power_sums(some, self._sums)
             self._mark(mixed(some))
         self.count += len(units)
 
@@ -349,6 +361,42 @@ class SketchSum:
     def sums(self) -> IntArray:
         """The power sums."""
         return self._sums.astype(np.int64)
+
+
+@compiled_at_once
+def _add_power_sums(units: Any, sums: Any) -> None:
+    """Add the power sums of units, for both primes; sums stay below them.
+
+    Remainders are left a little too large until the end, so that no division is needed.
+    """
+    first, second = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint64)
+    one, two = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint64)
+    powers = sums.shape[1]
+    for start in range(0, units.size, _BLOCK):
+        many = min(_BLOCK, units.size - start)
+        for at in range(_BLOCK):
+            # A block that is not full goes on with members of which all powers but one are 0.
+            there = np.uint64(at < many)
+            unit = units[start + min(at, many - 1)]
+            first[at] = ((unit & _LOW) % (_FIRST_PRIME - _ONE) + _ONE) * there
+            second[at] = ((unit >> _32) % (_SECOND_PRIME - _ONE) + _ONE) * there
+            one[at] = two[at] = there
+        for power in range(powers):
+            total, other = np.uint64(0), np.uint64(0)
+            for at in range(_BLOCK):
+                total += one[at]
+                other += two[at]
+                product = (one[at] & _LOW) * (first[at] & _LOW)
+                product = (product & _FIRST_PRIME) + (product >> _31)
+                one[at] = (product & _FIRST_PRIME) + (product >> _31)
+                product = (two[at] & _LOW) * (second[at] & _LOW)
+                product = (product & _FIRST_PRIME) + (product >> _31) * _LESS
+                two[at] = (product & _FIRST_PRIME) + (product >> _31) * _LESS
+            sums[0, power] += total
+            sums[1, power] += other
+    for power in range(powers):
+        sums[0, power] %= _FIRST_PRIME
+        sums[1, power] %= _SECOND_PRIME
 
 
 #: Steps of one search and of all for one universe, wholes that are looked at, ways given.
