@@ -231,9 +231,9 @@ class CellSystem:
     >>> people = pl.DataFrame({"town": [*"aabbcc"] * 30, "land": [*"NNNNSS"] * 30,
     ...                        "sex": ["m", "w"] * 90})
     >>> tables = [tabulate(people, by=[place]) for place in ("town", "land")]
-    >>> system = CellSystem(Partitions(people, tables), tables)
-    >>> [(total, parts.tolist()) for total, parts in system.rows]
-    [(0, [4]), (5, [1, 2]), (6, [3])]
+    >>> rows = CellSystem(Partitions(people, tables), tables).relations
+    >>> [row.tolist() for row in np.split(rows.cell, rows.start[1:-1])]
+    [[0, 4], [5, 1, 2], [6, 3]]
     """
 
     def __init__(
@@ -294,13 +294,6 @@ class CellSystem:
             cell,
             np.repeat([-1, 1], [len(total), len(parts)]),
         )
-
-    @property
-    def rows(self) -> list[tuple[int, IntArray]]:
-        """Each row as its total and its parts."""
-        links = self.relations
-        rows = np.split(links.cell.astype(np.int64), links.start[1:-1])
-        return [(int(row[0]), row[1:]) for row in rows if len(row)]
 
     @property
     def nobody(self) -> list[Table]:

@@ -148,7 +148,9 @@ class LeastSquares:
         kinds = np.zeros(len(self._figure), dtype=np.int64) if kinds is None else kinds
         kind = np.zeros(size, dtype=np.int64)
         kind[self._number[self.noisy][::-1]] = kinds[self.noisy][::-1]
-        if int((np.bincount(self._cell).astype(np.int64) ** 2).sum()) <= _EXACT:
+        if not len(self._rest):
+            leverage = np.ones(size)
+        elif int((np.bincount(self._cell).astype(np.int64) ** 2).sum()) <= _EXACT:
             leverage = self._factored()
         else:
             leverage = self._probed(kind)
@@ -171,8 +173,6 @@ class LeastSquares:
 
         size, rows = len(self._published), len(self._rest)
         leverage = np.ones(size)
-        if not rows:
-            return leverage
         value = self._coefficient * self._scale[self._row] * self._spread[self._cell]
         entries = csc_array((value, (self._row, self._cell)), shape=(rows, size))
         slack = diags_array(np.maximum(self._slack[:, 0], _RIDGE))
@@ -205,8 +205,6 @@ class LeastSquares:
     def _exact(self, cells: IntArray) -> FloatArray:
         """The leverages of some sets, one solution for each."""
         size, leverage = len(self._published), np.ones(len(cells))
-        if not len(self._rest):
-            return leverage
         for at in self._chunks(len(cells)):
             own = cells[at]
             unit = np.zeros((size, len(own)))
@@ -219,8 +217,6 @@ class LeastSquares:
         size, entries = len(self._published), len(self._cell)
         probes = next((k for most, k in _PROBES if entries <= most), _FEWEST_PROBES)
         draw, squares = np.random.default_rng(_SEED), np.zeros(size)
-        if not len(self._rest):
-            return np.ones(size)
         for at in self._chunks(probes):
             numbers = draw.standard_normal((size, at.stop - at.start))
             squares += ((numbers - self._ruled_out(numbers)) ** 2).sum(axis=1)
