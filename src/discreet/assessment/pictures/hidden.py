@@ -8,7 +8,7 @@ other are parts of one whole, so that no total dwarfs them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,11 +95,7 @@ def hidden_cells(
     looked = CellKinds.of(table, which, figure)
     dimensions, codes, tops = looked.dimensions, at or {}, under or {}
     places = {dimension.name: place for place, dimension in enumerate(dimensions)}
-    for name in (*(item for item in (rows, columns) if item is not None), *codes, *tops):
-        if name not in places:
-            raise _wrong(
-                f"{name!r} is not a spanning variable of the table", ", ".join(places) or "none"
-            )
+    _check_names((rows, columns, *codes, *tops), places, "hidden_cells")
     shown = _placed(list(places), rows, columns)
     for name in (*(set(codes) & set(shown)), *(set(tops) - set(shown))):
         hint = "use at for variables that are not drawn, under for variables that are drawn"
@@ -149,6 +145,14 @@ def hidden_cells(
 
 def _wrong(message: str, hint: str, where: str = "hidden_cells") -> PublicationError:
     return PublicationError(message, code="picture", where=where, hint=hint)
+
+
+def _check_names(names: Iterable[str | None], places: Mapping[str, int], where: str) -> None:
+    """Raise for what is not a variable of the table; None is no name."""
+    for name in names:
+        if name is not None and name not in places:
+            hint = f"variables: {', '.join(places) or 'none'}"
+            raise _wrong(f"{name!r} is not a spanning variable of the table", hint, where)
 
 
 def _placed(names: list[str], rows: str | None, columns: str | None) -> list[str]:
@@ -236,11 +240,7 @@ def hidden_by_code(
         raise _wrong("the table has no spanning variable", "draw it with hidden_cells", where)
     wanted = [next(iter(places)) if variable is None else variable]
     wanted += [] if nested is None else [nested]
-    for name in wanted:
-        if name not in places:
-            raise _wrong(
-                f"{name!r} is not a spanning variable of the table", ", ".join(places), where
-            )
+    _check_names(wanted, places, where)
     if len(set(wanted)) < len(wanted):
         raise _wrong("a variable cannot be nested in itself", "name another one", where)
     outer = looked.dimensions[places[wanted[0]]]
@@ -443,27 +443,26 @@ def plot(
     confidential: object = table
     if not isinstance(confidential, ProtectedTable):
         hint = "a Table is confidential; protect it first, for example with discreet.perturb"
-        raise _wrong_plot(f"a {type(table).__name__} cannot be drawn, only a ProtectedTable", hint)
+        raise _wrong(
+            f"a {type(table).__name__} cannot be drawn, only a ProtectedTable", hint, "plot"
+        )
     if kind is None:
         kind = "bars" if len(table.spanning) < 2 or (rows and not columns) else "heat map"
     drawn = {"bars": _bar_chart, "lines": _trends, "heat map": _heat_map, "pyramid": _pyramid}
     if kind not in drawn:
-        raise _wrong_plot(f"unknown kind of picture {kind!r}", f"kinds: {', '.join(drawn)}")
+        raise _wrong(f"unknown kind of picture {kind!r}", f"kinds: {', '.join(drawn)}", "plot")
     text = hidden_words(language) if words(language) else {}
     looked = CellKinds.of(table, None, figure)
     dimensions = looked.dimensions
     if not dimensions:
-        raise _wrong_plot("the table has no variables", "print its only value instead")
+        raise _wrong("the table has no variables", "print its only value instead", "plot")
     places = {dimension.name: place for place, dimension in enumerate(dimensions)}
-    for name in (*(item for item in (rows, columns) if item is not None), *(at or {})):
-        if name not in places:
-            hint = f"variables: {', '.join(places)}"
-            raise _wrong_plot(f"{name!r} is not a spanning variable of the table", hint)
+    _check_names((rows, columns, *(at or {})), places, "plot")
     down, across = _drawn(dimensions, (rows, columns), kind)
     fixed = {}
     for name, code in (at or {}).items():
         if places[name] in (down, across):
-            raise _wrong_plot(f"{name!r} is drawn: remove it from at", "leave one")
+            raise _wrong(f"{name!r} is drawn: remove it from at", "leave one", "plot")
         fixed[places[name]] = place_of(dimensions[places[name]], code)
     most = {"heat map": _MOST_BESIDE, "pyramid": 2}.get(kind, len(SERIES))
     side = Side(labels=("",))
@@ -479,10 +478,6 @@ def plot(
     pointer = tooltip([*fields, ("text", text["value"])])
     body = drawn[kind](line, side, records, pointer, looked.figure_note(language))
     return picture_of(kind, table.title(language), body, notes, language, warning="")
-
-
-def _wrong_plot(message: str, hint: str) -> PublicationError:
-    return PublicationError(message, code="picture", where="plot", hint=hint)
 
 
 def _parts(dimension: Dimension, most: int) -> ChosenCodes:
@@ -507,20 +502,20 @@ def _drawn(
     sizes = [_parts(dimension, 10**9).all for dimension in dimensions]
     down, across = (None if name is None else names.index(name) for name in axes)
     if down is not None and down == across:
-        raise _wrong_plot("rows and columns are the same variable", "name two")
+        raise _wrong("rows and columns are the same variable", "name two", "plot")
     free = [place for place in range(len(names)) if place not in (down, across)]
     free.sort(key=lambda place: -sizes[place])
     if across is None and kind == "pyramid":
         across = next((place for place in sorted(free) if sizes[place] == 2), None)
         free = [place for place in free if place != across]
     if kind == "pyramid" and (across is None or sizes[across] != 2):
-        raise _wrong_plot("a pyramid needs a variable with two categories", "name it: columns=…")
+        raise _wrong("a pyramid needs a variable with two categories", "name it: columns=…", "plot")
     if down is None:
         down = free.pop(0) if free else None
     if across is None and kind == "heat map":
         across = free.pop(0) if free else None
     if down is None or (across is None and kind in ("heat map", "pyramid")):
-        raise _wrong_plot(f"a {kind} needs two variables", 'draw "bars"')
+        raise _wrong(f"a {kind} needs two variables", 'draw "bars"', "plot")
     return down, across
 
 
