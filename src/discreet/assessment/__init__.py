@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from .attacks.report import words_of_listings as words_of_listings
     from .comparison import TableComparison as TableComparison
     from .comparison import compare as compare
+    from .figure_pairs import DEVIATION_CLASSES as DEVIATION_CLASSES
+    from .figure_pairs import SIZE_CLASSES as SIZE_CLASSES
+    from .figure_pairs import CountStatistics as CountStatistics
+    from .figure_pairs import Noise as Noise
+    from .figure_pairs import finest_level as finest_level
+    from .figure_pairs import published_at as published_at
+    from .figure_pairs import without_parts as without_parts
     from .pictures.hidden import hidden_by_code as hidden_by_code
     from .pictures.hidden import hidden_by_part as hidden_by_part
     from .pictures.hidden import hidden_cells as hidden_cells
@@ -56,17 +63,10 @@ if TYPE_CHECKING:
     from .record_risk import assess_records as assess_records
     from .record_risk import compare_records as compare_records
     from .record_risk import revised_cells as revised_cells
-    from .release_quality.log import SUPPORT as SUPPORT
-    from .release_quality.log import Overall as Overall
-    from .release_quality.log import QualityLog as QualityLog
-    from .release_quality.log import statements as statements
-    from .release_quality.pairs import DEVIATION_CLASSES as DEVIATION_CLASSES
-    from .release_quality.pairs import SIZE_CLASSES as SIZE_CLASSES
-    from .release_quality.pairs import CountStatistics as CountStatistics
-    from .release_quality.pairs import Noise as Noise
-    from .release_quality.pairs import finest_level as finest_level
-    from .release_quality.pairs import published_at as published_at
-    from .release_quality.pairs import without_parts as without_parts
+    from .release_quality import SUPPORT as SUPPORT
+    from .release_quality import Overall as Overall
+    from .release_quality import QualityLog as QualityLog
+    from .release_quality import statements as statements
     from .risk import DisclosureRisk as DisclosureRisk
     from .risk import disclosure_risk as disclosure_risk
     from .risk import small_values as small_values

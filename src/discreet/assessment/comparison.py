@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import CellIndex, PositionArray, quotient
-from discreet.assessment.probabilities import NoiseChances
-from discreet.assessment.release_quality.pairs import (
+from discreet.assessment.figure_pairs import (
     DEVIATION_CLASSES,
     Noise,
     Pairs,
@@ -31,6 +30,7 @@ from discreet.assessment.release_quality.pairs import (
     places_in,
     published_or_zero,
 )
+from discreet.assessment.probabilities import NoiseChances
 from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import SecretValues, Unpicklable, without_values
 from discreet.disclosure import code_positions

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.assessment.figure_pairs import places_in, published_or_zero
 from discreet.assessment.probabilities import NoiseChances, distribution, exact_sum
-from discreet.assessment.release_quality.pairs import places_in, published_or_zero
 from discreet.assessment.words import number, percent, words_of
 from discreet.errors import PerturbationError, TableError
 from discreet.protection.noise import PerturbationTable

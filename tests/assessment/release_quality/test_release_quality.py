@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.assessment import actual_quality
-from discreet.assessment.release_quality import MILLION, SIZE_CLASSES, Overall, QualityLog
-from discreet.assessment.release_quality.pairs import (
+from discreet.assessment.figure_pairs import (
+    MILLION,
+    SIZE_CLASSES,
     PartGrid,
     finest_level,
     level_names,
     total_differences,
 )
+from discreet.assessment.release_quality import Overall, QualityLog
 from discreet.derived import KeyFigure, derive
 from discreet.errors import PublicationError, TableError
 from discreet.protection.noise import PerturbationTable, count_ingredient, perturb

@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import IntArray, PositionArray, SmallIntArray
+from discreet.assessment.figure_pairs import published_at
 from discreet.assessment.pictures.picture import (
     INK,
     MUTED,
     hidden_words,
     spec,
 )
-from discreet.assessment.release_quality.pairs import published_at
 from discreet.assessment.words import number
 from discreet.errors import PublicationError
 from discreet.tables import WITHOUT_NUMBER, CellStatus, Dimension, Note, ProtectedTable, Withheld

@@ -23,8 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.assessment.probabilities import exact_sum
-from discreet.assessment.release_quality.pairs import (
+from discreet.assessment.figure_pairs import (
     DEVIATION_CLASSES,
     SIZE_CLASSES,
     TOTAL,
@@ -40,6 +39,7 @@ from discreet.assessment.release_quality.pairs import (
     total_differences,
     twins,
 )
+from discreet.assessment.probabilities import exact_sum
 from discreet.assessment.words import number, words_of
 from discreet.confidential import Confidential
 from discreet.derived import KeyFigure
