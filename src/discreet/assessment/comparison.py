@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import CellIndex, PositionArray, quotient
+from discreet.arrays import BoolArray, CellIndex, PositionArray, quotient
 from discreet.assessment.figure_pairs import (
     DEVIATION_CLASSES,
     Noise,
@@ -441,14 +441,14 @@ def _figure_cells(
     table: Table,
     protected: ProtectedTable,
     true: npt.NDArray[Any],
-    places: tuple[npt.NDArray[np.bool_] | None, tuple[PositionArray, ...]],
+    places: tuple[BoolArray, tuple[PositionArray, ...]],
     number: int,
 ) -> _Cells:
     """The cells of one figure that have records, or show a number."""
     listed, index = places
     if protected.several_figures:
         index = (*index, np.full(len(table), number, dtype=np.int32))
-    value, status = published_or_zero(protected, index, len(table), listed)
+    value, status = published_or_zero(protected, index, listed)
     # Cells that are published and have no records.
     own = np.arange(protected.stored)
     if protected.several_figures:

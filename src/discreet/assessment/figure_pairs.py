@@ -23,6 +23,7 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, Position
 from discreet.assessment.probabilities import exact_sum
 from discreet.confidential import Confidential
 from discreet.derived import KeyFigure, derive
+from discreet.disclosure import code_positions
 from discreet.errors import TableError
 from discreet.tables import (
     WITHOUT_NUMBER,
@@ -177,7 +178,7 @@ class Pairs:
     def of_table(cls, table: Table, protected: ProtectedTable, grid: PartGrid) -> Pairs:
         """The cells of a table and what became of them."""
         listed, places = places_in(table.dimensions, table.index, grid.dimensions, table.name)
-        value, status = published_or_zero(protected, places, len(table), listed)
+        value, status = published_or_zero(protected, places, listed)
         return cls(
             original=table.count if table.weight is None else table.weight,
             value=value,
@@ -223,8 +224,8 @@ def places_in(
     index: Sequence[PositionArray],
     theirs: Sequence[Dimension],
     where: str,
-) -> tuple[npt.NDArray[np.bool_] | None, tuple[PositionArray, ...]]:
-    """Positions of cells in the variables of the other table, and a mask; None if all match."""
+) -> tuple[BoolArray, tuple[PositionArray, ...]]:
+    """Which cells have their codes in the other table, and the positions of these there."""
     same = len(ours) == len(theirs) and all(
         a.name == b.name and not set(b.index) - set(a.index)
         for a, b in zip(ours, theirs, strict=True)
@@ -237,32 +238,25 @@ def places_in(
             where=where,
             hint="give a table and its protected table",
         )
-    listed: npt.NDArray[np.bool_] | None = None
-    places = []
-    for a, b, part in zip(ours, theirs, index, strict=True):
-        if a is b or a.codes == b.codes:
-            places.append(part)
-            continue
-        to = np.array([b.index.get(code, -1) for code in a.codes], dtype=np.int32)[part]
-        here = to >= 0
-        listed = here if listed is None else listed & here
-        places.append(np.maximum(to, 0))
-    return listed, tuple(places)
+    places = code_positions(theirs, ours, index)
+    listed = np.ones(len(index[0]) if index else 1, dtype=np.bool_)
+    for part in places:
+        listed &= part >= 0
+    return listed, tuple(np.maximum(part, 0) for part in places)
 
 
 def _part(
     ours: Sequence[Dimension],
     index: Sequence[PositionArray],
     grid: PartGrid,
-    listed: npt.NDArray[np.bool_] | None,
+    listed: BoolArray,
     places: tuple[PositionArray, ...],
 ) -> IntArray:
     """The part of each cell; codes that left the table count to their former level."""
-    length = len(index[0]) if index else 1
-    part = grid.part(places, length)
-    if listed is None or bool(listed.all()):
+    part = grid.part(places, len(listed))
+    if listed.all():
         return part
-    former = np.zeros(length, dtype=np.int64)
+    former = np.zeros(len(listed), dtype=np.int64)
     pairs = zip(ours, index, PartGrid.of(ours).rank, grid.numbers, grid.strides, strict=True)
     for dimension, at, rank, numbers, stride in pairs:
         own = PartGrid.of([dimension]).numbers[0]
@@ -291,15 +285,12 @@ def published_at(
 def published_or_zero(
     table: ProtectedTable,
     places: tuple[PositionArray, ...],
-    length: int,
-    listed: npt.NDArray[np.bool_] | None,
+    listed: BoolArray,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
     """Published figures; codes that the table leaves out are zero."""
-    value, status = published_at(table, places, length)
-    if listed is not None:
-        value = np.where(listed, value, 0)
-        status[~listed] = CellStatus.zero_or_changed_to_zero
-    return value, status
+    value, status = published_at(table, places, len(listed))
+    status[~listed] = CellStatus.zero_or_changed_to_zero
+    return np.where(listed, value, 0), status
 
 
 def key_figure_pairs(
@@ -357,17 +348,15 @@ def _figure_pairs(
     if true.several_figures:
         here = true.index[-1] == true.dimensions[-1].index[name]
     index = tuple(part[here] for part in true.index)
-    length = int(np.count_nonzero(here))
     listed, places = places_in(true.dimensions, index, protected.dimensions, protected.name)
-    value, status = published_at(protected, places, length)
-    if listed is not None:
-        status[~listed] = CellStatus.not_applicable
+    value, status = published_at(protected, places, len(listed))
+    status[~listed] = CellStatus.not_applicable
     spanning = places[: len(grid.dimensions)]
     return Pairs(
         original=true.value[here].astype(np.float64),
         value=value.astype(np.float64),
         status=status,
-        part=grid.part(spanning, length),
+        part=grid.part(spanning, len(listed)),
     )
 
 

@@ -253,4 +253,4 @@ def published_values(
 ) -> tuple[IntArray, npt.NDArray[np.int8]]:
     """Value and status of the cells of `table` as published; cells not stored are zero."""
     listed, places = places_in(table.dimensions, table.index, protected.dimensions, table.name)
-    return published_or_zero(protected, places, len(table), listed)
+    return published_or_zero(protected, places, listed)
