@@ -211,19 +211,23 @@ _Pairs = Sequence[tuple[str, str, PeriodPair]]
 
 
 def _success(
-    attack: str, hits: BoolArray, alone: BoolArray | None, sure: BoolArray
+    attack: str, hits: int, cases: int, sure: int, right: float, alone: float | None = None
 ) -> AttackSuccess:
-    cases = len(hits)
-    low, high = wilson(int(hits.sum()), cases)
+    """The success of an attack that is sure of some cases, of which so many are right."""
+    low, high = wilson(hits, cases)
     return AttackSuccess(
-        attack=attack,
-        cases=cases,
-        alone=None if alone is None or not cases else float(alone.mean()),
-        found=float(hits.mean()) if cases else 0.0,
-        low=low,
-        high=high,
-        sure=int(sure.sum()),
-        right=float(hits[sure].mean()) if sure.any() else None,
+        attack=attack, cases=cases, alone=alone, found=hits / max(cases, 1), low=low, high=high,
+        sure=sure, right=right / sure if sure else None,
+    )  # fmt: skip
+
+
+def _guesses(attack: str, every: Iterable[tuple[BoolArray, BoolArray, BoolArray]]) -> AttackSuccess:
+    """The success of guesses: which are right, right by one period alone, and sure."""
+    none = (np.zeros(0, dtype=np.bool_),) * 3
+    hits, alone, sure = map(np.concatenate, zip(none, *every, strict=True))
+    share = float(alone.mean()) if len(alone) else None
+    return _success(
+        attack, int(hits.sum()), len(hits), int(sure.sum()), int(hits[sure].sum()), share
     )
 
 
@@ -251,18 +255,12 @@ def _changed_cells(
             right = int(np.isin(certain, others).sum())
             proven, changed = proven + right, changed + len(others)
             false += len(certain) - right
-    low, high = wilson(proven, changed)
-    claims = proven + false
-    return AttackSuccess(
-        attack=attack, cases=changed, alone=None,
-        found=proven / max(changed, 1), low=low, high=high, sure=claims,
-        right=proven / claims if claims else None,
-    )  # fmt: skip
+    return _success(attack, proven, changed, proven + false, proven)
 
 
 def _units(panel: _Panel, pairs: _Pairs, event: str, *, quiet: bool) -> AttackSuccess:
     """What is unknown of units that an insider knows to have left, come, or changed."""
-    hits, alone, sure = [], [], []
+    every = []
     for first, second, pair in pairs:
         events = panel.events(first, second, event, quiet=quiet)
         if events.is_empty():
@@ -275,12 +273,10 @@ def _units(panel: _Panel, pairs: _Pairs, event: str, *, quiet: bool) -> AttackSu
         at = true.join(
             guess.values.with_row_index("at"), on=panel.unknown, how="left", maintain_order="left"
         )["at"].to_numpy()
-        hits.append(guess.best == at)
-        alone.append(np.argmax(guess.prior, axis=1) == at)
-        sure.append(guess.sureness >= _SURE)
+        alone = np.argmax(guess.prior, axis=1) == at
+        every.append((guess.best == at, alone, guess.sureness >= _SURE))
     name = f"unit known to have {event}" + (", without other changes" if quiet else "")
-    none = [np.zeros(0, dtype=np.bool_)]
-    return _success(name, *(np.concatenate(item or none) for item in (hits, alone, sure)))
+    return _guesses(name, every)
 
 
 def _counts(
@@ -312,9 +308,8 @@ def _counts(
                 rows = ~np.isin(smoothed.ids, np.concatenate(changed[key]))
             hits = smoothed.count == true, last.count == true, smoothed.chance >= _SURE
             judged.append((hits[0][rows], hits[1][rows], hits[2][rows]))
-    for attack, judged in (("count of a cell known to be unchanged", stayed),
-                           ("count of any cell", every)):  # fmt: skip
-        yield _success(attack, *(np.concatenate(own) for own in zip(*judged, strict=True)))
+    yield _guesses("count of a cell known to be unchanged", stayed)
+    yield _guesses("count of any cell", every)
 
 
 _SHOWN = 3
@@ -442,10 +437,8 @@ def _compared(universe: str, pair: PeriodPair, *, stated: bool) -> ComparedPerio
     examples: list[str] = []
     for key, layer in pair.layers.items():
         shown = (layer.before != 0) | (layer.after != 0)
-        cells, equal = (
-            cells + int(shown.sum()),
-            equal + int((shown & (layer.before == layer.after)).sum()),
-        )
+        cells += int(shown.sum())
+        equal += int((shown & (layer.before == layer.after)).sum())
         surely = pair.proven(key, touched=True)
         proven += int(surely.sum())
         if not any(set(key) < set(other) for other in pair.layers):
@@ -460,10 +453,9 @@ def _compared(universe: str, pair: PeriodPair, *, stated: bool) -> ComparedPerio
 
 
 def _named(pair: PeriodPair, key: LayerKey, at: int) -> str:
-    cell = pair.layers[key].ids[at]
     for system in (pair.first, pair.second):
         layer = system.layers[key]
-        place = int(layer.at(np.array([cell]))[0])
+        (place,) = layer.at(pair.layers[key].ids[at : at + 1]).tolist()
         if place >= 0:
             return system.cell_name(layer, place)
     return ""

@@ -236,9 +236,13 @@ class AttackReport(SecretValues, Judged):
         Raises:
             PerturbationError: There is no such rate, or it could not be worked out.
         """
-        if limits is None:
-            return [line for one in self.outcomes() if (line := one.failure())]
-        return exceeded_limits(self.rates(), limits)
+        rates = self.rates()
+        if limits is not None:
+            return exceeded_limits(rates, limits)
+        own = [(name, self.limits[name]) for name in rates if name in self.limits]
+        known = {name: limit for name, limit in own if rates[name] is not None}
+        unknown = [f"{name} is not examined" for name, _ in own if name not in known]
+        return [*exceeded_limits(rates, known), *unknown]
 
     def described(self) -> dict[str, Any]:
         """Everything as plain values, for JSON. SECRET."""
@@ -696,14 +700,6 @@ class AttackOutcome:
         if self.attack in SHARES:
             return f"{100 * rate:.1f} %"
         return number(rate, "en")
-
-    def failure(self) -> str:
-        """In what it does not keep its limit; nothing if it does, or has none."""
-        if self.limit is None or self.verdict == "safe":
-            return ""
-        if self.rate is None:
-            return f"{self.attack} is not examined"
-        return f"{self.attack} is {number(self.rate, 'en')}, above {number(self.limit, 'en')}"
 
     def described(self) -> dict[str, str | float | None]:
         """As plain values, for JSON."""
