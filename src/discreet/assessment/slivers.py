@@ -251,19 +251,15 @@ class _Geography:
         ]
 
     def _components(self) -> Iterator[list[int]]:
-        seen: set[int] = set()
-        for start in sorted(self.knots):
-            waiting, component = [start], []
-            while waiting:
-                a = waiting.pop()
-                if a != _NOWHERE and a not in seen:
-                    seen.add(a)
-                    component.append(a)
-                    waiting += [
-                        other for b in self.knots[a] if b != _NOWHERE for other in self.ties[b]
-                    ]
-            if component:
-                yield sorted(component)
+        left = set(self.knots)
+        while left:
+            component, fresh = set[int](), {min(left)}
+            while fresh:
+                component |= fresh
+                ties = {b for a in fresh for b in self.knots[a]} - {_NOWHERE}
+                fresh = {a for b in ties for a in self.ties[b]} - {_NOWHERE} - component
+            left -= component
+            yield sorted(component)
 
     def slivers(self) -> Iterator[_FoundSliver]:
         """Unions with few records in their difference."""

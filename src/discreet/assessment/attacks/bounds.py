@@ -84,14 +84,11 @@ class NoiseRange(SecretValues):
 
     def of(self, layer: PublishedLayer) -> tuple[IntArray, IntArray]:
         """The bounds of each cell by what it shows itself."""
-        beyond = layer.value - np.minimum(layer.value, len(self.low) - 1)
-        at = layer.value - beyond
-        low = np.where(layer.shown, self.low[at] + beyond, 0)
-        high = np.where(layer.shown, self.high[at] + beyond, _MOST)
-        return (
-            np.where(layer.official, layer.value, low),
-            np.where(layer.official, layer.value, high),
-        )
+        at = np.minimum(layer.value, len(self.low) - 1)
+        ends = [np.where(layer.shown, self.low[at] + layer.value - at, 0)]
+        ends.append(np.where(layer.shown, self.high[at] + layer.value - at, _MOST))
+        low, high = (np.where(layer.official, layer.value, end) for end in ends)
+        return low, high
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -116,11 +113,8 @@ def bounded(system: PublishedCells, known: NoiseRange) -> CountBounds:
         if not changed:
             break
     broken = sum(int((low > high).sum()) for low, high in bounds.values())
-    return CountBounds(
-        low={key: low for key, (low, _) in bounds.items()},
-        high={key: high for key, (_, high) in bounds.items()},
-        contradicted=broken,
-    )
+    low, high = ({key: ends[side] for key, ends in bounds.items()} for side in (0, 1))
+    return CountBounds(low, high, broken)
 
 
 def _narrowed(
@@ -173,11 +167,11 @@ def resolved(system: PublishedCells, found: CountBounds, known: NoiseRange) -> C
         for cell in doubtful[np.argsort((high - low)[doubtful], kind="stable")][:_DOUBTFUL]:
             low[cell], high[cell] = _extremes(solver, int(cell), int(low[cell]), int(high[cell]))
             solver.changeColBounds(int(cell), float(low[cell]), float(high[cell]))
-    ends = {key: slice(at, at + len(system.layers[key])) for key, at in first.items()}
-    return CountBounds(
-        low=found.low | {key: low[own] for key, own in ends.items()},
-        high=found.high | {key: high[own] for key, own in ends.items()},
-        contradicted=found.contradicted,
+    own = {key: slice(at, at + len(system.layers[key])) for key, at in first.items()}
+    return replace(
+        found,
+        low=found.low | {key: low[at] for key, at in own.items()},
+        high=found.high | {key: high[at] for key, at in own.items()},
     )
 
 

@@ -415,11 +415,19 @@ def release_shares(
     outcomes: dict[_Key, list[tuple[bool, bool]]] = {}
     names: dict[_Key, Mapping[str, str]] = {}
     for item in logs:
-        for level, states in _states(item, variable):
-            name = _name(level) if level else {}
-            key = (level.total, level.tree, -level.depth, name["en"]) if level else _WHOLE
-            names.setdefault(key, name)
-            outcomes.setdefault(key, []).append((all(states), any(states)))
+        states: dict[_Key, list[bool]] = {}  # per level, which parts on it are released
+        for decision in item.parts:
+            released = decision.action != "suppressed"
+            if variable is None:
+                names[_WHOLE] = {}
+                states.setdefault(_WHOLE, []).append(released)
+            for level in (own for own in decision.levels if own.variable == variable):
+                called = {"en": "Total", "de": "Insgesamt"} if level.total else level.names
+                key = level.total, level.tree, -level.depth, called["en"]
+                names.setdefault(key, called)
+                states.setdefault(key, []).append(released)
+        for key, on_level in states.items():
+            outcomes.setdefault(key, []).append((all(on_level), any(on_level)))
     return tuple(
         ReleaseShare(
             tables=len(outcomes[key]),
@@ -430,26 +438,6 @@ def release_shares(
         )
         for key in sorted(outcomes)
     )
-
-
-def _states(
-    decisions: PartDecisions, variable: str | None
-) -> list[tuple[PartLevel | None, list[bool]]]:
-    """Per level of the variable, which parts on it are released."""
-    by_level: dict[int, tuple[PartLevel | None, list[bool]]] = {}
-    for decision in decisions.parts:
-        released = decision.action != "suppressed"
-        if variable is None:
-            by_level.setdefault(0, (None, []))[1].append(released)
-            continue
-        for level in decision.levels:
-            if level.variable == variable:
-                by_level.setdefault(level.number, (level, []))[1].append(released)
-    return list(by_level.values())
-
-
-def _name(level: PartLevel) -> Mapping[str, str]:
-    return {"en": "Total", "de": "Insgesamt"} if level.total else level.names
 
 
 def joint_decisions(decisions: Sequence[PartDecisions]) -> PartDecisions:

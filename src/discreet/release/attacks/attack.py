@@ -144,19 +144,17 @@ def attack_periods(
 
     universes: dict[str, dict[str, list[ProtectedTable]]] = {}
     for name, release in periods.items():
-        found: dict[str, list[ProtectedTable]] = {}
         if isinstance(release, str | os.PathLike):
             kept, _ = _attacked_tables(release, ())
             if not kept or protection(kept[0].protect).attacked != "table":
                 message = "no table of the release is protected by noise"
                 hint = "name other releases"
                 raise PublicationError(message, code="attack", where=str(release), hint=hint)
-            for item in kept:
-                found.setdefault(universe_of(item.about), []).append(item.table)
+            own = [(universe_of(item.about), item.table) for item in kept]
         else:
-            found = {each: list(tables) for each, tables in _universes(release).items()}
-        for universe, tables in found.items():
-            universes.setdefault(universe, {})[name] = tables
+            own = [(each, table) for each, of in _universes(release).items() for table in of]
+        for universe, table in own:
+            universes.setdefault(universe, {}).setdefault(name, []).append(table)
     return attacked_periods(universes, ptable, option)
 
 
@@ -385,7 +383,9 @@ def _levels(
         own = levels[name] = {}
         for alternative in (entry.alternatives if entry is not None else None) or [name]:
             if alternative in trees:
-                own[alternative] = _sizes(trees[alternative])
+                # The codes of each level below the total; those that end above count, too.
+                cuts = Axis(alternative, trees[alternative]).cuts[1:]
+                own[alternative] = [len(cut) for cut in cuts]
                 continue
             unknown.append(alternative)
             described = programme.variables.get(alternative)
@@ -394,11 +394,6 @@ def _levels(
                 depth = len(described.levels or described.prefixes or described.squares or [0])
             own[alternative] = [_FEWEST ** (level + 1) for level in range(depth)]
     return levels, unknown
-
-
-def _sizes(tree: Classification) -> list[int]:
-    """The number of codes of each level below the total; codes that end above count, too."""
-    return [len(cut) for cut in Axis(tree.name, tree).cuts[1:]]
 
 
 def _layers(levels: Iterable[Mapping[str, Sequence[int]]]) -> Iterator[_Layer]:
