@@ -20,7 +20,6 @@ from discreet_fire.cli import Folder, Number
 
 if TYPE_CHECKING:
     from discreet_fire.queue import QueueView
-    from discreet_fire.runners import RunResult
 
 #: Where figures for officers go.
 Confidential = Annotated[
@@ -80,6 +79,7 @@ def run(
         write_run,
     )
     from discreet_fire.statistics import SafeLimits
+    from discreet_fire.texts import place_of
 
     rules = SafeLimits() if limits is None else SafeLimits.read(limits)
     rules = replace(rules, language=language or rules.language)
@@ -99,29 +99,24 @@ def run(
     files = write_run(result, out or file.parent, overwrite=overwrite, more=more)
     if confidential is not None:
         write_confidential(result, confidential, rules)
-    text = f"{file} -> {files['log'].name}, {files['checks'].name}\n{_told(result)}"
+    # What an officer should look at after a run.
+    told = [one for one in result.findings if one.severity is not Severity.INFO]
+    withheld = len(result.findings) - len(told)
+    lines = [
+        f"{file} -> {files['log'].name}, {files['checks'].name}",
+        f"  {len(result.outputs)} outputs, {withheld} withheld because of broken rules",
+        *(
+            f"  {place_of(one.file, one.line)} {one.severity.value} [{one.rule}] {one.what}"
+            for one in told
+        ),
+    ]
     plain = {name: str(path) for name, path in files.items()} | result.to_dict()
-    show(text, plain, as_json=as_json)
+    show("\n".join(lines), plain, as_json=as_json)
     if result.error is not None:
         failed = result.error.code in ("internal", "time-limit")
         raise typer.Exit(FAILURE if failed else WRONG_INPUT)
     if strict and any(one.severity is Severity.REVIEW for one in result.findings):
         raise typer.Exit(FAILURE)
-
-
-def _told(result: RunResult) -> str:
-    """What an officer should look at after a run."""
-    from discreet_fire.findings import Severity
-    from discreet_fire.texts import place_of
-
-    shown = [one for one in result.findings if one.severity is not Severity.INFO]
-    withheld = len(result.findings) - len(shown)
-    lines = [f"  {len(result.outputs)} outputs, {withheld} withheld because of broken rules"]
-    lines += [
-        f"  {place_of(one.file, one.line)} {one.severity.value} [{one.rule}] {one.what}"
-        for one in shown
-    ]
-    return "\n".join(lines)
 
 
 app = group("Check outputs: replace unsafe commands, clean logs, review submissions.")

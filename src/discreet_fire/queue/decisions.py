@@ -184,7 +184,19 @@ def decide(
         who = _allowed(queue, number, person, version)
         check_contents(queue, number)
         current = standing_of(queue, number)
-        chosen = _checked(decisions, current, f"submission {number}")
+        where, known = f"submission {number}", {one.number for one in current.parts}
+        if not decisions:
+            raise queue_error("no outputs given", "decision", where, "give the numbers of outputs")
+        if unknown := sorted(set(decisions) - known):
+            hint = "see: discreet fire queue show" if known else "decide on it as a whole"
+            raise queue_error(f"output {unknown[0]} not found", "decision", where, hint)
+        chosen = {}
+        for at, one in sorted(decisions.items()):
+            comment = plain_text(one.comment, "comment")
+            if one.verdict is not PartVerdict.accept and not comment:
+                message = "withheld outputs and exceptions need a comment"
+                raise queue_error(message, "reason", f"{where}, output {at}", "say why")
+            chosen[str(at)] = [one.verdict.value, comment]
         verdicts = [one.verdict for one in (*decisions.values(), *current.decisions.values())]
         plain = all(one is PartVerdict.accept for one in verdicts)
         needed = current.needed if plain else max(queue.settings.approvals, current.needed)
@@ -194,27 +206,6 @@ def decide(
         if not after.undecided:
             check_decided(queue, number, after)
         return after
-
-
-def _checked(
-    decisions: Mapping[int, OutputDecision], current: Standing, where: str
-) -> dict[str, list[str]]:
-    """Decisions as they are written down; an error if one is about nothing, or says no reason."""
-    known = {one.number for one in current.parts}
-    if not decisions:
-        raise queue_error("no outputs given", "decision", where, "give the numbers of outputs")
-    unknown = sorted(set(decisions) - known)
-    if unknown:
-        hint = "see: discreet fire queue show" if known else "decide on it as a whole"
-        raise queue_error(f"output {unknown[0]} not found", "decision", where, hint)
-    chosen = {}
-    for at, one in sorted(decisions.items()):
-        comment = plain_text(one.comment, "comment")
-        if one.verdict is not PartVerdict.accept and not comment:
-            message = "withheld outputs and exceptions need a comment"
-            raise queue_error(message, "reason", f"{where}, output {at}", "say why")
-        chosen[str(at)] = [one.verdict.value, comment]
-    return chosen
 
 
 def check_decided(queue: Queue, number: int, found: Standing) -> None:

@@ -80,7 +80,13 @@ def release(
         try:
             _make(queue, number, record, target)
         except BaseException:
-            _withdraw(queue, number, target)
+            # Once the folder is there nothing is taken back: the next start completes the record.
+            if not target.exists():
+                with suppress(OSError):
+                    clear(target)
+                with queue.writing():
+                    _end(queue, number, "withdrawn", "the release failed; nothing was released")
+                shutil.rmtree(pending_folder(target), ignore_errors=True)
             raise
         try:
             with queue.writing():
@@ -200,20 +206,6 @@ def _make(queue: Queue, number: int, record: str, target: Path) -> None:
         kept_on_disk(path)
     pending.rename(target)
     kept_on_disk(target.parent)
-
-
-def _withdraw(queue: Queue, number: int, target: Path) -> None:
-    """Take back a release that failed before its folder appeared.
-
-    Once the folder is there nothing is taken back: the next start completes the record.
-    """
-    if target.exists():
-        return
-    with suppress(OSError):
-        clear(target)
-    with queue.writing():
-        _end(queue, number, "withdrawn", "the release failed; nothing was released")
-    shutil.rmtree(pending_folder(target), ignore_errors=True)
 
 
 def folder_problem(target: Path, intent: Mapping[str, Any], record: str) -> str:

@@ -26,7 +26,7 @@ import secrets
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -457,21 +457,15 @@ def record_tables(work: SubmissionWork, told: StatisticShown) -> None:
         )
     if told.units is None or (told.tables and None not in told.tables):
         return
+    # Variables that have values together in an output that cannot be followed.
+    names = [one for one in told.frame.columns if one not in told.groups or told.missing is False]
+    widths = {"pairs": (1, 2), "each": (1,)}.get(told.universes, (len(names),))
     units = pl.Series(told.units, strict=False)
-    for about in _together(told):
+    for about in (list(one) for width in widths for one in itertools.combinations(names, width)):
         known = told.frame.select(pl.all_horizontal(pl.lit(True), pl.col(about).is_not_null()))
         kept = units.is_not_null() & (known.to_series() if told.frame.width else True)
         digests = work.key.digests(units.filter(kept).to_list())
         work.tables.note_units(" ".join([name, *about]), digests)
-
-
-def _together(told: StatisticShown) -> Iterator[list[str]]:
-    """Variables that have values together in an output that cannot be followed."""
-    names = told.frame.columns
-    about = [name for name in names if name not in told.groups or told.missing is False]
-    widths = {"pairs": (1, 2), "each": (1,)}.get(told.universes, (len(about),))
-    for width in widths:
-        yield from map(list, itertools.combinations(about, width))
 
 
 _SEVERITIES = {"review": Severity.REVIEW, "fail": Severity.INFO}
@@ -613,11 +607,6 @@ SESSION_STAGES: tuple[Stage, ...] = (take_session, note_universes)
 SACRO_STAGES: tuple[Stage, ...] = (take_sacro, note_universes)
 
 
-def stages_for(program: Path) -> tuple[Stage, ...]:
-    """Stages of a submission, by its content."""
-    return {MANIFEST: SESSION_STAGES, RESULTS: SACRO_STAGES}.get(manifest_of(program) or "", STAGES)
-
-
 #: Lines of a log that repeat the program or name it.
 _ECHO = re.compile(rb"(?:\{com\})?[.>](?: |$)|\s+(?:\{txt\})?(?:name|log|log type|opened on):")
 
@@ -639,7 +628,8 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
         submission, researcher=researcher, project=project, limits=limits, rules=rules
     )
     if stages is None:
-        stages = stages_for(submission.program)
+        of_folders = {MANIFEST: SESSION_STAGES, RESULTS: SACRO_STAGES}
+        stages = of_folders.get(manifest_of(submission.program) or "", STAGES)
     token = secrets.token_hex(16)
     folder = queue.store(token)
     files, before = [], submission.replaces

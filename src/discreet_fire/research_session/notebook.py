@@ -137,9 +137,10 @@ class ResearchSession:
     ) -> SessionOutput:
         """A model by a formula on the data of the session, or by columns of it."""
         if not isinstance(formula, str):
-            names = [self._plain(data[name]) for name in data.columns if name != "const"]
+            columns = [name for name in data.columns if name != "const"]
+            names = [self._plain(data[name], "formula") for name in columns]
             constant = "" if "const" in data.columns else " - 1"
-            formula = f"{self._plain(formula)} ~ {' + '.join(names)}{constant}"
+            formula = f"{self._plain(formula, 'formula')} ~ {' + '.join(names)}{constant}"
         return self._asked(method, formula=formula, **options)
 
     olsr, logitr, probitr = ols, logit, probit
@@ -166,7 +167,7 @@ class ResearchSession:
 
     def pie(self, variable: Any, column: str | None = None, **options: Any) -> SessionOutput:
         """Counts of the values of a variable, as a pie chart."""
-        call = {"rows": self._plain(variable if column is None else column), **options}
+        call = {"rows": self._plain(variable if column is None else column, "rows"), **options}
         of = {"method": "crosstab", "arguments": call}
         return self._asked("figure", of=of, style="pie")
 
@@ -186,20 +187,34 @@ class ResearchSession:
         of = self._tables.entries[self._known(output)].call.model_dump()
         return self._asked("figure", of=of, style=style, measure=measure)
 
-    def _plain(self, value: Any) -> Any:
-        """An argument in which names stand in place of columns."""
+    def _plain(self, value: Any, where: str) -> Any:
+        """An argument with names, lists and plain numbers in place of columns and other kinds."""
         if isinstance(value, list | tuple):
-            return [self._plain(one) for one in value]
-        if not (hasattr(value, "to_frame") and hasattr(value, "name")):
-            return value
-        known = self._data.frame.columns
-        self._data, name = self._data.with_column(value)
-        self._own |= {name} - {*known}
-        return name
+            listed = [self._plain(one, where) for one in value]
+            if all(isinstance(one, str | int | float) for one in listed):
+                return listed
+        if hasattr(value, "to_frame") and hasattr(value, "name"):
+            known = self._data.frame.columns
+            self._data, name = self._data.with_column(value)
+            self._own |= {name} - {*known}
+            return name
+        if hasattr(value, "item") and not isinstance(value, str) and getattr(value, "ndim", 1) == 0:
+            value = value.item()  # a number of numpy
+        if not isinstance(value, str | bool | int | float | dict | None):
+            hint = "write names of variables, numbers and texts"
+            message = f"an argument cannot be a {type(value).__name__}"
+            raise OutputCheckError(message, code="call", where=where, hint=hint)
+        return value
 
     def _asked(self, method: str, **arguments: Any) -> SessionOutput:
-        arguments = {name: self._plain(value) for name, value in arguments.items()}
-        call = SessionCall(method=method, arguments=_plain_arguments(method, arguments))
+        plain = {name: self._plain(value, name) for name, value in arguments.items()}
+        usual = inspect.signature(METHODS[method]).parameters
+        unusual = {
+            name: plain[name]
+            for name in sorted(plain, key=[*usual, *plain].index)
+            if name not in usual or plain[name] != usual[name].default
+        }
+        call = SessionCall(method=method, arguments=unusual)
         number = self._last + 1
         if number > MOST_OUTPUTS:
             message, hint = f"a session has at most {MOST_OUTPUTS} outputs", "begin another one"
@@ -411,27 +426,6 @@ def table_arguments(pandas: dict[str, Any]) -> dict[str, Any]:
         elif name not in _WITHOUT_EFFECT:
             raise OutputCheckError("unknown argument", code="call", where=name)
     return known
-
-
-def _plain_arguments(method: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments that are not as usual, with lists and plain numbers in place of other kinds."""
-    plain_arguments = {}
-    usual = inspect.signature(METHODS[method]).parameters
-    for name in sorted(arguments, key=[*usual, *arguments].index):
-        value = arguments[name]
-        if isinstance(value, tuple | list):
-            value = list(value)
-        if hasattr(value, "item") and not isinstance(value, str) and getattr(value, "ndim", 1) == 0:
-            value = value.item()  # a number of numpy
-        plain = isinstance(value, str | bool | int | float | list | dict | None)
-        items = value if isinstance(value, list) else []
-        if not plain or not all(isinstance(one, str | int | float) for one in items):
-            hint = "write names of variables, numbers and texts"
-            message = f"an argument cannot be a {type(value).__name__}"
-            raise OutputCheckError(message, code="call", where=name, hint=hint)
-        if name not in usual or value != usual[name].default:
-            plain_arguments[name] = value
-    return plain_arguments
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

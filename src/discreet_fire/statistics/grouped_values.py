@@ -327,11 +327,6 @@ class GroupedValues:
         count = np.bincount(self.codes, minlength=self.groups)
         return order, np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
 
-    @cached_property
-    def ascending(self) -> FloatArray:
-        """The values, sorted."""
-        return np.sort(self.values)
-
 
 def percentile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:
     """A percentile of sorted values as `summarize, detail` defines it.
@@ -492,7 +487,7 @@ def statistics_of(
         wanted |= {0.25: "p25", 0.75: "p75"}
     if wanted and group.count and not group.rules & {"minimum", "same"}:
         whole = part()
-        ordered, weights = whole.ascending, whole.weights
+        ordered, weights = np.sort(whole.values), whole.weights
         if weights is not None:
             order = np.lexsort((weights, whole.values))
             ordered, weights = whole.values[order], weights[order]

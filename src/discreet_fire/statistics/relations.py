@@ -131,7 +131,13 @@ def ttest(
         command, value = f"{command}, by({by})", name
         if other is not None:
             command, value, by = f"ttest {name} == {other}, unpaired", _VALUE, _WHICH
-            records = _stacked(records, name, other)
+            data, which = _numbers(records, name, other), pl.Enum([name, other])
+            kept = [] if records.entity is None else [records.entity]
+            both = pl.concat(
+                data.select(pl.col(one).alias(_VALUE), *kept, pl.lit(one).cast(which).alias(_WHICH))
+                for one in (name, other)
+            )
+            records = replace(records, data=both)
         else:
             stub = "Group"
         groups = crossed(records, [str(by)])
@@ -207,17 +213,6 @@ def _pairs(
 def _numbers(records: MicrodataRecords, *names: str) -> pl.DataFrame:
     """The records with variables as numbers, NaN if missing; an error if one holds none."""
     return records.data.with_columns(pl.Series(one, records.numbers(one)) for one in names)
-
-
-def _stacked(records: MicrodataRecords, name: str, other: str) -> MicrodataRecords:
-    """Two variables as one, with a column that says which it is."""
-    data, which = _numbers(records, name, other), pl.Enum([name, other])
-    kept = [] if records.entity is None else [records.entity]
-    both = pl.concat(
-        data.select(pl.col(one).alias(_VALUE), *kept, pl.lit(one).cast(which).alias(_WHICH))
-        for one in (name, other)
-    )
-    return replace(records, data=both)
 
 
 def _difference(first: _Row, second: _Row, unequal: bool, welch: bool) -> _Row:

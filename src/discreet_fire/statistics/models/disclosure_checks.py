@@ -362,7 +362,12 @@ class HatValues:
             if not len(others):
                 break
             if self.sample.entities is None:
-                values = self._with_each(group, others)
+                own, rows = np.vstack([self._factor(one) for one in group]), self.rows(others)
+                matrices = np.empty((len(others), len(own) + 1, len(own) + 1))
+                matrices[:, :-1, :-1] = own @ own.T
+                matrices[:, -1, :-1] = matrices[:, :-1, -1] = rows @ own.T
+                matrices[:, -1, -1] = np.einsum("ij,ij->i", rows, rows)
+                values = np.round(np.linalg.eigvalsh(matrices)[:, -1], _DECIMALS)
             else:
                 values = np.array([self._eigenvalue([*group, int(other)]) for other in others])
             place = int(np.argmax(values))
@@ -370,13 +375,3 @@ class HatValues:
                 break
             group, value = [*group, int(others[place])], float(values[place])
         return value
-
-    def _with_each(self, group: list[int], others: IntArray) -> FloatArray:
-        """Eigenvalues of a group of rows with each one of the others."""
-        own = np.vstack([self._factor(case) for case in group])
-        rows = self.rows(others)
-        matrices = np.empty((len(others), len(own) + 1, len(own) + 1))
-        matrices[:, :-1, :-1] = own @ own.T
-        matrices[:, -1, :-1] = matrices[:, :-1, -1] = rows @ own.T
-        matrices[:, -1, -1] = np.einsum("ij,ij->i", rows, rows)
-        return np.round(np.linalg.eigvalsh(matrices)[:, -1], _DECIMALS)
