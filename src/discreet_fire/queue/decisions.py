@@ -426,12 +426,20 @@ class QueueView:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
+        parts, decisions = [], self.row.standing.decisions
+        for part in self.row.standing.parts:
+            plain: dict[str, Any] = {"output": part.number, "file": part.file}
+            plain |= {"command": part.title, "sha256": part.sha256}
+            plain |= {"verdict": None, "comment": "", "person": ""}
+            if (decision := decisions.get(part.number)) is not None:
+                plain |= vars(decision) | {"verdict": decision.verdict.value}
+            parts.append(plain)
         return {
             **self.row.to_dict(),
             "findings": [one.to_dict() for one in self.findings],
             "conflicts": list(self.conflicts),
             "outputs": [str(path) for path in self.outputs],
-            "parts": [self._part(one) for one in self.row.standing.parts],
+            "parts": parts,
             "history": [
                 {"kind": one.kind, "person": one.person, "reason": one.reason, "at": one.at}
                 for one in self.history
@@ -442,18 +450,6 @@ class QueueView:
         """The file that a finding of the run is about, if the program called it."""
         ran = str(Path(one.file).with_suffix("")).removesuffix("_FiRe")
         return "" if ran == Path(self.row.program).stem else one.file
-
-    def _part(self, part: OutputPart) -> dict[str, Any]:
-        decision = self.row.standing.decisions.get(part.number)
-        return {
-            "output": part.number,
-            "file": part.file,
-            "command": part.title,
-            "sha256": part.sha256,
-            "verdict": None if decision is None else decision.verdict.value,
-            "comment": "" if decision is None else decision.comment,
-            "person": "" if decision is None else decision.person,
-        }
 
 
 def listed(

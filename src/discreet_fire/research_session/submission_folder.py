@@ -116,26 +116,22 @@ def read_sacro(folder: Path) -> SacroFolder:
         if not key.isprintable() or not 0 < len(key) <= 200:
             raise _not_sacro(folder, "the name of an output holds characters that hide or mislead")
         for file in one.files:
-            _check_file(folder, file.name)
+            path, name = folder / file.name, file.name
+            plain = name == path.name and name.isprintable() and not name.startswith(".")
+            if not plain or path.suffix.lower() not in _SUFFIXES:
+                message = f"{name!a} is not taken: outputs are tables, texts and pictures"
+                raise _not_sacro(folder, message)
+            if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+                raise _not_sacro(folder, f"{name!a} is missing, or no ordinary file")
+            try:
+                known = (folder / _CHECKSUMS / f"{name}.txt").read_text(encoding="ascii").strip()
+            except (OSError, UnicodeDecodeError):
+                raise _not_sacro(folder, f"{name!a} has no checksum") from None
+            if _digest(path.read_bytes()) != known:
+                raise _not_sacro(folder, f"{name!a} is not what its checksum says")
             if mark := _shown_marks(folder / file.name, file):
                 wrong.append((key, mark))
     return SacroFolder(version=results.version, outputs=outputs, wrong=tuple(wrong))
-
-
-def _check_file(folder: Path, name: str) -> None:
-    path = folder / name
-    plain = name == Path(name).name and name.isprintable() and not name.startswith(".")
-    if not plain or path.suffix.lower() not in _SUFFIXES:
-        raise _not_sacro(folder, f"{name!a} is not taken: outputs are tables, texts and pictures")
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
-        raise _not_sacro(folder, f"{name!a} is missing, or no ordinary file")
-    sums = folder / _CHECKSUMS / f"{name}.txt"
-    try:
-        known = sums.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        raise _not_sacro(folder, f"{name!a} has no checksum") from None
-    if _digest(path.read_bytes()) != known:
-        raise _not_sacro(folder, f"{name!a} is not what its checksum says")
 
 
 def _shown_marks(path: Path, file: SacroFile) -> str:

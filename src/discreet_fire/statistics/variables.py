@@ -449,6 +449,9 @@ def inspect(frame: Any, name: str, *, limits: SafeLimits | None = None) -> SafeR
     )
 
 
+_CENTILE = ("variable", "n", "percentile", "centile", "low", "high")
+
+
 def centile(
     frame: Any,
     names: str | Sequence[str],
@@ -505,23 +508,18 @@ def centile(
         n = None if "minimum" in rules else float(facts.n)
         for at, percent in enumerate(map(float, centiles)):
             centre, low, high = shown[percent]
-            row: dict[str, Any] = {
-                "variable": name,
-                "n": n,
-                "percentile": percent,
-                "centile": centre,
-            }
-            rows.append(row | {"low": low, "high": high})
+            row = (name, n, percent, centre, low, high)
+            rows.append(dict(zip(_CENTILE, row, strict=True)))
             head = abbreviated(name, 12) if not at else ""
             obs = count_text(n) if not at else ""
             line = f"{head:>12} |{obs:>11}{general(percent):>12}{general(centre):>12}"
             lines.append(line + f"{general(low):>12}{general(high):>11}")
-    withheld = any(row[key] is None for row in rows for key in ("n", "centile", "low", "high"))
+    withheld = any(None in row.values() for row in rows)
     last = [row["centile"] for row in rows if row["variable"] == listed[-1]]
     return SafeResult(
         command=f"centile {' '.join(listed)}",
         shown=closed(lines, withheld, limits.language),
-        frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(list(rows[0])[1:], pl.Float64)),
+        frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(_CENTILE[1:], pl.Float64)),
         stored={f"c_{at}": x for at, x in enumerate(last, 1) if x is not None},
         checks=checks_of(violations, ["minimum", "same", "percentile"]),
         evidence=OutputEvidence(found=violations),

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -141,6 +141,9 @@ _FACTOR = re.compile(
     rf"|i?b(?P<base>\d+|n|\(\s*(?:first|last|freq|none)\s*\)))\.)?(?P<name>{_NAME})"
 )
 _WORD = re.compile(r"(?:\([^()]*\)|[^\s()])+")
+#: Levels without an indicator of their own, by how they are written.
+_Base = Literal["first", "last", "freq", "none"]
+_BASES: dict[str, _Base] = {one: one for one in get_args(_Base)} | {"n": "none"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +153,7 @@ class Factor:
     name: str  # the variable
     levels: bool  # whether it stands for indicators of its levels (`i.`), else for its numbers
     #: Level without an indicator of its own: "first", "last", "freq", "none" or a number
-    base: Literal["first", "last", "freq", "none"] | int = "first"
+    base: _Base | int = "first"
     only: tuple[int, ...] = ()  # indicators of these levels only (`i(2 3).x`); empty for all
 
 
@@ -230,12 +233,8 @@ def _factor(piece: str, word: str, *, product: bool) -> Factor:
     only = tuple(int(level) for level in (match["some"] or match["one"] or "").split())
     if only:
         return Factor(name=name, levels=True, base="none", only=only)
-    if base.isdigit():
-        return Factor(name=name, levels=True, base=int(base))
-    words: dict[str, Literal["first", "last", "freq", "none"]] = {
-        "n": "none", "none": "none", "first": "first", "last": "last", "freq": "freq",
-    }  # fmt: skip
-    return Factor(name=name, levels=True, base=words[base])
+    known = int(base) if base.isdigit() else _BASES[base]
+    return Factor(name=name, levels=True, base=known)
 
 
 def _wrong(message: str, where: str, hint: str = "") -> OutputCheckError:
@@ -313,18 +312,6 @@ class ModelDesign:
         for place, column in enumerate(self.estimated):
             np.subtract(column.values(rows), column.shift, out=block[:, place])
         return block
-
-    def check_sizes(self) -> None:
-        """Refuse columns whose values cannot be squared."""
-        for column in self.estimated:
-            if not column.numbers:
-                continue
-            values = column.values(slice(0, self.size)) - column.shift
-            largest = float(np.abs(values).max()) or 1.0
-            if not 1.0 / FARTHEST <= largest <= FARTHEST:
-                message = "the values are too large or too small to be squared"
-                hint, where = "measure them in another unit", column.label
-                raise OutputCheckError(message, code="column-values", where=where, hint=hint)
 
     @property
     def shifts(self) -> FloatArray:

@@ -21,8 +21,9 @@ import numpy as np
 from scipy import special
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.errors import OutputCheckError
 from discreet_fire.statistics.layout import rounded
-from discreet_fire.statistics.models.design import ModelDesign, Rows, Sample, Weight
+from discreet_fire.statistics.models.design import FARTHEST, ModelDesign, Rows, Sample, Weight
 
 #: A column of which less than this share is new is omitted.
 _NEW = 1e-12
@@ -77,8 +78,13 @@ def solve(
     design: ModelDesign, outcome: FloatArray, weights: FloatArray | None
 ) -> LeastSquaresSolution:
     """Regress the outcome on the columns."""
-    design.check_sizes()
     columns = design.block(slice(0, design.size))
+    for place, column in enumerate(design.estimated):
+        largest = float(np.abs(columns[:, place]).max()) or 1.0
+        if column.numbers and not 1.0 / FARTHEST <= largest <= FARTHEST:
+            message = "the values are too large or too small to be squared"
+            hint, where = "measure them in another unit", column.label
+            raise OutputCheckError(message, code="column-values", where=where, hint=hint)
     known = np.ones(design.size) if weights is None else weights
     weight, means, mean = 0.0, np.zeros(columns.shape[1]), 0.0
     if design.constant:
@@ -103,8 +109,8 @@ def solve(
     for at in range(len(work)):
         if work[at, at] >= _NEW:
             new.append(at)
-            column = work[at:, at] / np.sqrt(work[at, at])
-            work[at:, at:] -= np.outer(column, column)
+            own = work[at:, at] / np.sqrt(work[at, at])
+            work[at:, at:] -= np.outer(own, own)
     kept = np.array(new, dtype=np.int64)
     if len(kept) < columns.shape[1]:
         columns, products, lengths = columns[:, kept], products[np.ix_(kept, kept)], lengths[kept]
