@@ -255,34 +255,31 @@ def recover(queue: Queue) -> list[int]:
         rows = queue.connection.execute(
             "SELECT DISTINCT submission FROM events WHERE kind = 'intent' ORDER BY submission"
         ).fetchall()
-        numbers = [number for (number,) in rows if _settled(queue, number)]
+        settled = []
+        for (number,) in rows:
+            with queue.writing():
+                current = standing_of(queue, number)
+                if current.state is not State.releasing:
+                    continue
+                target = target_of(queue, current)
+                pending = pending_folder(target)
+                if not target.parent.is_dir():
+                    continue  # the place is not there just now, such as a drive
+                if target.exists() and folder_problem(target, current.intent, current.record):
+                    continue  # somebody changed it: `verify` tells, and a person decides
+                if target.exists():
+                    kind, reason = "released", "completed after an interruption"
+                elif pending.exists():
+                    clear(target)
+                    kind, reason = "withdrawn", "interrupted; nothing was released"
+                else:
+                    kind, reason = "released", "interrupted; the folder was removed"
+                _end(queue, number, kind, reason)
+            shutil.rmtree(pending, ignore_errors=True)
+            settled.append(number)
         for path in left_over(queue.folder / "released"):
             shutil.rmtree(path)
-        return numbers
-
-
-def _settled(queue: Queue, number: int) -> bool:
-    """Whether there was a release to settle."""
-    with queue.writing():
-        current = standing_of(queue, number)
-        if current.state is not State.releasing:
-            return False
-        target = target_of(queue, current)
-        pending = pending_folder(target)
-        if not target.parent.is_dir():
-            return False  # the place is not there just now, such as a drive
-        if target.exists() and folder_problem(target, current.intent, current.record):
-            return False  # somebody changed it: `verify` tells, and a person decides
-        if target.exists():
-            kind, reason = "released", "completed after an interruption"
-        elif pending.exists():
-            clear(target)
-            kind, reason = "withdrawn", "interrupted; nothing was released"
-        else:
-            kind, reason = "released", "interrupted; the folder was removed"
-        _end(queue, number, kind, reason)
-    shutil.rmtree(pending, ignore_errors=True)
-    return True
+        return settled
 
 
 def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:

@@ -593,7 +593,30 @@ def histogram(
             checks=checks_of(violations, ["minimum", "same"]),
         )
     if edges is None:
-        wanted = _edges(holding, start, width, limits)
+        # Where the rules allow to use them.
+        whole = StatisticsGroup(facts=facts, part=lambda: holding)
+        quartiles, _ = statistics_of(["p25", "p75"], whole, limits)
+        lower, upper = quartiles["p25"], quartiles["p75"]
+        if lower is None or upper is None or lower == upper:
+            message = "quartiles cannot define classes here"
+            hint = "name the edges of classes: edges=[…]"
+            raise OutputCheckError(message, code="edges", hint=hint)
+        spread = upper - lower
+        if width is None:
+            width = round_step(2 * spread / holding.values.size ** (1 / 3))
+        if not (math.isfinite(width) and width > 0):
+            raise OutputCheckError("the width of classes is above 0", code="edges", where="width")
+        # Two interquartile ranges beyond the quartiles; the rest is in the open classes.
+        origin = 0.0 if start is None else float(start)
+        low = (lower - 2 * spread - origin) / width
+        high = (upper + 2 * spread - origin) / width
+        if not (math.isfinite(low) and math.isfinite(high)):
+            message = "classes of this start and width do not fit the variable"
+            raise OutputCheckError(message, code="edges", where="width")
+        first, last = math.floor(low), math.ceil(high)
+        while last - first > _MOST:
+            width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
+        wanted = [origin + width * at for at in range(first, last + 1)]
     else:
         wanted = [float(edge) for edge in edges]
         rising = all(low < high for low, high in itertools.pairwise(wanted))
@@ -620,35 +643,6 @@ def histogram(
         checks=checks_of([Found("bins", name)] * (merged != wanted), ["minimum", "bins"]),
         evidence=OutputEvidence(edges=wanted, facts=facts),
     )
-
-
-def _edges(
-    holding: GroupedValues, start: float | None, width: float | None, limits: SafeLimits
-) -> list[float]:
-    # Where the rules allow to use them.
-    whole = StatisticsGroup(facts=holding.total(limits), part=lambda: holding)
-    quartiles, _ = statistics_of(["p25", "p75"], whole, limits)
-    lower, upper = quartiles["p25"], quartiles["p75"]
-    if lower is None or upper is None or lower == upper:
-        message = "quartiles cannot define classes here"
-        hint = "name the edges of classes: edges=[…]"
-        raise OutputCheckError(message, code="edges", hint=hint)
-    spread = upper - lower
-    if width is None:
-        width = round_step(2 * spread / holding.values.size ** (1 / 3))
-    if not (math.isfinite(width) and width > 0):
-        raise OutputCheckError("the width of classes is above 0", code="edges", where="width")
-    # Two interquartile ranges beyond the quartiles; the rest is in the open classes.
-    origin = 0.0 if start is None else float(start)
-    low = (lower - 2 * spread - origin) / width
-    high = (upper + 2 * spread - origin) / width
-    if not (math.isfinite(low) and math.isfinite(high)):
-        message = "classes of this start and width do not fit the variable"
-        raise OutputCheckError(message, code="edges", where="width")
-    first, last = math.floor(low), math.ceil(high)
-    while last - first > _MOST:
-        width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
-    return [origin + width * at for at in range(first, last + 1)]
 
 
 def _safe_classes(

@@ -467,7 +467,28 @@ def protect(
     data = records_in_memory(frame)
     ids = name_list(id, "id")
     require_columns(open_frame(data), ids)
-    _check_roles(data, ids, {"numeric": numeric, "categorical": categorical, "keep": keep})
+    problems, named = [], [*ids]
+    for role, names in (("numeric", numeric), ("categorical", categorical), ("keep", keep)):
+        if isinstance(names, str):
+            raise OutputCheckError("is a list of names", code="protect", where=role)
+        named += names
+    for name in dict.fromkeys(named):
+        if name not in data.columns:
+            problems.append(Problem("column not found", name))
+        elif named.count(name) > 1:
+            problems.append(Problem("the column is named twice", name))
+    for name in data.columns:
+        if name not in named:
+            hint = "name it as numeric, as categorical or to keep"
+            problems.append(Problem("nothing is said about the column", name, hint))
+    problems += [
+        Problem("the column does not hold numbers", name)
+        for name in numeric
+        if name in data.columns and not data.schema[name].is_numeric()
+    ]
+    if problems:
+        message = "columns and their roles do not fit"
+        raise OutputCheckError(message, code="protect", problems=problems)
     for name, value in (("distance", distance), ("share", share)):
         if not 0 < value <= 1:
             message = "is a share above 0 and at most 1"
@@ -488,28 +509,3 @@ def protect(
             exchanged = permute(some, name, share=share, id=ids, secret=held).records
         data = data.with_columns(column.scatter(known.arg_true(), exchanged[name]))
     return data
-
-
-def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[str]]) -> None:
-    problems, named = [], [*ids]
-    for role, names in roles.items():
-        if isinstance(names, str):
-            raise OutputCheckError("is a list of names", code="protect", where=role)
-        named += names
-    for name in dict.fromkeys(named):
-        if name not in data.columns:
-            problems.append(Problem("column not found", name))
-        elif named.count(name) > 1:
-            problems.append(Problem("the column is named twice", name))
-    for name in data.columns:
-        if name not in named:
-            hint = "name it as numeric, as categorical or to keep"
-            problems.append(Problem("nothing is said about the column", name, hint))
-    problems += [
-        Problem("the column does not hold numbers", name)
-        for name in roles["numeric"]
-        if name in data.columns and not data.schema[name].is_numeric()
-    ]
-    if problems:
-        message = "columns and their roles do not fit"
-        raise OutputCheckError(message, code="protect", problems=problems)

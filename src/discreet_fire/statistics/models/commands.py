@@ -100,26 +100,29 @@ class ModelRequest:
     parsed: tuple[Term, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        def require(held: object, message: str, where: str) -> None:
+            if not held:
+                raise OutputCheckError(message, code="model", where=where)
+
         sequence = isinstance(self.terms, Sequence)
-        _require(sequence, "terms are one text, or a list of texts", "terms")
+        require(sequence, "terms are one text, or a list of texts", "terms")
         object.__setattr__(self, "parsed", parse_terms(self.terms))
         for name in ("where", "entity", "weights", "cluster"):
-            _require(isinstance(getattr(self, name), str | None), "this is a text", name)
+            require(isinstance(getattr(self, name), str | None), "this is a text", name)
         for name in ("robust", "constant"):
-            _require(isinstance(getattr(self, name), bool), "this is True or False", name)
+            require(isinstance(getattr(self, name), bool), "this is True or False", name)
         results = all(isinstance(result, SafeResult) for result in self.earlier)
-        _require(results, "earlier is a list of results", "earlier")
+        require(results, "earlier is a list of results", "earlier")
         named = isinstance(self.outcome, str) and self.outcome
-        _require(named, "the outcome is the name of a column", "outcome")
-        names = {part.name for term in self.parsed for part in term.factors}
-        own = self.outcome not in names
-        _require(own, "the outcome is also on the right-hand side", self.outcome)
-        _require(self.parsed or self.constant, "a model without constant needs variables", "terms")
+        require(named, "the outcome is the name of a column", "outcome")
+        own = all(part.name != self.outcome for term in self.parsed for part in term.factors)
+        require(own, "the outcome is also on the right-hand side", self.outcome)
+        require(self.parsed or self.constant, "a model without constant needs variables", "terms")
         kinds = get_args(Weight)
         known = self.weight_kind in kinds
-        _require(known, f"the kind of weights is one of {', '.join(kinds)}", "weight_kind")
+        require(known, f"the kind of weights is one of {', '.join(kinds)}", "weight_kind")
         usual = is_number(self.level) and 10 <= self.level <= 99.99
-        _require(usual, "the level is a number from 10 to 99.99", "level")
+        require(usual, "the level is a number from 10 to 99.99", "level")
 
     def sample(self, frame: Any) -> Sample:
         """The estimation sample: the columns of the model, without rows that lack a value."""
@@ -336,11 +339,6 @@ def request_of(
         raise OutputCheckError(message, code="model", where=", ".join(extra), hint=hint)
     arguments = {**options, "limits": limits_of(options.get("limits"))}
     return ModelRequest(command=command, outcome=outcome, terms=terms, **arguments)
-
-
-def _require(held: object, message: str, where: str) -> None:
-    if not held:
-        raise OutputCheckError(message, code="model", where=where)
 
 
 def regress(
