@@ -301,9 +301,8 @@ class Policy:
     #: For commands with rules on their second word: the rules
     words: Words = field(default_factory=dict)
     options: Words = field(default_factory=dict)  # for each command, or ``*``: the rules on options
-    before: frozenset[str] = (
-        frozenset()
-    )  # prefixes with a model of their own: what is safe precedes
+    #: Prefixes with a model of their own: what is safe precedes
+    before: frozenset[str] = frozenset()
     gather: frozenset[str] = frozenset()  # prefixes that show what they gather
     #: Which stored results may be shown, by class
     results: dict[str, StoredRules] = field(default_factory=dict)

@@ -348,8 +348,6 @@ class FigureFlow:
 
     def _in_texts(self, part: StatementParts) -> Held:
         """The value of a record in a text that may be used as code: ``local c "x[1] > 5"``."""
-        if "[" not in part.code:
-            return CLEAN
         taint = self.taints.within(part.code, words=False)
         return taint if taint.rank >= RECORD else CLEAN
 
@@ -390,8 +388,6 @@ class FigureFlow:
             self._note(name, taint, "matrices", self.taints.known_matrices)
         elif words and words[0].startswith(("row", "col")) and len(words) > 1:
             self.taints.matrices.give(words[1], self._held(part.outside, part.inside))
-        elif len(words) > 2 and words[0] in ("svd", "symeigen"):
-            self.taints.known_matrices.add(words[1])
 
     def _give_columns(self, part: StatementParts) -> None:
         """Without its option, ``mkmat`` names matrices as the variables."""

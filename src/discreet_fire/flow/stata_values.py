@@ -80,21 +80,16 @@ class HeldNames:
         """Content of a name."""
         best = self.held.get(name, CLEAN)
         for (head, tail), held in self.begun.items():
-            if held.rank <= best.rank or not name.startswith(head) or not name.endswith(tail):
-                continue
-            if len(name) >= len(head) + len(tail):
-                best = held
+            fits = name.startswith(head) and name[len(head) :].endswith(tail)
+            best = held if held.rank > best.rank and fits else best
         return best
 
     def of_begun(self, head: str) -> Held:
         """Possible content of a name with this beginning; doubtful without a beginning."""
-        best = CLEAN
-        for name, held in self.held.items():
-            if held.rank > best.rank and name.startswith(head):
-                best = held
+        known = [held for name, held in self.held.items() if name.startswith(head)]
         for (name, _), held in self.begun.items():
-            if held.rank > best.rank and (name.startswith(head) or head.startswith(name)):
-                best = held
+            known += [held] if name.startswith(head) or head.startswith(name) else []
+        best = max([CLEAN, *known], key=lambda one: one.rank)
         return best if head else best.at_most(DOUBT)
 
 
@@ -334,8 +329,6 @@ def pieces(statement: DoStatement, start: int, end: int) -> tuple[str, str]:
     inside the strings.
     """
     text = statement.source
-    if not statement.spans:
-        return text[start:end], ""
     outside = []
     inside = []
     at = start
@@ -413,21 +406,13 @@ class StatementParts:
 
 def named(code: str) -> list[str]:
     """The macros in an expression whose text may be the name of a variable."""
-    plain = _with_outer_macros(FORM.bracketed.sub(" ", code))
-    return [*FORM.macro_only.findall(plain), *FORM.naming.findall(code)]
-
-
-def _with_outer_macros(code: str) -> str:
-    """The code without macros that are part of the name of another, ```m_`a'`b''``."""
-    if code.count("`") < 2:
-        return code
-    out, depth = [], 0
-    for sign in code:
+    plain, depth = [], 0  # without macros that are part of the name of another, ```m_`a'`b''``
+    for sign in FORM.bracketed.sub(" ", code):
         closes = sign == "'" and depth > 0
         depth -= closes
-        out.append(" " if depth and (sign == "`" or closes) else sign)
+        plain.append(" " if depth and (sign == "`" or closes) else sign)
         depth += sign == "`"
-    return "".join(out)
+    return [*FORM.macro_only.findall("".join(plain)), *FORM.naming.findall(code)]
 
 
 LOOPS = commands_with("loop")

@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
 from itertools import accumulate, takewhile
 from operator import eq
 from pathlib import Path
@@ -234,9 +235,7 @@ def clean_log(
     moves = [moves_of(one.changes) for one in looks]
 
     def end_place(place: int, first_move: int) -> int:
-        for move in moves[first_move:]:
-            place = move(place)
-        return place
+        return reduce(lambda at, move: move(at), moves[first_move:], place)
 
     corrections: list[Correction] = []
     removed: list[str] = []

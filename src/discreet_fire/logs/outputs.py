@@ -31,16 +31,7 @@ from discreet_fire.logs.lines import (
     numeric,
 )
 from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.stata_tables import (
-    COMMAND_READERS,
-    LEGENDS,
-    READERS,
-    read_estimates_table,
-    read_esttab,
-    read_model,
-    read_safe,
-)
-from discreet_fire.logs.table_rules import Reader
+from discreet_fire.logs.stata_tables import COMMAND_READERS, LEGENDS, READERS, read_safe
 from discreet_fire.stata import DoFile, DoStatement, Kind, parse_do
 
 _BLOCK_FORM = Forms(__package__, "blocks")
@@ -182,13 +173,6 @@ _MODELS = frozenset(("model", "coefficients", "models"))
 _MOST_LINES = 8
 _LONGEST_OUTPUT = 5_000
 _UNRECOGNIZED = (" is unrecognized", "r(199);")
-#: Readers of tables that only one command prints.
-_OF_COMMANDS: dict[str, Reader] = {
-    **COMMAND_READERS,
-    "estimates": read_estimates_table,
-    "esttab": read_esttab,
-    "estout": read_esttab,
-}
 
 
 @dataclass(slots=True)
@@ -242,10 +226,10 @@ class _BlockReader:
         named = set(block.names) or ({""} if not block.echo else set())
         notices = [one for one in self.rules.notices if named & {*one.commands}]
         self.notices = [(form, one.plain) for one in notices for form in one.forms]
-        own = [_OF_COMMANDS[name] for name in sorted(self.names & _OF_COMMANDS.keys())]
+        own = [COMMAND_READERS[name] for name in sorted(self.names & COMMAND_READERS.keys())]
         if any(name.startswith(SAFE) for name in self.names):
             own.append(partial(read_safe, names=self.names))
-        self.readers = (*own, read_model, *READERS)
+        self.readers = (*own, *READERS)
         self.judgement = BlockJudgement()
 
     def judged(self) -> BlockJudgement:

@@ -410,25 +410,6 @@ def read_fre(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     return read_columns(lines, rules, start + 1, subtotals=True)
 
 
-#: Readers of output, the first that knows some lines first.
-READERS: tuple[Reader, ...] = (
-    *(partial(read_list, name)
-      for name in ("detail", "codebook", "xtdescribe", "merge", "describe", "reshape", "xtsum")),
-    read_columns,
-    read_statistics_down,
-    read_correlations,
-    read_crosstab,
-    partial(read_list, "compact"),
-)  # fmt: skip
-#: Readers of what only one command prints.
-COMMAND_READERS: dict[str, Reader] = {
-    "fre": read_fre,
-    "table": read_frequency_table,
-    "stset": partial(read_list, "stset"),
-    "utest": partial(read_list, "utest"),
-}
-
-
 _MODEL_FORM = Forms(__package__, "estimates")
 
 _OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion", "Margin")
@@ -655,3 +636,26 @@ def _models(
     if any(figure.value is not None for row in odd for figure in row.figures) and not cuts:
         review = review or "model_statistics"
     return Claim(end, "models", cuts, review)
+
+
+#: Readers of output, the first that knows some lines first.
+READERS: tuple[Reader, ...] = (
+    read_model,
+    *(partial(read_list, name)
+      for name in ("detail", "codebook", "xtdescribe", "merge", "describe", "reshape", "xtsum")),
+    read_columns,
+    read_statistics_down,
+    read_correlations,
+    read_crosstab,
+    partial(read_list, "compact"),
+)  # fmt: skip
+#: Readers of what only one command prints.
+COMMAND_READERS: dict[str, Reader] = {
+    "fre": read_fre,
+    "table": read_frequency_table,
+    "stset": partial(read_list, "stset"),
+    "utest": partial(read_list, "utest"),
+    "estimates": read_estimates_table,
+    "esttab": read_esttab,
+    "estout": read_esttab,
+}

@@ -407,8 +407,6 @@ def written_place(
 
 def filled(written: str, dofile: DoFile) -> str:
     """The path with macros whose only definition is a plain text."""
-    if not FORM.macro.search(written):
-        return written
     texts = _plain_texts(dofile.text)
 
     def fill(found: re.Match[str]) -> str:

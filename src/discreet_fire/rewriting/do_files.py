@@ -341,8 +341,6 @@ class DoFileProgram(ProgramNotes):
     def _verdict(self, statement: DoStatement, name: str) -> CommandRule:
         if name.startswith("."):
             return CommandRule(action=Action.REVIEW, name=name, reason=_CLASS)
-        if name not in self.policy.words:
-            return self.policy.verdict(name)
         outside, _ = pieces(statement, statement.body, statement.end)
         if name == "twoway" or (name == "graph" and re.match(r"\s*tw", outside)):
             plots = plots_of(outside if name == "twoway" else re.sub(r"^\s*tw\w*", "", outside))

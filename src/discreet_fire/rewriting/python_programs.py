@@ -177,9 +177,9 @@ class _PythonProgram(ScriptProgram):
         if node.kind != "call":
             return False
         names = self.resolved(node.parts[0])
-        rules = [self.policy.rule(name) for name in names if name.startswith(f"{_SAFE}.")]
-        safe = bool(rules) and len(rules) == len(names) and all(map(_gives_clean, rules))
-        return safe and not self._rebound(node.parts[0])
+        ours = all(name.startswith(f"{_SAFE}.") for name in names)
+        clean = bool(names) and ours and all(_gives_clean(self.policy.rule(one)) for one in names)
+        return clean and not self._rebound(node.parts[0])
 
     def _rebound(self, node: Node) -> bool:
         """Whether the script gives the name of a module to something else."""
