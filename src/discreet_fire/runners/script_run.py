@@ -31,7 +31,6 @@ from tempfile import TemporaryDirectory
 from typing import Unpack
 
 import discreet
-import discreet_fire
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.runners import python_program
 from discreet_fire.runners.asked_statistics import (
@@ -65,7 +64,7 @@ from discreet_fire.texts import SourceText, read_source
 #: A folder of programs is small; what is larger is data.
 _LARGEST = 200_000_000
 #: What a script in Python needs besides its library.
-_PACKAGES = [Path(str(one.__file__)).parent for one in (discreet, discreet_fire)]
+_PACKAGES = [Path(str(discreet.__file__)).parent, Path(__file__).parents[1]]
 
 _TEXT = Check(
     rule="text", verdict=CheckVerdict.passed, reason="the text stands in the program as it is"
