@@ -502,17 +502,14 @@ def count_statistics(pairs: Pairs) -> CountStatistics:
     return CountStatistics(rows, tallied, zeros_changed)
 
 
-def without_parts(
-    table: Table, hidden: Parts, *, fingerprint: bool
-) -> tuple[Table, CountStatistics]:
+def without_parts(table: Table, hidden: Parts) -> tuple[Table, CountStatistics]:
     """The cells of a table of counts on other parts than hidden ones, and tallies of the rest."""
     grid = PartGrid.of(table.dimensions)
     part = grid.part(table.index, len(table))
     gone = grid._among(hidden).take(part)
     status = np.full(len(table), CellStatus.suppressed, dtype=np.int8)
     pairs = Pairs(original=table.count, value=table.count, status=status, part=part)
-    thinned = table.of_cells(np.flatnonzero(~gone), fingerprint=fingerprint)
-    return thinned, count_statistics(_chosen(pairs, gone))
+    return table.of_cells(np.flatnonzero(~gone)), count_statistics(_chosen(pairs, gone))
 
 
 def twins(table: Table, pairs: Pairs) -> tuple[int, int]:

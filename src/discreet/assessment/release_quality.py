@@ -252,7 +252,7 @@ class QualityLog:
         ingredients: Mapping[str, Ingredient] | None = None,
         figures: Sequence[KeyFigure] = (),
         decisions: PartDecisions | None = None,
-        hidden: CountStatistics | None = None,
+        hidden: Iterable[CountStatistics] = (),
     ) -> None:
         """Assess a table and keep the tallies, nothing else.
 
@@ -276,7 +276,12 @@ class QualityLog:
             for code in {reason.code for reason in part.reasons}
         )
         self._tables[name] = table_quality(
-            table, protected, ingredients or {}, figures, reasons, hidden or CountStatistics.none()
+            table,
+            protected,
+            ingredients or {},
+            figures,
+            reasons,
+            sum(hidden, CountStatistics.none()),
         )
 
     def merge(self, other: QualityLog) -> QualityLog:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -410,8 +411,14 @@ class Table:
         columns.update(self.sums)
         return pl.DataFrame(columns)
 
-    def of_cells(self, chosen: IntArray, *, fingerprint: bool) -> Table:
-        """Some cells of a table of counts, in order, with the fingerprint of all or with none."""
+    def without_fingerprint(self) -> Table:
+        """The same table where no digest is printed."""
+        table = copy(self)
+        vars(table)["_fingerprint"] = None
+        return table
+
+    def of_cells(self, chosen: IntArray) -> Table:
+        """Some cells of a table of counts, in order; its fingerprint stays that of all."""
         some = replace(
             self,
             index=tuple(part.take(chosen) for part in self.index),
@@ -420,7 +427,7 @@ class Table:
             weight=None if self.weight is None else self.weight.take(chosen),
             added_up=False,
         )
-        vars(some)["_fingerprint"] = self._fingerprint if fingerprint else None
+        vars(some)["_fingerprint"] = self._fingerprint
         return some
 
     def fingerprint(self) -> bytes | None:

@@ -58,7 +58,7 @@ def best_guess(factors: FloatArray, within: float) -> tuple[float, float]:
 def guessed_often(factors: FloatArray, within: float) -> FloatArray:
     """Success of the best guess of each of several cells, whose factors are columns.
 
-    >>> guessed_often(np.array([[0.9, 0.9], [0.95, 1.0], [1.05, 1.1], [1.1, 1.2]]), 0.05)
+    >>> guessed_often(np.array([[0.9, 0.9], [0.95, 1.0], [1.05, 1.2], [1.1, 1.4]]), 0.05)
     array([0.5 , 0.25])
     """
     ordered = np.ascontiguousarray(factors.T)

@@ -255,6 +255,11 @@ def _of_filter(entry: TableEntry, counts: Counts) -> Table:
     return next((table for table in every if " ".join(table.where.split()) == where), every[0])
 
 
+def _suppressed(decided: Mapping[str, PartDecisions]) -> Parts:
+    """The parts that one of the counts of a table hides."""
+    return frozenset[tuple[int, ...]]().union(*(one.suppressed for one in decided.values()))
+
+
 def _outline(
     name: str, dimensions: Sequence[Dimension], where: str, parts: Parts | None = None
 ) -> Table:
@@ -285,10 +290,10 @@ class _Release:
         self.writer = Writer(inputs, shelf, digests=self.digests, resume=resume)
         self.found: dict[str, set[str]] = {"all": set(), "missing": set()}
         self.kept: set[str] = set()
-        #: Of tables that wait: what was decided, their variables, and what their parts hide
+        #: Of tables that wait: what was decided, their variables, tallies of cells left out
         self.decided: dict[str, dict[str, PartDecisions]] = {}
         self.outlines: dict[str, Table] = {}
-        self.hidden: dict[str, CountStatistics] = {}
+        self.hidden: dict[str, dict[Parts, CountStatistics]] = {}
         self.held = 0  # memory that the process had when it last gave some back
         self.pending = self._pending(resume, internal)
         self.later: list[str] = []
@@ -423,20 +428,25 @@ class _Release:
         self.outlines[name] = _outline(name, own.dimensions, own.where, own.parts)
         needs = method.needs(inputs, name)
         counts = {where: table for where, table in counts.items() if where in needs}
-        suppressed = frozenset[Any]().union(*(one.suppressed for one in decided.values()))
-        if suppressed and method.cellwise(inputs, name):
-            from discreet.assessment import without_parts
+        if not inputs.prints_digests(self.programme.source_of(name).name):
+            counts = {where: table.without_fingerprint() for where, table in counts.items()}
+        return self._thinned(_suppressed(decided), name, counts)
 
-            ((where, table),) = counts.items()
-            printed = inputs.prints_digests(self.programme.source_of(name).name)
-            table, self.hidden[name] = without_parts(table, suppressed, fingerprint=printed)
-            return {where: table}
-        return counts
+    def _thinned(self, hidden: Parts, name: str, counts: Counts) -> Counts:
+        """The counts of a table without hidden cells, if it can be protected without them."""
+        if not hidden or not self.programme.method(name).cellwise(self.inputs, name):
+            return counts
+        from discreet.assessment import without_parts
+
+        ((where, table),) = counts.items()
+        table, left_out = without_parts(table, hidden)
+        self.hidden.setdefault(name, {})[hidden] = left_out
+        return {where: table}
 
     def _protect(
         self,
         method: Protection,
-        counted: Mapping[str, Counts],
+        counted: WaitingTables,
         context: ReleaseContext,
     ) -> None:
         """Protect tables that are linked, and keep what comes of it."""
@@ -444,6 +454,10 @@ class _Release:
         waiting: dict[str, ReleasedOutcome] = {}
         decided = {name: self.decided.pop(name) for name in counted}
         joint = self._joint(decided)
+        for name, every in joint.items():
+            if every is not None:
+                hidden = every.suppressed - _suppressed(decided[name])
+                counted.changes[name] = partial(self._thinned, hidden, name)
         for group in method.protect(self.inputs, counted, context):
             _check_group(group, method, missing)
             missing -= set(group.tables)
@@ -582,7 +596,7 @@ class _Release:
         extras: dict[str, Any] = {"decisions": parts}
         if outcome.assessed is not None and self.quality:
             key = self.inputs.release_keys[self.programme.source_of(name).name]
-            hidden = self.hidden.pop(name, None)
+            hidden = self.hidden.pop(name, {}).values()
             extras["quality"] = sealed_quality(judged, outcome.assessed, joint, key, hidden)
         extras |= {"about": table_statement(self.programme, name), **outcome.remembered}
         self.shelf.put(table, self.digests[name], extras)

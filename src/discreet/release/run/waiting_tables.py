@@ -8,7 +8,7 @@ encrypted under a key that only this process ever has.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from io import SEEK_END, BytesIO
 from pathlib import Path
@@ -35,8 +35,10 @@ class WaitingTables(Mapping[str, Counts]):
         self._folder = folder
         self._entries: dict[str, Counts | tuple[int, int]] = {}
         self._file: IO[bytes] | None = None
-        self._cipher = AESGCM(AESGCM.generate_key(256))
+        self._cipher = AESGCM(AESGCM.generate_key(128))
         self._dimensions: list[Dimension] = []
+        #: What is done with tables when they are read
+        self.changes: dict[str, Callable[[Counts], Counts]] = {}
 
     def put(self, name: str, counts: Counts) -> None:
         """Let a table wait."""
@@ -64,15 +66,14 @@ class WaitingTables(Mapping[str, Counts]):
             self._file.close()
 
     def __getitem__(self, name: str) -> Counts:
-        entry = self._entries[name]
-        if not isinstance(entry, tuple):
-            return entry
-        assert self._file is not None
-        start, length = entry
-        self._file.seek(start)
-        packed = self._cipher.decrypt(_nonce(start), self._file.read(length), None)
-        counts: Counts = _Unpacking(BytesIO(packed), self._dimensions).load()
-        return counts
+        counts = self._entries[name]
+        if isinstance(counts, tuple):
+            assert self._file is not None
+            start, length = counts
+            self._file.seek(start)
+            packed = self._cipher.decrypt(_nonce(start), self._file.read(length), None)
+            counts = _Unpacking(BytesIO(packed), self._dimensions).load()
+        return self.changes[name](counts) if name in self.changes else counts
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

@@ -683,7 +683,7 @@ def sealed_quality(
     assessed: AssessedTable,
     decisions: PartDecisions | None,
     key: ReleaseKey,
-    hidden: CountStatistics | None = None,
+    hidden: Iterable[CountStatistics] = (),
 ) -> str:
     """The statistics on one table, and on cells that it was protected without, sealed."""
     from discreet.assessment import QualityLog
