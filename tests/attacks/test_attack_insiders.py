@@ -6,6 +6,7 @@ The attacker is written apart (`tests.helpers.insiders_apart`): a linear program
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from discreet.disclosure import Insiders
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression, SuppressionSettings, report_on
 from discreet.protection.suppression.methods import registry
-from discreet.protection.suppression.methods.insider_guard import guarded_pattern
+from discreet.protection.suppression.methods.branch_and_cut import guarded_pattern
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.proof.certificate import Pattern, certified
+from discreet.protection.suppression.proof.certificate import Certificate, Pattern
 from discreet.rules.marks import Mark
 from tests.helpers.insiders_apart import KINDS, InsiderCase, insider_case
 from tests.helpers.small_systems import (
@@ -237,16 +238,15 @@ def test_what_is_hidden_for_whole_numbers_is_held_against_insiders_too(
     assert shown.get("a") is not None
     asked = []
 
-    def whole(problem: Any, pattern: Pattern) -> Pattern:
+    def whole(problem: Any, hidden: Any, certificate: Certificate) -> Certificate:
         name = next(at for at in range(len(problem)) if "branch=a" in problem.name(at))
-        hidden = pattern.hidden | (np.arange(len(problem)) == name)
-        return certified(problem, hidden, pattern.method)
+        return replace(certificate, protected=certificate.protected & hidden[name])
 
     def guard(problem: Any, *given: Any) -> Pattern:
         asked.append(problem.hidden.sum())
         return guarded_pattern(problem, *given)
 
-    monkeypatch.setattr(registry, "protected_in_whole_numbers", whole)
+    monkeypatch.setattr(registry, "held_in_whole_numbers", whole)
     monkeypatch.setattr(registry, "guarded_pattern", guard)
     safe = dc.suppress(table, found, method="fast")
     assert safe.get("a") is None

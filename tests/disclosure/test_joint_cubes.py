@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.disclosure.cores import LinkedTable, cores_of, cyclic_cores, layers_of
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import build_problem, find_pattern
-from discreet.protection.suppression.proof import further_readers
+from discreet.protection.suppression.proof import certificate
 from discreet.tables import ProtectedTable, Table
 from tests.helpers.reader_of_records import single_valued
 
@@ -120,7 +120,7 @@ def test_no_cell_that_a_joint_cube_opens_is_called_safe(seeds: range) -> None:
 
 
 def test_what_is_too_large_is_not_examined_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(further_readers, "MOST_ATOMS", 3)
+    monkeypatch.setattr(certificate, "MOST_ATOMS", 3)
     tables = linked(records(1))
     sources = [(table, sensitive_cells(table)) for table in tables]
     with pytest.raises(SuppressionError) as refused:

@@ -22,7 +22,7 @@ from discreet.disclosure.cores import cyclic_cores, layers_of
 from discreet.errors import SuppressionError
 from discreet.protection.rounding import Rounding, audit_rounding, round_linked
 from discreet.protection.suppression import Suppression, build_problem, find_pattern
-from discreet.protection.suppression.proof import further_readers
+from discreet.protection.suppression.proof import certificate
 from discreet.protection.suppression.publish.protected_tables import (
     published_table,
 )
@@ -274,7 +274,7 @@ def test_a_filter_that_a_column_determines_makes_a_core() -> None:
 
 
 def test_large_cores_of_dependencies_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(further_readers, "MOST_ATOMS", 3)
+    monkeypatch.setattr(certificate, "MOST_ATOMS", 3)
     people = alike(0)
     tables = tabulated(people, CORES["a coarser column"])
     judged = [dc.primary(table, [dc.rules.MinimumFrequency(3)]) for table in tables]

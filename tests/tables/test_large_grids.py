@@ -11,7 +11,7 @@ from discreet.arrays import CellIndex
 from discreet.classifications import Classification
 from discreet.disclosure import places_in
 from discreet.errors import TableError
-from discreet.protection.suppression.problem.demands import hidden_in
+from discreet.protection.suppression.problem.system import hidden_in
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table, Withheld
 from discreet.tables.dimension import parts_of, within
 

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from .method import SuppressionProtection as SuppressionProtection
     from .methods.registry import Progress as Progress
     from .methods.registry import find_pattern as find_pattern
-    from .problem.demands import Earlier as Earlier
-    from .problem.demands import hidden_in as hidden_in
     from .problem.linked_tables import Cost as Cost
     from .problem.linked_tables import build_problem as build_problem
     from .problem.system import CellState as CellState
+    from .problem.system import Earlier as Earlier
     from .problem.system import SuppressionProblem as SuppressionProblem
+    from .problem.system import hidden_in as hidden_in
     from .proof.audit import Audit as Audit
     from .proof.audit import audit as audit
     from .proof.audit import audit_problem as audit_problem
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .proof.certificate import Pattern as Pattern
     from .proof.certificate import attack_intervals as attack_intervals
     from .proof.certificate import certify as certify
-    from .proof.further_readers import held_in_joint_cubes as held_in_joint_cubes
+    from .proof.certificate import held_in_joint_cubes as held_in_joint_cubes
     from .publish.protected_tables import METHOD as METHOD
     from .publish.protected_tables import figure_of as figure_of
     from .publish.protected_tables import ingredient_of as ingredient_of

@@ -14,8 +14,7 @@ from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression
 from discreet.protection.suppression.methods.registry import find_pattern
-from discreet.protection.suppression.problem.demands import Earlier
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, Earlier, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
 
 

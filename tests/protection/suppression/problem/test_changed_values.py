@@ -11,8 +11,8 @@ import pytest
 import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression, check_releases
-from discreet.protection.suppression.problem.demands import Earlier
 from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.system import Earlier
 from tests.helpers.attacker_apart import Attacker
 from tests.helpers.rows import for_all_rows
 

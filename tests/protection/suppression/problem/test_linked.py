@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.disclosure import linked_cells
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import Earlier, hidden_in
 from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.system import CellState
+from discreet.protection.suppression.problem.system import CellState, Earlier, hidden_in
 from discreet.protection.suppression.proof.audit import check_releases
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.tables import CellStatus, ProtectedTable, Provenance

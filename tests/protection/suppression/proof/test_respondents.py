@@ -14,8 +14,8 @@ import pytest
 
 import discreet as dc
 from discreet.disclosure import Insiders
+from discreet.protection.suppression.methods.branch_and_cut import insider_aims
 from discreet.protection.suppression.methods.cut_program import movable_cells
-from discreet.protection.suppression.methods.insider_guard import insider_aims
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem

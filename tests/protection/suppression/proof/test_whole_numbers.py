@@ -12,10 +12,10 @@ from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.proof import further_readers
+from discreet.protection.suppression.proof import certificate
 from discreet.protection.suppression.proof.audit import audit_problem
-from discreet.protection.suppression.proof.certificate import certify
-from discreet.protection.suppression.proof.further_readers import (
+from discreet.protection.suppression.proof.certificate import (
+    certify,
     held_in_whole_numbers,
     untested_gaps,
 )
@@ -105,7 +105,7 @@ def test_large_blocks_move_near_a_cell_and_what_is_left_is_a_gap(
     near = held_in_whole_numbers(problem, hidden, unseen)
     assert near.whole.all()
     assert not untested_gaps(near)
-    monkeypatch.setattr(further_readers, "_SEARCHED", 2)
+    monkeypatch.setattr(certificate, "_SEARCHED", 2)
     left = held_in_whole_numbers(problem, hidden, unseen)
     assert left.untested == 7
     assert left.protected.all()
@@ -145,5 +145,5 @@ def test_more_cells_around_move_where_few_leave_a_cell_open(
     assert fractions.protected.all()
     unseen = replace(fractions, whole=np.zeros_like(fractions.whole))
     assert held_in_whole_numbers(problem, hidden, unseen).untested == 0
-    monkeypatch.setattr(further_readers, "_AROUND", (100, 300))
+    monkeypatch.setattr(certificate, "_AROUND", (100, 300))
     assert held_in_whole_numbers(problem, hidden, unseen).untested == 1

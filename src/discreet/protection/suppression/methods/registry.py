@@ -21,10 +21,14 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.disclosure import DisclosureVerdict, Gap, Insiders, Patches, refuse_cells
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.methods.branch_and_cut import protect_auto, protect_optimal
+from discreet.protection.suppression.methods.branch_and_cut import (
+    SEARCHED,
+    guarded_pattern,
+    protect_auto,
+    protect_optimal,
+)
 from discreet.protection.suppression.methods.cut_program import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.methods.fast import protect_fast
-from discreet.protection.suppression.methods.insider_guard import SEARCHED, guarded_pattern
 from discreet.protection.suppression.methods.subtables import protect_hypercube, protect_modular
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
@@ -33,8 +37,6 @@ from discreet.protection.suppression.proof.certificate import (
     Pattern,
     certified,
     certify,
-)
-from discreet.protection.suppression.proof.further_readers import (
     held_in_joint_cubes,
     held_in_whole_numbers,
     opened_to_insiders,

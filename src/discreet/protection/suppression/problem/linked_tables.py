@@ -29,13 +29,15 @@ from discreet.disclosure import (
     units_of,
 )
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import (
+from discreet.protection.suppression.problem.system import (
+    LEVELS,
+    CellState,
     Demands,
     Earlier,
     PrimaryFindings,
+    SuppressionProblem,
     with_changes_known,
 )
-from discreet.protection.suppression.problem.system import LEVELS, CellState, SuppressionProblem
 from discreet.tables import Table
 
 #: Costs are cut off here, so that sums of millions of them are exact.

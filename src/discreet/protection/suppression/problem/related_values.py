@@ -32,11 +32,12 @@ from discreet.disclosure import (
     tidied_relations,
 )
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import Demands, Earlier
 from discreet.protection.suppression.problem.system import (
     COLUMNS,
     LEVELS,
     CellState,
+    Demands,
+    Earlier,
     SuppressionProblem,
     columns_between,
 )

@@ -33,16 +33,6 @@ from discreet.disclosure import (
     zeros_of,
 )
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import (
-    Demands,
-    Earlier,
-    earlier_with_empty_cells,
-    hidden_in,
-    hides_empty_cells,
-    levels_against,
-    occupied,
-    with_empty_cells,
-)
 from discreet.protection.suppression.problem.linked_tables import COUNTS, build_problem
 from discreet.protection.suppression.problem.related_values import (
     RelatedValues,
@@ -51,16 +41,29 @@ from discreet.protection.suppression.problem.related_values import (
     stated_relations,
     unpublished_values,
 )
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.proof.certificate import Certificate, attack_intervals, certify
-from discreet.protection.suppression.proof.contributors import RespondentAudit, audit_respondents
-from discreet.protection.suppression.proof.further_readers import (
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    Demands,
+    Earlier,
+    SuppressionProblem,
+    earlier_with_empty_cells,
+    hidden_in,
+    hides_empty_cells,
+    levels_against,
+    occupied,
+    with_empty_cells,
+)
+from discreet.protection.suppression.proof.certificate import (
+    Certificate,
+    attack_intervals,
+    certify,
     held_in_joint_cubes,
     held_in_whole_numbers,
     linked_with_earlier,
     opened_to_insiders,
     untested_gaps,
 )
+from discreet.protection.suppression.proof.contributors import RespondentAudit, audit_respondents
 from discreet.protection.suppression.settings import InsiderAim, insider_aim, share_of
 from discreet.tables import CellStatus, ProtectedTable, Table, single_figure
 

@@ -31,11 +31,12 @@ from discreet.disclosure import (
     opened_by_pairs,
 )
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import levels_against, levels_of_rest
 from discreet.protection.suppression.problem.system import (
     LEVELS,
     CellState,
     SuppressionProblem,
+    levels_against,
+    levels_of_rest,
     unknowns_of,
 )
 from discreet.protection.suppression.proof.certificate import certify

@@ -31,12 +31,6 @@ from discreet.disclosure import (
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.registry import find_pattern, refuse_gaps
 from discreet.protection.suppression.methods.worktime import TimeShares
-from discreet.protection.suppression.problem.demands import (
-    Demands,
-    Earlier,
-    PrimaryFindings,
-    with_partners,
-)
 from discreet.protection.suppression.problem.linked_tables import (
     COUNTS,
     Cost,
@@ -51,7 +45,14 @@ from discreet.protection.suppression.problem.related_values import (
     stated_relations,
     unpublished_values,
 )
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    Demands,
+    Earlier,
+    PrimaryFindings,
+    SuppressionProblem,
+    with_partners,
+)
 from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
 from discreet.protection.suppression.publish.options import (
     HOPELESS,
@@ -437,7 +438,7 @@ class _RelatedSystem:
         tables: Sequence[LinkedTable] = ()
         several = any(len(own.classifications) > 1 for own in sources[0][0].dimensions)
         if several or len(sources) + len(earlier) > 1:
-            from discreet.protection.suppression.proof.further_readers import linked_with_earlier
+            from discreet.protection.suppression.proof.certificate import linked_with_earlier
 
             tables = linked_with_earlier(members, [table for table, _ in sources], values, earlier)
         search = options_among(chosen, _SEARCH)

@@ -22,8 +22,7 @@ from discreet.classifications import merged
 from discreet.disclosure import LinkedRecords, Partitions
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.microdata import parse_filter, read_microdata
-from discreet.protection.suppression.problem.demands import Findings
-from discreet.protection.suppression.problem.system import LEVELS
+from discreet.protection.suppression.problem.system import LEVELS, Findings
 from discreet.protection.suppression.publish.options import HOPELESS, with_hint
 from discreet.rules import SEVERAL
 from discreet.tables import CellStatus, ProtectedTable, Table

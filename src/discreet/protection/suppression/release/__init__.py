@@ -9,8 +9,8 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from discreet.disclosure import units_of as units_of
-    from discreet.protection.suppression.problem.demands import hidden_in as hidden_in
     from discreet.protection.suppression.problem.linked_tables import build_problem as build_problem
+    from discreet.protection.suppression.problem.system import hidden_in as hidden_in
     from discreet.protection.suppression.publish.protected_tables import figure_of as figure_of
     from discreet.protection.suppression.publish.protected_tables import marks_of as marks_of
 

@@ -47,9 +47,8 @@ from discreet.protection.protocol import (
     ReleaseContext,
     all_of,
 )
-from discreet.protection.suppression.problem.demands import Earlier, hidden_in
 from discreet.protection.suppression.problem.linked_tables import Cost
-from discreet.protection.suppression.problem.system import LEVELS
+from discreet.protection.suppression.problem.system import LEVELS, Earlier, hidden_in
 from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.protection.suppression.release.sensitive_cells import (
     PrimaryJudge,
