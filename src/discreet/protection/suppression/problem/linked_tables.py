@@ -16,6 +16,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.disclosure import (
     UNBOUNDED,
+    UNPUBLISHED,
     Knowledge,
     KnownZeros,
     Relations,
@@ -72,17 +73,15 @@ class Cost:
     distance: tuple[int, ...] = (1, 2, 3, 4, 5)
 
     def __post_init__(self) -> None:
-        wrong = None
-        if not 0 <= self.power <= 4:
-            wrong = ("power", "the power lies between 0 and 4")
-        elif not 0 < self.totals <= 1000:
-            wrong = ("totals", "the factor for totals lies above 0, up to 1000")
-        elif not self.distance or min(self.distance) < 1 or len(self.distance) > _FARTHEST:
-            wrong = ("distance", "there are 1 to 5 costs of distances, whole numbers from 1 on")
-        elif not self.of:
-            wrong = ("of", "a cost is value, count, unity, distance or a value column")
-        if wrong:
-            raise SuppressionError(wrong[1], code="cost", where=wrong[0])
+        near = 0 < len(self.distance) <= _FARTHEST and min(self.distance) >= 1
+        for where, sound, message in (
+            ("power", 0 <= self.power <= 4, "the power lies between 0 and 4"),
+            ("totals", 0 < self.totals <= 1000, "the factor for totals lies above 0, up to 1000"),
+            ("distance", near, "there are 1 to 5 costs of distances, whole numbers from 1 on"),
+            ("of", self.of, "a cost is value, count, unity, distance or a value column"),
+        ):
+            if not sound:
+                raise SuppressionError(message, code="cost", where=where)
 
     @classmethod
     def read(cls, cost: str | Cost) -> Cost:
@@ -311,8 +310,6 @@ def _costs(
         size = np.abs(system.value).astype(np.float64)
     else:
         size = np.zeros(len(system.value))
-        from discreet.disclosure import UNPUBLISHED
-
         for cells, table in zip(system.cells, tables, strict=True):
             if rule.of not in ("count", *table.sums) and table.name == UNPUBLISHED:
                 continue  # of nobody, and hidden at no cost

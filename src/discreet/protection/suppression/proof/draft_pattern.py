@@ -113,15 +113,6 @@ class DraftPattern(Confidential):
         """Tasks that are not proven yet."""
         return np.flatnonzero((self.target > TOLERANCE) & (self.proven < 0)).astype(np.int64)
 
-    def within_hidden(self) -> BoolArray:
-        """Tasks that bounds do not rule out when only hidden cells move."""
-        known = self.unknowns.part(self.hidden)
-        low, high = outer_bounds(known)
-        reach = np.zeros(2 * len(self))
-        at = np.flatnonzero(self.hidden)
-        reach[at], reach[at + len(self)] = high, -low
-        return (self.target > TOLERANCE) & (reach >= self.target - TOLERANCE)
-
     def distance(self, task: int) -> tuple[int, float]:
         """The cell of a task and how far it must move; negative for down."""
         size = float(self.target[task])
@@ -330,9 +321,13 @@ def prove_by_hidden_cells(draft: DraftPattern, over: Callable[[], bool], seed: i
     then may still be possible.
     """
     step, price = np.where(draft.hidden, 1.0, np.inf), np.zeros(len(draft))
-    tasks = draft.within_hidden()
+    number, at = len(draft), np.flatnonzero(draft.hidden)
+    # Tasks that bounds do not rule out when only hidden cells move.
+    reach = np.zeros(2 * number)
+    low, reach[at] = outer_bounds(draft.unknowns.part(draft.hidden))
+    reach[at + number] = -low
+    tasks = (draft.target > TOLERANCE) & (reach >= draft.target - TOLERANCE)
     draw = np.random.default_rng([seed, 1])
-    number = len(draft)
     tried = np.zeros(number, dtype=np.bool_)
     for task in draft.open[tasks[draft.open]]:
         cell = int(task) % number

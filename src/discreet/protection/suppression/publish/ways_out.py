@@ -60,18 +60,12 @@ def with_ways_out(
     if error.code not in HOPELESS or not 1 < len(sources) <= _MOST:
         return error
     zeros, records = chosen.get("zero_cells", "auto"), chosen.get("records")
-    tries = [
-        (
-            f"remove the table {table.name}",
-            [one for one in sources if one[0] is not table],
-            zeros,
-        )
-        for table, _ in sources
-    ]
+    tries: list[tuple[str, Sources, str]] = []
     if zeros == "fixed":
-        tries.insert(
-            0, ('allow suppressed zeros (zero_cells = "partners")', list(sources), "partners")
-        )
+        tries.append(('allow suppressed zeros (zero_cells = "partners")', sources, "partners"))
+    for table, _ in sources:
+        rest = [one for one in sources if one[0] is not table]
+        tries.append((f"remove the table {table.name}", rest, zeros))
     helps: list[str] = []
     for offer, own, zero_cells in tries:
         with suppress(SuppressionError):
@@ -79,15 +73,9 @@ def with_ways_out(
             helps.append(offer)
     # What is published already keeps its codes. A merge costs the cells that are published no
     # longer, hidden or merged.
-    few = sum(len(table) for table, _ in sources) <= _CELLS
-    merges = (
-        merges_of(sources)
-        if few
-        and not chosen.get("earlier")
-        and not chosen.get("same")
-        and (records is None or not isinstance(records, LinkedRecords))
-        else ()
-    )
+    many = sum(len(table) for table, _ in sources) > _CELLS
+    tied = chosen.get("earlier") or chosen.get("same") or isinstance(records, LinkedRecords)
+    merges = () if many or tied else merges_of(sources)
     costs = []
     for merge in sorted(merges, key=lambda one: (-one.near, one.lost, one.words))[:_MERGES]:
         with suppress(DiscreetError):
