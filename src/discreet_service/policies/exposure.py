@@ -64,6 +64,7 @@ class MostExposed:
 
 #: What a box has of one variable, so that boxes stand side by side; 0, or size 1, is nothing.
 _COLUMN = np.dtype([("level", "i8"), ("codes", "i8"), ("size", "i8"), ("hash", "u8")])
+_WHOLE = np.dtype([("hash", "u8"), ("weight", "f8")])
 _NO_LEVEL = np.array((0, 0, 1, 0), dtype=_COLUMN)
 _Column = np.ndarray[Any, Any]
 _Fact = TypeVar("_Fact")
@@ -146,6 +147,7 @@ class ReleasedLayers:
     # In how many boxes codes of a variable are told apart
     _coded: Counter[str] = field(default_factory=Counter)
     _columns: dict[str, GrowingRows] = field(default_factory=dict)
+    _whole: GrowingRows = field(default_factory=lambda: GrowingRows(np.zeros(0, dtype=_WHOLE)))
     _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     # Code → the groups that have it
@@ -235,7 +237,8 @@ class ReleasedLayers:
         if (known := self._exposed.get(name)) is not None and known[0] == state:
             return known[1]
         targets = boxes_of(tuple((None, *filter(None, one)) for one in asked.shape))
-        exposures = self._exposures(targets, *self._side_by_side(new, rows=rows))
+        variables = dict.fromkeys(axis.variable for axis in asked.axes)
+        exposures = self._exposures(targets, *self._side_by_side(new, variables, rows))
         best = MostExposed(exposure=0.0, limit=1.0, target=())
         for target, exposure in zip(targets, exposures, strict=True):
             limit = limit_of(target, everywhere, levels)
@@ -276,9 +279,9 @@ class ReleasedLayers:
         return self._exposures(targets, *self._side_by_side([], names))
 
     def _side_by_side(
-        self, new: Sequence[Box], names: Iterable[str] = (), rows: IntArray | None = None
+        self, new: Sequence[Box], names: Iterable[str], rows: IntArray | None = None
     ) -> tuple[dict[str, _Column], UintArray, FloatArray]:
-        """All released boxes, or some of them, and some new ones, variable by variable."""
+        """All released boxes, or some of them, and some new ones: some variables, and all."""
         fresh, self._fresh = self._fresh, []
         number = len(self._boxes)
         if fresh:
@@ -286,30 +289,38 @@ class ReleasedLayers:
             for name, more in self._beside(fresh, self._variables).items():
                 known = self._columns.get(name) or GrowingRows(nowhere)
                 self._columns[name] = known.joined(more)
-        size = number if rows is None else len(rows)
-        total = np.zeros(size + len(new), dtype=np.uint64)
-        weight, columns = np.zeros(len(total)), {}
-        own = [axis.variable for box in new for axis in box]
-        names = dict.fromkeys([*self._variables, *own, *names])
+            self._whole = self._whole.joined(self._of_all(fresh))
+        chosen = slice(number) if rows is None else rows
+        whole = np.concatenate([self._whole.rows[chosen], self._of_all(new)])
+        columns: dict[str, _Column] = {}
         for name, asked in self._beside(new, names).items():
-            before: _Column = np.full(size, _NO_LEVEL)
+            before: _Column = np.full(len(whole) - len(new), _NO_LEVEL)
             if name in self._columns:
-                before = self._columns[name].rows[:number]
-                before = before if rows is None else before[rows]
-            columns[name] = column = np.concatenate([before, asked])
-            total += column["hash"]
-            weight -= np.log(column["size"])
-        return columns, total, weight
+                before = self._columns[name].rows[chosen]
+            columns[name] = np.concatenate([before, asked])
+        return columns, whole["hash"], whole["weight"]
 
     def _beside(self, boxes: Sequence[Box], names: Iterable[str]) -> dict[str, _Column]:
         """Some boxes, variable by variable."""
         columns: dict[str, _Column] = {name: np.full(len(boxes), _NO_LEVEL) for name in names}
         for at, box in enumerate(boxes):
             for axis in box:
-                level = self._level(axis)
-                place = level, self._group(axis.codes), axis.size, self._digests[level]
-                columns[axis.variable][at] = place
+                if axis.variable in columns:
+                    level = self._level(axis)
+                    place = level, self._group(axis.codes), axis.size, self._digests[level]
+                    columns[axis.variable][at] = place
         return columns
+
+    def _of_all(self, boxes: Sequence[Box]) -> _Column:
+        """Of all that a box shows, the sum of the digests of its levels, and what it weighs."""
+        whole = [
+            (
+                sum(self._digests[self._level(axis)] for axis in box) % 2**64,
+                -sum(math.log(axis.size) for axis in box),
+            )
+            for box in boxes
+        ]
+        return np.array(whole, dtype=_WHOLE)
 
     def _level(self, axis: LayerAxis) -> int:
         level = self._levels.setdefault((axis.variable, axis.level), len(self._levels) + 1)
