@@ -132,15 +132,6 @@ def marks_of(digests: UintArray) -> Marks:
     return np.unique(mixed(digests))[:MOST_MARKS]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Relation:
-    """Relation of one set to each of many, as far as the marks of both reach."""
-
-    shared: IntArray  # marks of both
-    own: IntArray  # marks of the one set
-    other: IntArray  # marks of the other one
-
-
 #: Marks that came last stand apart until they are so many.
 _LATEST = 2**14
 
@@ -209,17 +200,6 @@ class MarkIndex:
             return np.array([one.sum() for one in masks], dtype=np.int64)
         return np.bincount(self._rows(marks)[1], minlength=len(self.ends)).astype(np.int64)
 
-    def relation(self, marks: Marks) -> Relation:
-        """Relation of a set to each."""
-        ends = (np.arange(len(self.ends), dtype=np.uint64) << np.uint64(32)) | np.uint64(
-            min(_reach(marks), _END - 1)
-        )
-        return Relation(
-            shared=self.shared(marks),
-            own=np.searchsorted(marks.astype(np.int64), self._reaches, side="right"),
-            other=np.searchsorted(self._by_set.rows, ends, side="right") - self._starts,
-        )
-
     def bits(self, marks: Marks, rows: IntArray) -> BoolArray:
         """Which of some marks each of some sets has."""
         place = np.full(len(self.ends), -1, dtype=np.int64)
@@ -287,6 +267,27 @@ class MarkIndex:
         full = self.sizes >= MOST_MARKS
         reaches[full] = self.flat[self.ends[full] - 1]
         return reaches
+
+
+class Relation:
+    """Relation of one set to each of many, as far as the marks of both reach (confidential)."""
+
+    def __init__(self, index: MarkIndex, marks: Marks) -> None:
+        self._index, self._marks = index, marks
+        self.shared = index.shared(marks)  # marks of both
+
+    def lacking(self, rows: IntArray) -> IntArray:
+        """Marks of the one set that some of the others have not."""
+        reaches = self._index._reaches[rows]
+        own = np.searchsorted(self._marks.astype(np.int64), reaches, side="right")
+        return own - self.shared[rows]
+
+    def beyond(self, rows: IntArray) -> IntArray:
+        """Marks of some of the others that the one set has not."""
+        reach = np.uint64(min(_reach(self._marks), _END - 1))
+        ends = (rows.astype(np.uint64) << np.uint64(32)) | reach
+        other = np.searchsorted(self._index._by_set.rows, ends, side="right")
+        return other - self._index._starts[rows] - self.shared[rows]
 
 
 def _words(table: BoolArray) -> UintArray:
@@ -437,18 +438,19 @@ class _Cover:
         counts, index = shelf.counts, shelf.marks
         # so few marks that no part of the set ends before the last of them
         reach = marks if len(marks) < MOST_MARKS else marks[: MOST_MARKS - size + 1]
-        extras = relation.other - relation.shared
         burden = np.zeros_like(counts) if given is None else index.shared(given.marks)
-        fits = (extras < size) & (counts >= size) & (counts <= count - size) & within
-        fits &= burden < size
+        fits = (counts >= size) & (counts <= count - size) & within & (burden < size)
         places = np.flatnonzero(fits)
-        places = places[np.argsort(-counts[places], kind="stable")]
+        extras = relation.beyond(places)
+        places, extras = places[extras < size], extras[extras < size]
+        order = np.argsort(-counts[places], kind="stable")
+        places = places[order]
         self.index, self.places, self.size = index, places, size
         #: Which marks of the set each part has; the index of all is in order already: one of the
         #: parts alone would have to be sorted
         self.table = index.bits(reach, places)
         self.counts = counts[places]  # how many units each part has
-        self.extras = extras[places]  # marks of each part that the set has not
+        self.extras = extras[order]  # marks of each part that the set has not
         self.least = 3 if given is None else 2  # how many parts a way must have
         self.left, self.burden = count, burden[places]
         still = np.ones(len(reach), dtype=np.bool_)
@@ -656,7 +658,7 @@ def conflicts_with(
     if apart is not None and new.count >= size:
         shared = ~apart if shelf.firsts is None else ~apart[shelf.firsts]
     if unions and shared.any():
-        relation = once.marks.relation(new.marks)
+        relation = Relation(once.marks, new.marks)
         sums = list(_pair_conflicts(new, once, relation, size, shared))
         if not sums and not len(places):  # else it is known already
             sums += _cover_conflicts(new, once, relation, size, shared)
@@ -698,8 +700,8 @@ def _pair_conflicts(
 
     Parts have few marks that the whole has not, and parts of one whole share few.
     """
-    parts = np.flatnonzero((relation.other - relation.shared < size) & shared)
-    wholes = np.flatnonzero((relation.own - relation.shared < size) & shared)
+    rows = np.flatnonzero(shared)
+    parts, wholes = rows[relation.beyond(rows) < size], rows[relation.lacking(rows) < size]
     others = np.flatnonzero(relation.shared < size)
     for kind, sign, left, right in (("sum", 1, parts, parts), ("rest", -1, wholes, others)):
         pairs = _by_counts(one.count, sign, shelf.counts, left, right, size)
@@ -758,12 +760,13 @@ def _cover_conflicts(
     ways, steps = cover.found(_ALL_STEPS)
     yield from _sound("sum", one, shelf, [(-1, way) for way in ways], size)
     larger = shared & (shelf.counts >= one.count + 2 * size)
-    wholes = np.flatnonzero((beside.own - beside.shared < size) & larger)
+    wholes = np.flatnonzero(larger)
+    wholes = wholes[beside.lacking(wholes) < size]
     for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist()[:_WHOLES]:
         if steps <= 0:
             return
         marks, count = shelf.marks.at(at), int(shelf.counts[at])
-        cover = _Cover(marks, count, shelf, shelf.marks.relation(marks), size, one)
+        cover = _Cover(marks, count, shelf, Relation(shelf.marks, marks), size, one)
         ways, steps = cover.found(steps)
         yield from _sound("rest", one, shelf, [(at, way) for way in ways], size)
 
