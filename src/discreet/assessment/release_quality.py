@@ -504,9 +504,7 @@ class Overall:
 
     def reasons(self) -> dict[str, int]:
         """Reason → number of parts suppressed for it."""
-        reasons: Counter[str] = Counter()
-        for table in self.tables.values():
-            reasons.update(table.reasons)
+        reasons = sum((Counter(table.reasons) for table in self.tables.values()), Counter[str]())
         return dict(sorted(reasons.items()))
 
     def sums(self) -> tuple[int, int, int, int]:

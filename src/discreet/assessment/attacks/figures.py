@@ -373,16 +373,12 @@ def _apart(
     system: PublishedCells, rests: list[LayerKey], *codes: tuple[tuple[int, int], int]
 ) -> int | None:
     """By how many records two codes differ at least, by the smaller one of their layers."""
-    counted = [
-        rest
-        for rest in rests
-        if all(
-            (layer := system.layers.get(_key(rest, chosen))) is not None
-            and layer.true is not None
-            and len(layer.true[0]) <= _LARGE
-            for chosen, _ in codes
-        )
-    ]
+    known = {
+        key
+        for key, layer in system.layers.items()
+        if layer.true is not None and len(layer.true[0]) <= _LARGE
+    }
+    counted = [rest for rest in rests if {_key(rest, chosen) for chosen, _ in codes} <= known]
     if not counted:
         return None
     one, other = (
@@ -405,8 +401,7 @@ def _crossed(
     frames = [pl.DataFrame(schema=dict.fromkeys(("code", "rest", "cell", "value"), pl.Int64))]
     for number, rest in enumerate(rests):
         key = _key(rest, chosen)
-        layer = system.layers.get(key)
-        if layer is None:
+        if (layer := system.layers.get(key)) is None:
             continue
         kept = layer.shown & (layer.value != 0)
         ids, value = layer.ids[kept], layer.value[kept]

@@ -22,8 +22,8 @@ from discreet.assessment.figure_pairs import published_at
 from discreet.assessment.pictures.picture import (
     INK,
     MUTED,
-    hidden_words,
     spec,
+    words,
 )
 from discreet.assessment.words import number
 from discreet.errors import PublicationError
@@ -52,7 +52,7 @@ class ChosenCodes:
         if len(self.codes) == self.all:
             return ""
         shown, every = (number(count, language) for count in (len(self.codes), self.all))
-        return hidden_words(language)["some_codes"].format(title=title, shown=shown, all=every)
+        return words(language, "hidden")["some_codes"].format(title=title, shown=shown, all=every)
 
 
 def choose(dimension: Dimension, most: int, under: int = 0) -> ChosenCodes:
@@ -150,7 +150,7 @@ _SAMPLES: Mapping[str, str] = {"shown": "123", "bracketed": "(123)"}
 
 def legend_beside(kinds: Iterable[str], language: str) -> dict[str, Any]:
     """Legend of colours and signs, one below the other."""
-    text = hidden_words(language)
+    text = words(language, "hidden")
     drawn = {"shown" if kind == "official" else kind for kind in kinds}
     listed = [kind for kind in KIND_STYLES if kind in drawn]
     records = [

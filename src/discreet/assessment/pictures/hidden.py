@@ -35,7 +35,6 @@ from discreet.assessment.pictures.picture import (
     SHARE_CLASSES,
     Picture,
     channel,
-    hidden_words,
     ink_on,
     mark,
     picture_of,
@@ -91,7 +90,7 @@ def hidden_cells(
     >>> hidden_cells(census_example())
     <Picture hidden_cells>
     """
-    text = hidden_words(language) if words(language) else {}
+    text = words(language, "hidden")
     looked = CellKinds.of(table, which, figure)
     dimensions, codes, tops = looked.dimensions, at or {}, under or {}
     places = {dimension.name: place for place, dimension in enumerate(dimensions)}
@@ -248,7 +247,7 @@ def hidden_by_code(
     axes = [places[name] for name in wanted]
     lines, chosen = _tree(looked, axes, top, below, language)
     titles = [looked.dimensions[at].title(language) for at in axes]
-    text = hidden_words(language)
+    text = words(language, "hidden")
     notes = [text["below"] if below else "", text["zeros" if below else "own"]]
     for title, codes in zip(titles, chosen, strict=True):
         notes.append(codes.note(title, language))
@@ -292,7 +291,7 @@ def hidden_by_part(
         label = shortened_label(name_of_part(names, language), 70)
         parts.append((sum(step.depth for step in steps), _BarLine.of(label, 0, numbers[at])))
     lines = [line for _, line in sorted(parts, key=lambda part: part[0])]
-    text = hidden_words(language)
+    text = words(language, "hidden")
     notes = [text["zeros"]]
     if len(lines) > _MOST_LINES:
         most = sorted(range(len(lines)), key=lambda at: -sum(lines[at].hidden.values()))
@@ -346,7 +345,7 @@ def _bars(
     looked: CellKinds,
     language: str,
 ) -> Picture:
-    text = hidden_words(language)
+    text = words(language, "hidden")
     kinds = [*(("primary", "secondary") if looked.told else ()), "hidden"]
     if looked.told and not any(line.hidden["hidden"] for line in lines):
         kinds.remove("hidden")
@@ -451,7 +450,7 @@ def plot(
     drawn = {"bars": _bar_chart, "lines": _trends, "heat map": _heat_map, "pyramid": _pyramid}
     if kind not in drawn:
         raise _wrong(f"unknown kind of picture {kind!r}", f"kinds: {', '.join(drawn)}", "plot")
-    text = hidden_words(language) if words(language) else {}
+    text = words(language, "hidden")
     looked = CellKinds.of(table, None, figure)
     dimensions = looked.dimensions
     if not dimensions:

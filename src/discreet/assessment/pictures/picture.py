@@ -224,8 +224,8 @@ _LINE = 110
 _CONFIG = {**_STYLE["page"], "view": {"stroke": None}, **_STYLE["marks"]}
 
 
-def words(language: str) -> Mapping[str, str]:
-    """All texts of one language.
+def words(language: str, section: str = "pictures") -> Mapping[str, str]:
+    """All texts of one language: of all pictures, or of those of "hidden" cells.
 
     >>> words("de")["noise"]
     'Überlagerung'
@@ -233,12 +233,7 @@ def words(language: str) -> Mapping[str, str]:
     if language not in LANGUAGES:
         message, hint = "unknown language of pictures", f"use {' or '.join(LANGUAGES)}"
         raise PublicationError(message, code="picture-language", where="language", hint=hint)
-    return texts_of("discreet.assessment", "pictures", language)
-
-
-def hidden_words(language: str) -> Mapping[str, str]:
-    """All texts about hidden cells in one language, which has been checked before."""
-    return texts_of("discreet.assessment", "hidden", language)
+    return texts_of("discreet.assessment", section, language)
 
 
 def number(value: Decimal | str, language: str) -> str:

@@ -7,6 +7,7 @@ parts of which areas are not published, and tables without them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -371,9 +372,8 @@ def area_shares(
     withheld: dict[int, set[PartKey]] = {}
     for part in suppressed:
         withheld.setdefault(part[at], set()).add((*part[:at], *part[at + 1 :]))
-    every = 1
-    for place, other in enumerate(dimensions):
-        every *= 1 if place == at else len(levels_of(other))
+    others = (own for place, own in enumerate(dimensions) if place != at)
+    every = math.prod(len(levels_of(other)) for other in others)
     state = []  # 0: all parts of an area are shown, 1: some are, 2: none is
     for code, number in zip(dimension.codes, numbers.tolist(), strict=True):
         hidden = withheld.get(number, set()) | areas.hidden.get(code, _NOTHING)

@@ -106,7 +106,6 @@ class PartTies:
         self._finer: dict[_PartCuts, bool] = {}
         self._covering: dict[_PartCuts, bool] = {}
         self._filters: dict[str, _PartCuts] = {}
-        self._universes: dict[str, int] = {}
         self._inside: dict[tuple[int, int], tuple[_HiddenAreas, _CodesOn]] = {}
         #: Variable → code → itself and the codes that stand above it in any table
         self._lines: dict[str, dict[str, frozenset[str]]] = {}
@@ -393,10 +392,12 @@ class PartTies:
             self._filters[where] = (self._cut("", frozenset({where}), known),) if where else ()
         return self._filters[where]
 
+    @cached_property
+    def _universes(self) -> Mapping[str, int]:
+        return self._records.universes(self.where.values())
+
     def _joined(self, where: str, other: str) -> bool:
         """Whether the records of one filter are worked out from those of others."""
-        if not self._universes:
-            self._universes.update(self._records.universes(self.where.values()))
         return self._universes[where] == self._universes[other]
 
     def _stands_in(self, p: int, cuts: Iterable[_PartCut]) -> bool:
