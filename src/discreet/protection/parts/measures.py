@@ -455,8 +455,7 @@ class FilterUniverse:
 
     every: PartCells  # the cells without the filter
     passing: IntArray  # how many records of each of these cells pass the filter
-    left_out: PartCells  # the cells of the records that do not pass
-    named: tuple[int, ...] = ()  # places of the spanning variables that the filter names
+    left_out: PartCells  # the cells of the records that do not pass; it knows what filters name
 
     @classmethod
     def of(
@@ -479,16 +478,14 @@ class FilterUniverse:
         if left_out.added_up and CellIndex.of(every.dimensions).fits:  # numbered alike
             known = {"_numbers": every._numbers.take(some), "_kind": every._kind.take(some)}
             left_out.__dict__.update(known)
-        return cls(every, passing, left_out, query.named)
+        return cls(every, passing, left_out)
 
     def joined(self, areas: Sequence[int]) -> FilterUniverse:
         """Some areas as one table."""
         every, passing = self.every.joined(areas, self.passing)
         left_out, _ = self.left_out.joined(areas)
         assert passing is not None
-        area = self.every.area
-        named = [at - (area is not None and at > area) for at in self.named if at != area]
-        return FilterUniverse(every, passing, left_out, tuple(named))
+        return FilterUniverse(every, passing, left_out)
 
     def told_by_filter(self, part: PartKey) -> tuple[int, int]:
         """Groups of two and more records, and those all or none of whose records pass.
@@ -520,7 +517,7 @@ class FilterUniverse:
     def _groups(self, here: npt.NDArray[np.int64] | slice) -> BoolArray:
         """The cells of two and more records whose codes, among some cells, do not settle it."""
         groups = self.every.count >= 2
-        for at in self.named:
+        for at in self.left_out.named:
             size, codes = len(self.every.dimensions[at]), self.every.index[at]
             passing, every = (
                 np.bincount(codes[here], weights=of[here], minlength=size)

@@ -391,14 +391,11 @@ def measure_parts(
         deviation: As for `check_parts`.
         small_up_to: Largest count of a small cell.
     """
-    rules = PartRules(max_share_small=1, small_up_to=small_up_to)
-    _check(table, rules, universe)
-    if universe == "none":
-        universe = None
-    query = part_cells(table, rules.small_up_to, deviation)
-    measured = {"table": query}
-    if universe is not None:
-        whole = FilterUniverse.of(table, universe, small_up_to)
+    limit = None if deviation is None else 1.0
+    rules = PartRules(max_share_small=1, max_relative_error=limit, small_up_to=small_up_to)
+    judge = _judge(table, rules, universe, deviation)
+    measured = {"table": judge.query}
+    if (whole := judge.universe) is not None:
         measured |= {"universe": whole.every, "difference": whole.left_out}
     lattice = PartLattice(table.dimensions, table.parts)
     rows = []
@@ -427,11 +424,9 @@ def _judge(
         )
     wanted = deviation if rules.max_relative_error is not None else None
     query = part_cells(table, rules.small_up_to, wanted, area)
-    whole = (
-        FilterUniverse.of(table, universe, rules.small_up_to, area)
-        if isinstance(universe, Table)
-        else None
-    )
+    whole = None
+    if isinstance(universe, Table):
+        whole = FilterUniverse.of(table, universe, rules.small_up_to, area)
     return _Judge(rules, query, whole, filtered=bool(table.where) or whole is not None)
 
 
