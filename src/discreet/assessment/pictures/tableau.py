@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import narwhals as nw
@@ -167,12 +168,8 @@ def named(ptable: PerturbationTable) -> list[str]:
 
 def _runs(counts: list[int]) -> str:
     """Numbers as a reader lists them: 0–5, 8."""
-    runs: list[list[int]] = []
-    for count in counts:
-        if runs and count == runs[-1][-1] + 1:
-            runs[-1].append(count)
-        else:
-            runs.append([count])
+    apart = groupby(enumerate(counts), key=lambda pair: pair[1] - pair[0])
+    runs = [[count for _, count in run] for _, run in apart]
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 

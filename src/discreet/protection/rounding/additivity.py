@@ -137,7 +137,10 @@ def make_additive_linked(tables: Sequence[ProtectedTable]) -> tuple[ProtectedTab
     value, kind = _start(tables, whole, linked.cells, linked.number)
     none = np.zeros(linked.number, dtype=np.bool_)
     relations, zero = _occupied(whole, linked.cells, none)
-    _refuse(zero & (kind == _FIXED), linked.names, "is exempt, but all of its parts are zero")
+    what = "this figure is exempt, but all of its parts are zero"
+    wrong = np.flatnonzero(zero & (kind == _FIXED)).tolist()
+    problems = [Problem(what, linked.names(at)) for at in wrong]
+    raise_all(CountRoundingError, problems, code="additive", where="tables")
     fitted = np.where(zero, 0.0, value)
     _fit(relations.start, relations.cell, relations.totals, fitted, kind, _SWEEPS, _NEAR)
     values = _whole_numbers(relations, fitted, kind == _FIXED)
@@ -289,11 +292,6 @@ def _occupied(
         zero[joined.cell[part & zero[joined.totals[joined.row]]]] = True
         if int(zero.sum()) == before:
             return joined, zero
-
-
-def _refuse(wrong: BoolArray, names: Any, reason: str) -> None:
-    problems = [Problem(f"this figure {reason}", names(int(at))) for at in np.flatnonzero(wrong)]
-    raise_all(CountRoundingError, problems, code="additive", where="tables")
 
 
 @compiled

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, ranges
+from discreet.arrays import BoolArray, FloatArray, IntArray, ranges, starts
 from discreet.errors import CountRoundingError, SuppressionError, raise_all
 from discreet.protection.rounding.bases import Rounding
 from discreet.protection.suppression import (
@@ -437,10 +437,9 @@ def _solved(
     if not cost.size:
         return (np.zeros(0), True) if not rest.any() else (None, True)
     order = np.lexsort((column, row))
-    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(rest)))])
-    bounds = rest.astype(np.float64)
+    first, bounds = starts(np.bincount(row, minlength=len(rest))), rest.astype(np.float64)
     solver = loaded_solver(
-        (start, column[order], coef[order]), np.zeros(cost.size), most, cost=cost,
+        (first, column[order], coef[order]), np.zeros(cost.size), most, cost=cost,
         rows=(bounds, bounds), mip_rel_gap=0.0, mip_abs_gap=0.999, mip_max_nodes=_NODES,
     )  # fmt: skip
     solver.setOptionValue("presolve", "on")
