@@ -105,12 +105,9 @@ class EntityNumbers:
         who[order] = np.cumsum(begins) - 1
         return cls(who, order, np.append(np.flatnonzero(begins), len(keys)))
 
-    def gathered(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Codes or values of records in the order of entities."""
-        return column[self.order]
-
     def cases(self, codes: IntArray, groups: int) -> IntArray:
-        """Number of entities per group; code -1 is no group, codes as in `gathered`."""
+        """Number of entities per group; code -1 is no group."""
+        codes = codes[self.order]
         order, begins = _pairs(codes, self.start)
         return np.bincount(codes[order][begins] + 1, minlength=groups + 1)[1:].astype(np.int64)
 
@@ -275,9 +272,9 @@ class GroupedValues:
         several = largest_of(between.astype(np.float64), codes, self.groups) > 0
         starts = np.arange(values.size + 1)
         if self.entities is not None:
-            starts, order = self._who.start, self._who.gathered
-            values, away, codes = order(values), order(away), order(codes)
-            weights = None if weights is None else order(weights)
+            starts, order = self._who.start, self._who.order
+            values, away, codes = values[order], away[order], codes[order]
+            weights = None if weights is None else weights[order]
         amounts = values if weights is None else values * weights
         facts = contributions(values, amounts, away, codes, self.groups, starts, limits.minimum)
         heavy = [(0.0, 0.0, 0.0)] * self.groups

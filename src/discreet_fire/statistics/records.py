@@ -140,7 +140,7 @@ class MicrodataRecords:
         """Number of cases per group; the group of a record may be -1."""
         if self.entity is None:
             return count_of(codes, groups, self.times)
-        return self.numbering.cases(self.numbering.gathered(codes), groups)
+        return self.numbering.cases(codes, groups)
 
     @cached_property
     def weights(self) -> FloatArray | None:

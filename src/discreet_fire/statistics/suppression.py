@@ -268,13 +268,12 @@ def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Coun
     if records.entity is None:
         return Counts(n=n, cases=n, codes=codes, sizes=sizes)
     cases = np.zeros_like(n)
-    ordered = records.numbering.gathered(codes)
     for summed in itertools.product((False, True), repeat=len(axes)):
         place = tuple(-1 if total else slice(None, -1) for total in summed)
         # For each cell the place in the margin that it adds to.
         shape = [1 if total else size for size, total in zip(sizes, summed, strict=True)]
         number = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), sizes)
-        union = np.append(number.ravel(), -1)[ordered]
+        union = np.append(number.ravel(), -1)[codes]
         inside = records.numbering.cases(union, math.prod(shape))
         cases[place] = inside.reshape(cases[place].shape)
     return Counts(n=n, cases=cases, codes=codes, sizes=sizes)

@@ -657,7 +657,7 @@ def _safe_classes(
         new = np.searchsorted(np.array(left), np.array([-math.inf, *edges]), "right")[places]
         if who is None or not cases:
             return np.bincount(new, minlength=len(left) + 1)
-        return who.cases(who.gathered(new), len(left) + 1)
+        return who.cases(new, len(left) + 1)
 
     fewest = max(limits.bin_cases, limits.minimum)
     left: list[float] = []
