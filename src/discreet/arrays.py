@@ -195,21 +195,18 @@ class CellIndex:
         >>> cells.find([np.array([1, 0]), np.array([0, 2])], [np.array([0, 1]), np.array([2, 1])])
         array([ 1, -1])
         """
-        if self.fits:
+        if (size := math.prod(self.sizes)) < _LIMIT:
             one, other = lengths or (None, None)
-            return self.places(self.numbers(known, one), self.numbers(wanted, other))
+            here, there = self.numbers(known, one), self.numbers(wanted, other)
+            few = len(there) > size or size > min(_DENSE_SHARE * len(there), _DENSE)
+            if few or int(there.min()) < 0:
+                return find_numbers(here, there)
+            if len(here) == len(there) and np.array_equal(here, there):
+                return np.arange(len(here), dtype=np.int64)
+            places = np.full(size, -1, dtype=np.int64)
+            places[here[::-1]] = np.arange(len(here) - 1, -1, -1)
+            return places.take(there)
         return find_numbers(*self.shared(known, wanted, lengths=lengths))
-
-    def places(self, here: IntArray, there: IntArray) -> IntArray:
-        """Positions of the second among the first, -1 for missing ones, by their numbers."""
-        few = len(there) > self.size or self.size > min(_DENSE_SHARE * len(there), _DENSE)
-        if few or int(there.min()) < 0:
-            return find_numbers(here, there)
-        if len(here) == len(there) and np.array_equal(here, there):
-            return np.arange(len(here), dtype=np.int64)
-        places = np.full(self.size, -1, dtype=np.int64)
-        places[here[::-1]] = np.arange(len(here) - 1, -1, -1)
-        return places.take(there)
 
 
 def _cells(index: Sequence[npt.NDArray[Any]], length: int | None) -> int:

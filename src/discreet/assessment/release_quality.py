@@ -275,14 +275,8 @@ class QualityLog:
             if part.action == "suppressed"
             for code in {reason.code for reason in part.reasons}
         )
-        self._tables[name] = table_quality(
-            table,
-            protected,
-            ingredients or {},
-            figures,
-            reasons,
-            sum(hidden, CountStatistics.none()),
-        )
+        counts, used = sum(hidden, CountStatistics.none()), ingredients or {}
+        self._tables[name] = table_quality(table, protected, used, figures, reasons, counts)
 
     def merge(self, other: QualityLog) -> QualityLog:
         """A log with the tables of both.

@@ -424,7 +424,6 @@ class Table:
             index=tuple(part.take(chosen) for part in self.index),
             count=self.count.take(chosen),
             cell_key=None if self.cell_key is None else self.cell_key.take(chosen),
-            weight=None if self.weight is None else self.weight.take(chosen),
             added_up=False,
         )
         vars(some)["_fingerprint"] = self._fingerprint

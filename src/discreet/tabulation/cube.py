@@ -135,7 +135,6 @@ def _joined(cubes: Sequence[Cube], name: str, places: IntArray, size: int) -> La
 _DENSE_SHARE = 8
 _ROOM, _GAPS = 2**25, 64
 _SMALL = 2**16
-_BITS = 64
 
 
 def roll_up(
@@ -148,39 +147,17 @@ def roll_up(
     cells = CellIndex.of(trees)
     size, finest = cells.size, cells.numbers(positions, measures.shape[1])
     # Adding up slices takes a fraction of grouping, even where few of the cells occur.
-    dense = size <= _SMALL or (size * len(measures) <= _ROOM and size <= _GAPS * len(finest))
-    packed, places = _packed(measures)
-    flat, rolled = (_dense if dense else _sparse)(trees, size, finest, packed)
-    measures = np.stack([(rolled[at] >> start) & mask for at, start, mask in places])
+    if size <= _SMALL or (size * len(measures) <= _ROOM and size <= _GAPS * len(finest)):
+        flat, measures = _dense(trees, size, finest, measures)
+    else:
+        flat, measures = _sparse(trees, finest, measures)
     lists = _roll_up_largest(trees, finest, flat, largest) if largest else {}
     return cells.positions(flat), measures, lists
 
 
-def _packed(measures: IntArray) -> tuple[list[IntArray], list[tuple[int, int, int]]]:
-    """Measures side by side in few numbers, as far as their totals fit, and the place of each.
-
-    >>> packed, places = _packed(np.array([[1, 2], [0, 0], [4, 4], [-1, 1]]))
-    >>> [row.tolist() for row in packed], places
-    ([[17, 18], [-1, 1]], [(0, 0, 3), (0, 2, 0), (0, 2, 15), (1, 0, -1)])
-    """
-    packed, used, places = list[IntArray](), list[int](), list[tuple[int, int, int]]()
-    for measure in measures:
-        whole = bool(len(measure)) and int(measure.min()) >= 0
-        bits = int(measure.sum()).bit_length() if whole else _BITS
-        at = next((at for at, own in enumerate(used) if own + bits < _BITS), len(used))
-        if at == len(used):
-            packed.append(measure)
-            used.append(0)
-        elif bits:
-            packed[at] = packed[at] + (measure << used[at])
-        places.append((at, used[at], -1 if bits >= _BITS - 1 else (1 << bits) - 1))
-        used[at] += bits
-    return packed, places
-
-
 def _dense(
-    trees: Sequence[Dimension], size: int, flat: IntArray, measures: Sequence[IntArray]
-) -> tuple[IntArray, Sequence[IntArray]]:
+    trees: Sequence[Dimension], size: int, flat: IntArray, measures: IntArray
+) -> tuple[IntArray, IntArray]:
     """On the complete grid: add whole slices of children to their parents."""
     steps, before = [], 1
     for tree in trees:
@@ -201,12 +178,12 @@ def _dense(
         if not number:
             occupied = np.flatnonzero(grid)
         sums.append(grid.take(occupied))
-    return occupied, sums
+    return occupied, np.vstack(sums)
 
 
 def _sparse(
-    trees: Sequence[Dimension], size: int, flat: IntArray, measures: Sequence[IntArray]
-) -> tuple[IntArray, Sequence[IntArray]]:
+    trees: Sequence[Dimension], flat: IntArray, measures: IntArray
+) -> tuple[IntArray, IntArray]:
     """On the cells that occur: one grouping per level of each variable."""
     names = [f"m{k}" for k in range(len(measures))]
     cells = pl.DataFrame({"flat": flat, **dict(zip(names, measures, strict=True))})
@@ -227,7 +204,7 @@ def _sparse(
             parts.append(fresh)
         cells = pl.concat(parts)
     cells = cells.sort("flat")
-    return cells["flat"].to_numpy(), [cells[name].to_numpy() for name in names]
+    return cells["flat"].to_numpy(), np.vstack([cells[name].to_numpy() for name in names])
 
 
 def _roll_up_largest(

@@ -149,11 +149,6 @@ class PartCells:
         return kind
 
     @cached_property
-    def _numbers(self) -> npt.NDArray[np.int64]:
-        """The numbers of the cells on the grid."""
-        return CellIndex.of(self.dimensions).numbers(self.index, len(self.count))
-
-    @cached_property
     def _of_size(self) -> npt.NDArray[Any]:
         """Cells per size and combination of kinds: larger, small, of one record, or both."""
         size = (self.count <= self.small_up_to) + 2 * (self.count == 1).view(np.int8)
@@ -317,14 +312,14 @@ class PartCells:
         """
         grid = CellIndex.of(self.dimensions)
         several = np.flatnonzero(self.count >= 2)
-        numbers, kind, count = (
-            column.take(several) for column in (self._numbers, self._kind, self.count)
-        )
+        index = [column.take(several) for column in self.index]
+        numbers = grid.numbers(index, len(several))
+        kind, count = self._kind.take(several), self.count.take(several)
         dense = grid.size <= _DENSE_SHARE * len(self.count) + _DENSE
         counts = np.zeros((grid.size if dense else len(numbers)) + 1, dtype=np.int64)
         counts[numbers + 1 if dense else slice(1, None)] = count
         for at, tree, below, divides in self._splits():
-            dimension, codes = self.dimensions[at], self.index[at].take(several)
+            dimension, codes = self.dimensions[at], index[at]
             moved = (dimension.parents - np.arange(len(dimension))) * grid.strides[at]
             # Other codes lead before the first cell, where no count is.
             moved = np.where(below & divides[dimension.parents], moved + 1, -grid.size)
@@ -475,9 +470,6 @@ class FilterUniverse:
             named=query.named,
             added_up=every.added_up and query.added_up,
         )
-        if left_out.added_up and CellIndex.of(every.dimensions).fits:  # numbered alike
-            known = {"_numbers": every._numbers.take(some), "_kind": every._kind.take(some)}
-            left_out.__dict__.update(known)
         return cls(every, passing, left_out)
 
     def joined(self, areas: Sequence[int]) -> FilterUniverse:
@@ -530,11 +522,8 @@ class FilterUniverse:
 def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:
     """How many records of each cell of the universe the query counts."""
     positions = code_positions(every.dimensions, query.dimensions, query.index)
-    grid, lengths = CellIndex.of(every.dimensions), (len(every.count), len(query.count))
-    if grid.fits and query.dimensions == every.dimensions:
-        rows = grid.places(every._numbers, query._numbers)
-    else:
-        rows = grid.find(every.index, positions, lengths)
+    lengths = (len(every.count), len(query.count))
+    rows = CellIndex.of(every.dimensions).find(every.index, positions, lengths)
     if bool((rows < 0).any()):
         raise _no_universe(name)
     passing = np.zeros(len(every.count), dtype=np.int64)

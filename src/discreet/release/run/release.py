@@ -368,10 +368,8 @@ class _Release:
                 self.held = trim_heap(self.held if counted else 0)
                 for method, group in groups:
                     followed = {each for own in group for each in method.follows(programme, own)}
-                    if (
-                        waiting.keys() >= set(group)
-                        and not followed & set(self.pending) - self.kept
-                    ):
+                    missing = {*group} - waiting.keys() | followed & {*self.pending} - self.kept
+                    if not missing:
                         self._protect(method, waiting.taken(group), context)
                 if counted is not None:
                     waiting.put(counted[0], self._decide(*counted))
@@ -443,12 +441,7 @@ class _Release:
         self.hidden.setdefault(name, {})[hidden] = left_out
         return {where: table}
 
-    def _protect(
-        self,
-        method: Protection,
-        counted: WaitingTables,
-        context: ReleaseContext,
-    ) -> None:
+    def _protect(self, method: Protection, counted: WaitingTables, context: ReleaseContext) -> None:
         """Protect tables that are linked, and keep what comes of it."""
         missing = set(counted)
         waiting: dict[str, ReleasedOutcome] = {}
@@ -504,8 +497,7 @@ class _Release:
         return {name: self._ties(tables, next(iter(others)), tables).agreed(every)[name]}
 
     def _joint(
-        self,
-        decided: Mapping[str, Mapping[str, PartDecisions]],
+        self, decided: Mapping[str, Mapping[str, PartDecisions]]
     ) -> dict[str, PartDecisions | None]:
         """One set of decisions per table; tables of the same records do not contradict it."""
         joint: dict[str, PartDecisions] = {}

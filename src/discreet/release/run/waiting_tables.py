@@ -10,22 +10,23 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
-from io import SEEK_END, BytesIO
+from io import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import MappingProxyType
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from discreet.files import TEMPORARY_SUFFIX
 from discreet.protection.protocol import Counts
-from discreet.tables import Dimension
+from discreet.tables import Dimension, Table
 
 #: Tables with so many cells together wait in memory.
 _AT_HAND = 2**21
+
+#: Where counts stand in the file, how long they are, and what spans each of them.
+_Place = tuple[int, int, dict[str, tuple[Dimension, ...]]]
 
 
 class WaitingTables(Mapping[str, Counts]):
@@ -33,10 +34,9 @@ class WaitingTables(Mapping[str, Counts]):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._entries: dict[str, Counts | tuple[int, int]] = {}
+        self._entries: dict[str, Counts | _Place] = {}
         self._file: IO[bytes] | None = None
         self._cipher = AESGCM(AESGCM.generate_key(128))
-        self._dimensions: list[Dimension] = []
         #: What is done with tables when they are read
         self.changes: dict[str, Callable[[Counts], Counts]] = {}
 
@@ -49,10 +49,11 @@ class WaitingTables(Mapping[str, Counts]):
         if self._file is None:
             suffix = TEMPORARY_SUFFIX
             self._file = TemporaryFile(dir=self._folder, prefix=".", suffix=suffix)  # noqa: SIM115
-        packed, start = BytesIO(), self._file.seek(0, SEEK_END)
-        _Packing(packed, self._dimensions).dump(dict(counts))
-        self._file.write(self._cipher.encrypt(_nonce(start), packed.getbuffer(), None))
-        self._entries[name] = start, self._file.tell() - start
+        packed = pickle.dumps({where: _packed(table) for where, table in counts.items()}, 5)
+        start = self._file.seek(0, SEEK_END)  # where nothing was written before
+        length = self._file.write(self._cipher.encrypt(start.to_bytes(12), packed, None))
+        spanning = {where: table.dimensions for where, table in counts.items()}
+        self._entries[name] = start, length, spanning
 
     def taken(self, names: Collection[str]) -> WaitingTables:
         """Some of the tables, which wait no longer."""
@@ -69,10 +70,11 @@ class WaitingTables(Mapping[str, Counts]):
         counts = self._entries[name]
         if isinstance(counts, tuple):
             assert self._file is not None
-            start, length = counts
+            start, length, spanning = counts
             self._file.seek(start)
-            packed = self._cipher.decrypt(_nonce(start), self._file.read(length), None)
-            counts = _Unpacking(BytesIO(packed), self._dimensions).load()
+            sealed = self._file.read(length)
+            packed = pickle.loads(self._cipher.decrypt(start.to_bytes(12), sealed, None))  # noqa: S301
+            counts = {where: _unpacked(packed[where], own) for where, own in spanning.items()}
         return self.changes[name](counts) if name in self.changes else counts
 
     def __iter__(self) -> Iterator[str]:
@@ -85,49 +87,19 @@ class WaitingTables(Mapping[str, Counts]):
         return f"<WaitingTables (confidential): {len(self)} tables>"
 
 
-def _nonce(start: int) -> bytes:
-    """One for each place of the file, in which nothing is written twice."""
-    return start.to_bytes(12, "little")
+def _packed(table: Table) -> dict[str, object]:
+    """A table without its variables; positions of codes take the bytes they need."""
+    small = [
+        part.astype(np.min_scalar_type(len(dimension)))
+        for dimension, part in zip(table.dimensions, table.index, strict=True)
+    ]
+    columns = {"sums": dict(table.sums), "contributions": dict(table.contributions)}
+    return vars(table) | columns | {"dimensions": (), "index": small}
 
 
-class _Packing(pickle.Pickler):
-    """Tables without their variables, which stay; whole numbers take the bytes they need."""
-
-    def __init__(self, file: BytesIO, dimensions: list[Dimension]) -> None:
-        super().__init__(file, protocol=5)
-        self._dimensions = dimensions
-
-    def persistent_id(self, obj: Any) -> int | None:
-        if not isinstance(obj, Dimension):
-            return None
-        self._dimensions.append(obj)
-        return len(self._dimensions) - 1
-
-    def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, MappingProxyType):
-            return _read_only, (dict(obj),)
-        if isinstance(obj, np.ndarray) and obj.dtype.kind == "i" and obj.size:
-            least, most = np.min_scalar_type(obj.min()), np.min_scalar_type(obj.max())
-            small = np.promote_types(least, most)
-            if small.itemsize < obj.itemsize:
-                return _widened, (obj.astype(small), obj.dtype)
-        return NotImplemented
-
-
-def _read_only(columns: dict[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(columns)
-
-
-def _widened(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    return array.astype(dtype)
-
-
-class _Unpacking(pickle.Unpickler):
-    """The tables again."""
-
-    def __init__(self, file: BytesIO, dimensions: list[Dimension]) -> None:
-        super().__init__(file)
-        self._dimensions = dimensions
-
-    def persistent_load(self, pid: int) -> Dimension:
-        return self._dimensions[pid]
+def _unpacked(content: dict[str, object], dimensions: tuple[Dimension, ...]) -> Table:
+    """The table again."""
+    table = object.__new__(Table)
+    vars(table).update(content, dimensions=dimensions)
+    vars(table)["index"] = tuple(part.astype(np.int32) for part in table.index)
+    return table
