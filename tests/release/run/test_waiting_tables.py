@@ -90,6 +90,8 @@ def test_what_waits_in_a_file_is_read_by_nobody_else(
             assert secret.tobytes() not in content
         waiting._file.seek(len(content) // 2)
         waiting._file.write(bytes(8))
+        assert waiting.keys() >= {"T"}
+        assert not {"T"} - waiting.keys()
         with pytest.raises(InvalidTag):
             waiting["T"]
 

@@ -77,6 +77,9 @@ class WaitingTables(Mapping[str, Counts]):
             counts = {where: _unpacked(packed[where], own) for where, own in spanning.items()}
         return self.changes[name](counts) if name in self.changes else counts
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries  # nothing is read for that
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
