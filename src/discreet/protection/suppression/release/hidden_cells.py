@@ -134,7 +134,7 @@ def table_of_then(
     return ChangedTable(
         table=Table(
             dimensions=tuple(published.spanning), index=tuple(index), where=today.where,
-            name=today.name, parts=today.parts, **columns,
+            name=today.name, parts=today.parts, unit=today.unit, **columns,
         ),
         hidden=hidden,
         sensitive=sensitive,
@@ -204,16 +204,6 @@ class RecountedTable(Confidential):
             table=self.table, hidden=self.published(value), primary=self.primaries[value]
         )
 
-    def of_units(self, unit: str) -> RecountedTable:
-        """A copy with the unit of its records."""
-        then = {
-            value: dataclasses.replace(one, table=dataclasses.replace(one.table, unit=unit))
-            for value, one in self.then.items()
-        }
-        return dataclasses.replace(
-            self, table=dataclasses.replace(self.table, unit=unit), then=then
-        )
-
     def published(self, value: str) -> ProtectedTable:
         """The published figures of one value."""
         return figure_of(self.before.table, self.before.values.index(value))
@@ -223,7 +213,7 @@ def recounted_tables(inputs: InputsView, names: Sequence[str]) -> list[Recounted
     """Earlier tables that tell of the values of a group, counted anew."""
     units = table_units(inputs.programme, names)
     pairs = tables_before(inputs, names)
-    return [_counted(inputs, before, own).of_units(units[own[0]]) for before, own in pairs]
+    return [_counted(inputs, before, own, units[own[0]]) for before, own in pairs]
 
 
 def tables_before(inputs: InputsView, names: Sequence[str]) -> list[tuple[Any, list[str]]]:
@@ -256,7 +246,7 @@ def with_related(programme: ProgrammeView, values: Sequence[str]) -> set[str]:
     return known
 
 
-def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> RecountedTable:
+def _counted(inputs: InputsView, before: Any, names: Sequence[str], unit: str) -> RecountedTable:
     """The true values of an earlier table, judged by the rules that the group has."""
     from discreet.tabulation import Query, tabulate_many
 
@@ -295,6 +285,7 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
     stated = programme.suppression.earlier_change
     may_change = stated != "refuse"
     others = inputs.other_records(before, main)
+    main = dataclasses.replace(main, unit=unit)
     others = np.zeros(len(main), dtype=np.bool_) if others is None else others
     if others.any() and not may_change:
         raise _other(before, f"the records of {int(others.sum()):,} cells changed")
