@@ -53,15 +53,17 @@ class UniverseDefinition:
     @classmethod
     def of(cls, asked: AskedTable) -> UniverseDefinition:
         """That of a table."""
-        found = sorted((one.variable, one.level, one.codes or (), one.size) for one in asked.where)
-        return cls(unit=asked.unit, conditions=tuple(found))
+        conditions = sorted(
+            (one.variable, one.level, one.codes or (), one.size) for one in asked.where
+        )
+        return cls(unit=asked.unit, conditions=tuple(conditions))
 
     @classmethod
     def of_text(cls, text: str) -> UniverseDefinition:
         """One that was kept."""
         unit, conditions = json.loads(text)
-        found = tuple((one[0], one[1], tuple(one[2]), int(one[3])) for one in conditions)
-        return cls(unit=unit, conditions=found)
+        conditions = tuple((one[0], one[1], tuple(one[2]), int(one[3])) for one in conditions)
+        return cls(unit=unit, conditions=conditions)
 
     @property
     def text(self) -> str:
@@ -162,7 +164,8 @@ class UniverseLedger:
             return []
         # Exact ones are no larger: the blur does not exceed the least difference.
         near, exact = NEAR * policy.least, policy.least + 2 * policy.blur
-        new, shelf, found = _on_shelf("new", sketch, near), self._shelf(near), list[FewUnits]()
+        conflicting: list[FewUnits] = []
+        new, shelf = _on_shelf("new", sketch, near), self._shelf(near)
         for at in np.flatnonzero(shelf.counts == sketch.count).tolist():
             other, known = self._definitions[at], self._sketches[at]
             if (
@@ -170,13 +173,13 @@ class UniverseLedger:
                 and np.array_equal(_first(known.sums, sketch.size), _first(sketch.sums, known.size))
                 and np.array_equal(known.marks, sketch.marks)
             ):
-                found.append(FewUnits(others=(other.words,), small=True))
+                conflicting.append(FewUnits(others=(other.words,), small=True))
         for conflict in conflicts_with(new, shelf, size=near, unions=False):
             place = int(conflict.earlier[0])
             if not _comparable(definition, self._definitions[place]):
                 small = self._is_small(sketch, [(-1, place)], policy)
-                found.append(FewUnits(others=(self._definitions[place].words,), small=small))
-        return found + self._unions(definition, sketch, policy, exact)
+                conflicting.append(FewUnits(others=(self._definitions[place].words,), small=small))
+        return conflicting + self._unions(definition, sketch, policy, exact)
 
     def _unions(
         self,
@@ -189,13 +192,14 @@ class UniverseLedger:
 
         What is no matter could hide what is, so it is left out and all compared again.
         """
-        new, shelf, found = _on_shelf("new", sketch, size), self._shelf(size), list[FewUnits]()
+        conflicting: list[FewUnits] = []
+        new, shelf = _on_shelf("new", sketch, size), self._shelf(size)
         apart = self._apart(sketch.related or {}, len(shelf))
         for _ in range(_ROUNDS):
             harmless: set[int] = set()
             for conflict in conflicts_with(new, shelf, size=size, apart=apart):
                 if conflict.kind == "pairs":
-                    found.append(FewUnits(others=("too many pairs",), small=True))
+                    conflicting.append(FewUnits(others=("too many pairs",), small=True))
                     continue
                 places = [int(one) for one in conflict.earlier]
                 if self._is_harmless(definition, conflict.kind, places):
@@ -206,15 +210,15 @@ class UniverseLedger:
                     own = 1 if conflict.kind == "rest" else -1
                     small = self._is_small(sketch, terms, policy, own)
                     words = tuple(self._definitions[place].words for place in places)
-                    found.append(FewUnits(others=words, small=small))
-            if not harmless or any(one.small for one in found):
+                    conflicting.append(FewUnits(others=words, small=small))
+            if not harmless or any(one.small for one in conflicting):
                 break
             names = np.array([int(name) for name in shelf.names])
             kept = np.flatnonzero(~np.isin(names, list(harmless)))
             if not len(kept):
                 break
             shelf, apart = shelf.taken(kept), apart[kept]
-        return found
+        return conflicting
 
     def _apart(self, related: Mapping[str, frozenset[str]], number: int) -> BoolArray:
         """Of the first universes, those of which a variable has none of the related codes.

@@ -104,10 +104,10 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
     small = [" and ".join(one.others) for one in few if one.small]
     near = tuple(one.others for one in few)
     if small:
-        found = refused("P5", f"it differs by few units from {small[0]}")
+        verdict = refused("P5", f"it differs by few units from {small[0]}")
     else:
-        found = passed("P5", f"{len(near)} near ones" if near else "")
-    return replace(found, near=near)
+        verdict = passed("P5", f"{len(near)} near ones" if near else "")
+    return replace(verdict, near=near)
 
 
 def sparsity_rule(case: RuleCase) -> RuleVerdict:
@@ -174,18 +174,18 @@ def exposure_rule(case: RuleCase) -> RuleVerdict:
     much it is, perturbed figures tell.
     """
     limits = case.policy.exposure
-    found = case.layers.most_exposed(case.asked, limits.everywhere, limits.levels)
-    examined = found.share <= 1 and not limits.unlimited
+    exposed = case.layers.most_exposed(case.asked, limits.everywhere, limits.levels)
+    examined = exposed.share <= 1 and not limits.unlimited
     if examined and case.facts is None:
         return later("P3")
     if examined and case.facts is not None:
         measured = case.facts.measured(limits).worst
         if measured is None and limits.unexamined == "refuse":
             return refused("P3", "all answers together have too many cells to be examined")
-        found = measured or found
-    reason = f"exposure {found.exposure:.2f} by {' x '.join(found.target) or 'the total'}"
-    if found.share > 1:
-        return refused("P3", f"{reason} of {found.limit:.2f}")
+        exposed = measured or exposed
+    reason = f"exposure {exposed.exposure:.2f} by {' x '.join(exposed.target) or 'the total'}"
+    if exposed.share > 1:
+        return refused("P3", f"{reason} of {exposed.limit:.2f}")
     return passed("P3", reason)
 
 
@@ -298,7 +298,7 @@ class Verdict:
 
     def told(self, language: Language = "en") -> dict[str, Any]:
         """The verdict for callers: rules about people are one, alerts are for staff."""
-        found: dict[str, dict[str, Any]] = {}
+        entries: dict[str, dict[str, Any]] = {}
         for one in sorted(self.rules, key=lambda one: one.outcome not in REFUSING):
             outcome = "refused" if one.outcome in REFUSING else "passed"
             if one.outcome is Outcome.later:
@@ -308,8 +308,8 @@ class Verdict:
                 entry["text"] = one.text[language]
             if one.limit is not None and one.actual is not None:
                 entry |= {"limit": one.limit, "actual": one.actual}
-            found.setdefault(entry["rule"], entry)
-        rules = [found[name] for name in sorted(found)]
+            entries.setdefault(entry["rule"], entry)
+        rules = [entries[name] for name in sorted(entries)]
         return {"allowed": self.allowed, "instant": self.instant, "rules": rules}
 
     def explained(self) -> list[dict[str, str]]:
@@ -461,14 +461,14 @@ class Policies:
 
         Whether it was published does not matter; what only records tell is not asked.
         """
-        released, found = self._read(asked, connection), []
+        released, refusals = self._read(asked, connection), []
         for policy in policies:
             held = HeldPolicy(document=policy, first=True, overrides={})
             case = self._case(asked, _NOBODY, connection, held, Counters())
             with released.lock:
                 verdicts = [judged(name, case) for name in policy.rules if name in _OVERRIDABLE]
-            found.append(tuple(one.rule for one in verdicts if one.outcome in REFUSING))
-        return found
+            refusals.append(tuple(one.rule for one in verdicts if one.outcome in REFUSING))
+        return refusals
 
     def policy(self, dataset: str, version: str) -> PolicyDocument:
         """The policy in force. CONFIDENTIAL."""
@@ -525,21 +525,21 @@ class Policies:
         policy, released = case.policy, self._of(case.asked)
         repeat = case.asked.digest in released.digests
         overridden = case.now < held.overrides.get(case.asked.digest, 0)
-        found = []
+        verdicts = []
         with released.lock:
             for name in policy.rules:
                 if repeat and name not in _ALWAYS:
-                    found.append(passed(name, "published before"))
+                    verdicts.append(passed(name, "published before"))
                     continue
                 one = judged(name, case)
                 if overridden and name in _OVERRIDABLE and one.outcome in REFUSING:
                     reason = one.explanation
                     one = RuleVerdict(rule=name, outcome=Outcome.overridden, explanation=reason)
-                found.append(one)
+                verdicts.append(one)
         return Verdict(
-            allowed=not any(one.outcome in REFUSING for one in found),
+            allowed=not any(one.outcome in REFUSING for one in verdicts),
             instant=cells_of(case.asked) <= policy.size.cells_instant,
-            rules=tuple(found),
+            rules=tuple(verdicts),
             repeat=repeat,
             limit=policy.size.cells_job,
         )
@@ -678,13 +678,13 @@ def judged(name: str, case: RuleCase) -> RuleVerdict:
     if rule is None:
         return failed(name, "unknown rule")
     try:
-        found = rule(case)
+        verdict = rule(case)
     except Exception as error:
         # Not its words: they may quote what is confidential.
         return failed(name, f"the rule ended in {type(error).__name__}")
-    if found.rule != name:
+    if verdict.rule != name:
         return failed(name, "another rule decided")
-    return found
+    return verdict
 
 
 def _about(asked: AskedTable, definition: UniverseDefinition) -> bytes:

@@ -246,13 +246,13 @@ class AnswerForm:
         excluded = parse_filter(self.official).excluded() if self.official else ()
         named = {name for name, _ in excluded}
         named |= {name for entry in self.figures.values() for name in entry.base or {}}
-        found = []
+        trees = []
         for one in self.query.by:
             whole = self.unit.variables[one.variable].tree
             coarser = self.unit.coarser.get((one.variable, max(one.levels)))
             free = one.variable not in named and self.thresholds is None
-            found.append(coarser if free and coarser is not None else whole)
-        return found
+            trees.append(coarser if free and coarser is not None else whole)
+        return trees
 
 
 @dataclass(frozen=True, repr=False)
@@ -299,13 +299,13 @@ class _AnswerRun:
         if wants_all:
             weight = self.form.entry.weight or None
             queries.append(Query(by=self.form.trees, weight=weight, name=ANSWER))
-        found = self.form.version.counted(self.query.unit, queries)
+        tables = self.form.version.counted(self.query.unit, queries)
         told = all_of(*self.conditions)
         counts = {
             key: dataclasses.replace(table, where=all_of(key, told))
-            for key, table in zip(needs, found, strict=False)
+            for key, table in zip(needs, tables, strict=False)
         }
-        return {**counts, _EVERY: found[-1]} if wants_all else counts
+        return {**counts, _EVERY: tables[-1]} if wants_all else counts
 
     def narrowed(self) -> list[str]:
         """The filters; without rules for parts also what is shown, where it is few places."""

@@ -49,12 +49,12 @@ def keyed_units(keys: pl.Series, key: bytes) -> UintArray:
     return _keyed(whole.to_numpy().view(np.uint64), key)
 
 
-def _keyed(found: UintArray, key: bytes) -> UintArray:
+def _keyed(digests: UintArray, key: bytes) -> UintArray:
     secret = np.frombuffer(hashlib.sha256(b"units 1\n" + key).digest(), dtype="<u8")
     with np.errstate(over="ignore"):
         for part in secret.tolist():
-            found = mixed(found + np.uint64(part))
-    return found
+            digests = mixed(digests + np.uint64(part))
+    return digests
 
 
 class StoredUnits:
@@ -143,16 +143,16 @@ class SketchMemory:
     def units(self, name: str, make: Callable[[], StoredUnits]) -> StoredUnits:
         """The units of a source, made now or before."""
         with self._lock:
-            if (found := self._units.get(name)) is None:
-                self._units.put(name, found := make())
-            return found
+            if (units := self._units.get(name)) is None:
+                self._units.put(name, units := make())
+            return units
 
     def sketch(self, name: str, make: Callable[[], UniverseSketch]) -> UniverseSketch:
         """A sketch, made now or before; of several who ask for it at once, one makes it."""
         with self._locks[hash(name) % _LOCKS]:
-            if (found := self._sketches.get(name)) is None:
-                self._sketches.put(name, found := make())
-            return found
+            if (sketch := self._sketches.get(name)) is None:
+                self._sketches.put(name, sketch := make())
+            return sketch
 
 
 #: Gives the protected table of a query, made now or before.
