@@ -50,6 +50,8 @@ class _PartCut:
 
 #: A part: its levels, but for totals.
 _PartCuts = tuple[_PartCut, ...]
+#: Hidden areas by filter and part, and by variable, level and all levels: code → place.
+_AreasOf = dict[tuple[str, _PartCuts], dict[tuple[str, _PartCut, _PartCuts], dict[str, int]]]
 #: Some codes on each level of a variable.
 _CodesOn = dict[_PartCut, frozenset[str]]
 
@@ -146,18 +148,19 @@ class PartTies:
         while True:
             self._inside.clear()
             whole: dict[tuple[str, _PartCuts], None] = {}
-            single: dict[tuple[str, _PartCuts], list[_HiddenAreas]] = {}
+            single: _AreasOf = {}
             for name, decided in agreed.items():
-                where = self.where[name]
                 for part in decided.parts:
                     if part.action == "suppressed":
-                        whole[where, self._cuts_of(name, part.levels)] = None
-                for areas, cuts in self._areas(name, decided):
-                    if areas is None:
-                        whole[where, cuts] = None
-                    else:
-                        single.setdefault((where, cuts), []).append(areas)
-            joined = {key: _together(areas) for key, areas in single.items()}
+                        whole[self.where[name], self._cuts_of(name, part.levels)] = None
+                self._put_areas(decided, whole, single)
+            joined = {
+                part: [
+                    _HiddenAreas(*level, tuple(codes), np.array(list(codes.values())))
+                    for level, codes in own.items()
+                ]
+                for part, own in single.items()
+            }
             before, parts, areas_of = agreed, _HiddenParts(self, whole), _HiddenParts(self, joined)
             agreed = {
                 name: self._with_hidden(name, own, parts, areas_of, joined)
@@ -214,30 +217,25 @@ class PartTies:
             for part in decided.parts
         }
 
-    def _areas(
-        self, name: str, decided: PartDecisions
-    ) -> Iterator[tuple[_HiddenAreas | None, _PartCuts]]:
-        """Hidden areas by level, None for all together, with the part that they hide."""
+    def _put_areas(
+        self, decided: PartDecisions, whole: dict[tuple[str, _PartCuts], None], single: _AreasOf
+    ) -> None:
+        """Add hidden areas by the part that they hide and their level; all together as a whole."""
         if decided.areas is None:
             return
-        variable = decided.areas.variable
-        dimension = self.spanning[name][variable]
-        others = self.parts_beside(decided, variable)
-        codes: dict[tuple[int, int, PartKey], list[str]] = {}
+        variable, where = decided.areas.variable, self.where[decided.table]
+        dimension = self.spanning[decided.table][variable]
+        others, levels = self.parts_beside(decided, variable), self._levels_of(dimension)
         for code, parts in decided.areas.hidden.items():
             at = dimension.index.get(code, -1)
-            for key in parts if at >= 0 else ():
+            tree, depth = int(dimension.breakdown[at]), int(dimension.levels[at])
+            for cuts in (others[key] for key in parts if at >= 0):
                 if at == 0:
-                    yield None, others[key]
-                else:
-                    level = int(dimension.breakdown[at]), int(dimension.levels[at])
-                    codes.setdefault((*level, key), []).append(code)
-        levels = self._levels_of(dimension)
-        for (tree, depth, key), own in codes.items():
-            index = dimension.classifications[tree].index
-            places = np.array([index[code] for code in own])
-            cut, every = levels[tree, depth], tuple(levels.values())
-            yield _HiddenAreas(variable, cut, every, tuple(own), places), others[key]
+                    whole[where, cuts] = None
+                    continue
+                level = variable, levels[tree, depth], tuple(levels.values())
+                own = single.setdefault((where, cuts), {}).setdefault(level, {})
+                own[code] = dimension.classifications[tree].index[code]
 
     # -- what one hides, others hide ---------------------------------------------------
 
@@ -664,18 +662,6 @@ def _worked_out(sums: FloatArray) -> BoolArray:
     size, basis = np.linalg.eigh(sums.T @ sums)
     worked_out: BoolArray = np.abs(basis[:, size < 1e-9]).max(axis=1, initial=0.0) < 1e-7
     return worked_out
-
-
-def _together(every: Iterable[_HiddenAreas]) -> list[_HiddenAreas]:
-    """Areas of one level that several tables hide, together."""
-    joined: dict[tuple[str, _PartCut, _PartCuts], dict[str, int]] = {}
-    for areas in every:
-        own = joined.setdefault(areas[:3], {})
-        own.update(zip(areas.codes, areas.places.tolist(), strict=True))
-    return [
-        _HiddenAreas(*key, tuple(own), np.array(list(own.values()), dtype=np.int64))
-        for key, own in joined.items()
-    ]
 
 
 def _without(decided: PartDecisions, gone: Collection[PartKey]) -> PartDecisions:
