@@ -434,7 +434,7 @@ def test_names_tell_all_that_adds_up_or_a_gap_says_so() -> None:
     assert min(seen.values()) > 5, seen
 
 
-@pytest.mark.parametrize(("seed", "sex"), [(0, []), (4, ["sex"])])
+@pytest.mark.parametrize(("seed", "sex"), [(4, []), (4, ["sex"])])
 def test_audits_by_name_say_that_crossed_variables_go_together(seed: int, sex: list[str]) -> None:
     """State and district are crossed, but never together with work and sex."""
     people = people_of(seed)
