@@ -21,6 +21,7 @@ from discreet import (
     tabulate,
 )
 from discreet.errors import DiscreetWarning, FilterError, PerturbationError
+from discreet.microdata import parse_filter
 from discreet.protection.noise import counts
 
 CENSUS = 10**15
@@ -216,6 +217,28 @@ def test_official_figures_by_level(table: Table, ptable: PerturbationTable) -> N
     safe = perturb(table, ptable, official="region.level <= 1 and sex.level == 0")
     official = {code for code, status in statuses(safe).items() if status == "official"}
     assert official == {("Total", "Total"), ("N", "Total"), ("S", "Total")}
+
+
+@pytest.mark.parametrize(
+    ("text", "official"),
+    [
+        ("region in ['N', 'S'] and sex == 'Total'", {("N", "Total"), ("S", "Total")}),
+        ("(sex == 'm' or region == 'S') and region.level == 1", {("N", "m"), ("S", "m"),
+                                                                 ("S", "w"), ("S", "Total")}),
+        ("not (region.level == 0 or sex != 'w') and region > 'N1'", {("S", "w")}),
+    ],
+)  # fmt: skip
+def test_conditions_on_one_variable_and_on_several(
+    table: Table, ptable: PerturbationTable, text: str, official: set[tuple[str, str]]
+) -> None:
+    def named(rule: Any) -> set[tuple[str, str]]:
+        shown = statuses(perturb(table, ptable, official=rule))
+        return {code for code, status in shown.items() if status == "official"}
+
+    condition = parse_filter(text)
+    assert named(text) == named(condition) == official
+    # A condition that is a part of another stands for itself alone.
+    assert named(condition.parts()[-1]) > official
 
 
 def test_a_variable_the_table_lacks_counts_as_the_total_named(

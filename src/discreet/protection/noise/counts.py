@@ -65,14 +65,14 @@ def official_cells(
     _check_names(condition, list(spanning), totals)
     _check_codes(condition, dimensions)
     named = np.ones(len(cells.count), dtype=np.bool_)
-    for number, part in enumerate(condition.parts()):
+    for part in condition.parts():
         variables = {n if n in spanning else n.removesuffix(LEVEL) for n in part.columns}
         absent = tuple((name, totals[name]) for name in sorted(variables - spanning.keys()))
         own = [at for name, at in spanning.items() if name in variables]
         if not own:
-            named &= _passed(condition.text, number, None, absent)
+            named &= _passed(part, None, absent)
         elif len(own) == 1:
-            named &= _passed(condition.text, number, dimensions[own[0]], absent)[index[own[0]]]
+            named &= _passed(part, dimensions[own[0]], absent)[index[own[0]]]
         else:
             rows = {dimensions[at].name: (dimensions[at], index[at]) for at in own}
             named &= _passing(part, rows, dict(absent), len(named))
@@ -81,10 +81,9 @@ def official_cells(
 
 @lru_cache(maxsize=64)
 def _passed(
-    text: str, number: int, dimension: Dimension | None, absent: tuple[tuple[str, str], ...]
+    part: Filter, dimension: Dimension | None, absent: tuple[tuple[str, str], ...]
 ) -> BoolArray:
     """Which codes of a variable fulfil a part of a filter; many tables ask for the same."""
-    part = parse_filter(text).parts()[number]
     if dimension is None:
         return _passing(part, {}, dict(absent), 1)
     rows = np.arange(len(dimension), dtype=np.int32)
