@@ -218,3 +218,51 @@ def test_new_cells_are_counted_alike_by_all_boxes_and_by_those_near() -> None:
             every.append(new)
         released.add(tuple((axis,) for axis in new))
     assert len(near) < len(every), "some are left out"
+
+
+LEVELS = {
+    "region": [("state", 4), ("district", 20), ("town", 60)],
+    "to": [("state", 4), ("town", 60)],
+    "age": [("five", 9), ("one", 40)],
+    "sex": [("sex", 2)],
+}
+
+
+def _drawn(draw: random.Random, name: str, *, coded: bool) -> LayerAxis:
+    level, size = draw.choice(LEVELS[name])
+    number = draw.choice([1, 1, 1, 2, 3]) if size > 3 else 1
+    codes = sorted(draw.sample([f"{level}{at}" for at in range(size)], number))
+    return LayerAxis(name, level, size, tuple(codes) if coded else None, name in ("region", "to"))
+
+
+def _asked(draw: random.Random) -> AskedTable:
+    """A table of some levels and codes, with filters of one or several codes."""
+    by, where = [], []
+    for name in draw.sample(sorted(LEVELS), draw.randrange(1, 4)):
+        axis = _drawn(draw, name, coded=draw.random() < 0.6)
+        if axis.codes and draw.random() < 0.7:
+            where.append(axis)
+        else:
+            other = _drawn(draw, name, coded=draw.random() < 0.3)
+            several = other.level != axis.level and draw.random() < 0.3
+            by.append((*((None,) * (draw.random() < 0.7)), axis, *((other,) * several)))
+    return AskedTable(dataset="d", version="1", unit="u", by=tuple(by), where=tuple(where),
+                      cells=1, digest=str(draw.random()), apart={})  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_few_of_the_releases_tell_as_much_as_all(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw, quick, slow = random.Random(seed), ReleasedLayers(), ReleasedLayers()
+    fewer = 0
+    for _ in range(60):
+        asked = _asked(draw)
+        rows, found = quick._telling(asked), quick.most_exposed(asked)
+        with monkeypatch.context() as patch:
+            patch.setattr(ReleasedLayers, "_telling", lambda *_: None)
+            assert slow.most_exposed(asked) == found
+        fewer += rows is not None and len(rows) < len(quick)
+        for released in (quick, slow):
+            released.add(asked.shape)
+    assert fewer > 20
