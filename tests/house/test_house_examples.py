@@ -12,6 +12,7 @@ import io
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -99,7 +100,7 @@ LONG = (
     "index-de", "reading-records", "anonymise-records", "run-programs", "unit-noise",
     "output-checking", "log-cleaning", "large-data", "perturbation-design", "attacks",
     "index", "gallery", "choose", "methodologist", "production", "dissemination",
-    "research-data-centre",
+    "research-data-centre", "open-service",
 )  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page
@@ -115,8 +116,13 @@ def test_a_page_runs_as_printed(
     assert listing
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    for example in listing:
-        RUN[example.language](example, names)
+    try:
+        for example in listing:
+            RUN[example.language](example, names)
+    finally:  # a page that starts a service ends it, too, if it comes so far
+        for file in tmp_path.glob("*.pid"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(file.read_text()), signal.SIGKILL)
 
 
 def test_hardly_an_example_is_only_shown() -> None:
