@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +68,6 @@ _COLUMN = np.dtype([("level", "i8"), ("codes", "i8"), ("size", "i8"), ("hash", "
 _WHOLE = np.dtype([("hash", "u8"), ("weight", "f8")])
 _NO_LEVEL = np.array((0, 0, 1, 0), dtype=_COLUMN)
 _Column = np.ndarray[Any, Any]
-_Fact = TypeVar("_Fact")
 
 
 @dataclass(kw_only=True, slots=True)
