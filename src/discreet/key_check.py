@@ -225,8 +225,9 @@ def _in_order(column: pl.Series) -> IntArray:
         if high - low < MOST and low > -(2**62) and high < 2**62:
             places = column.to_numpy().astype(np.int64) - low
             return np.argsort(_text_ranks(low, high).take(places), kind="stable")
-    texts = column.cast(pl.String).to_frame("text")
-    return texts.select(pl.arg_sort_by("text", pl.int_range(pl.len()))).to_series().to_numpy()
+    texts = column.cast(pl.String).to_list()
+    ranks = {text: rank for rank, text in enumerate(sorted({*texts} - {None}), 1)} | {None: 0}
+    return np.argsort([ranks[text] for text in texts], kind="stable")
 
 
 def _faults(keys: IntArray, size: int) -> tuple[str, ...]:

@@ -158,8 +158,8 @@ def grid_keys(series: pl.Series, grid: KeyGrid, *, column: str = "record_key") -
             where=column,
             hint="use integers of the grid, or decimals in [0, 1)",
         )
-    outside = int(((keys < 0) | (keys >= grid.size)).sum())
-    if outside:
+    if len(keys) and (keys.min() < 0 or keys.max() >= grid.size):
+        outside = int(((keys < 0) | (keys >= grid.size)).sum())
         raise off_grid(outside, len(series), column, grid)
     return keys.astype(np.int64, copy=False)
 

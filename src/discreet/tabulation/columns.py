@@ -19,6 +19,8 @@ from discreet.tabulation.engine import wrong_type
 from discreet.tabulation.query import CubeAxis
 
 _WIDEST_RANGE = 2**22
+#: From so many records on, threads are worth their start.
+_SIDE_BY_SIDE = 200_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,13 +54,16 @@ class CodedColumn:
 
 
 def code_columns(frame: pl.DataFrame, axes: Iterable[CubeAxis]) -> dict[CubeAxis, CodedColumn]:
-    """Code the columns of all axes; texts are made categories side by side."""
+    """Code the columns of all axes; texts are made categories, many side by side."""
     wanted = dict.fromkeys(axes)
     plain = [axis for axis in wanted if axis.bounds is None and not axis.levels]
     texts = {axis.column: pl.Categories.random() for axis in plain}
     texts = {name: private for name, private in texts.items() if frame[name].dtype == pl.String}
-    coded = [pl.col(name).cast(pl.Categorical(private)) for name, private in texts.items()]
-    categories = frame.select(coded) if coded else frame
+    coded = {name: pl.Categorical(private) for name, private in texts.items()}
+    if frame.height < _SIDE_BY_SIDE:
+        categories = {name: frame[name].cast(own) for name, own in coded.items()}
+    else:
+        categories = frame.select(pl.col(name).cast(own) for name, own in coded.items()).to_dict()
     codings = {}
     for axis in wanted:
         if axis.levels:

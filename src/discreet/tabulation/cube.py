@@ -176,7 +176,7 @@ def _dense(
             else:
                 view[:, parents] += np.add.reduceat(view[:, children], starts, axis=1)
         if not number:
-            occupied = np.flatnonzero(grid)
+            occupied = np.flatnonzero(grid != 0)
         sums.append(grid.take(occupied))
     return occupied, np.vstack(sums)
 

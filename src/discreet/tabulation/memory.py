@@ -254,9 +254,15 @@ class _Interpreted:
 
     def count(self, numbers: IntArray, keys: IntArray | None, row: int) -> int:
         """Count records and add their keys from this row on; the next row."""
-        self.measures[row] += np.bincount(numbers, minlength=self.records.cells)
+        counts = np.bincount(numbers, minlength=self.records.cells)
+        self.measures[row] += counts
         if keys is None:
             return row + 1
+        if int(counts.max()) * self.records.modulus < 2**63:  # their sums fit into 64 bits
+            sums = np.zeros(self.records.cells, dtype=np.int64)
+            np.add.at(sums, numbers, keys)
+            self.measures[row + 1 : row + 3] += limbs_of(sums)
+            return row + 3
         for at, part in enumerate(limbs_of(keys), row + 1):
             np.add.at(self.measures[at], numbers, part)
         return row + 3
@@ -428,7 +434,7 @@ def _occupied(records: RecordArrays) -> tuple[list[Any], Counted]:
     roomy = records.cells * records.room <= 2 * _DENSE_LIMIT
     if roomy and records.cells <= _dense_limit(records.count):
         dense = accumulate(records)
-        flat = np.flatnonzero(dense.measures[0])
+        flat = np.flatnonzero(dense.measures[0] != 0)  # several times as fast as of numbers
         return list(records.grid.positions(flat)), dense.of_cells(flat)
     return _sparse(records)
 
@@ -543,7 +549,8 @@ class MemoryEngine(Engine):
 
     def some_records(self, columns: Sequence[str]) -> pl.DataFrame:
         """Records from everywhere."""
-        return self.frame[sampled_places(self.height), list(columns)]
+        places = pl.Series(sampled_places(self.height), dtype=pl.UInt32)
+        return pl.DataFrame([self.frame[name][places] for name in columns])
 
     def lowest_keys(self, record_key: str) -> pl.Series:
         """All record keys in the lowest part of the grid."""

@@ -244,7 +244,7 @@ class _StorePass:
         one = self.one.complete()
         counted = one.numbers or one.layout.largest
         measured = self._measured(one) if counted else self._counted(one)
-        flat = np.flatnonzero(measured.measures[0])
+        flat = np.flatnonzero(measured.measures[0] != 0)
         sizes = [max(len(item), 1) for item in self.kept]
         positions = CellIndex(tuple(sizes)).positions(flat)
         measured = measured.of_cells(flat)
