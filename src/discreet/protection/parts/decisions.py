@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import product
 from typing import Any, Literal
 
@@ -219,7 +220,7 @@ class PartDecisions:
                 hint="give the result of to_dict",
             )
         try:
-            return TypeAdapter(cls).validate_python(data)
+            return _form().validate_python(data)
         except ValidationError as error:
             place = ", ".join(map(str, error.errors()[0]["loc"]))
             raise SuppressionError(
@@ -231,6 +232,11 @@ class PartDecisions:
 
     def __repr__(self) -> str:
         return f"<PartDecisions {self.table}: {self.outcome}, {len(self.parts)} parts>"
+
+
+@cache
+def _form() -> TypeAdapter[PartDecisions]:
+    return TypeAdapter(PartDecisions)
 
 
 def _in_words(item: PartReason | PartDecision | PartSuggestion) -> dict[str, str]:

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from discreet.errors import MicrodataError, Problem, PublicationError
 from discreet.files import (
     TEMPORARY_SUFFIX,
@@ -520,7 +522,7 @@ class ReleaseState:
 
 def _text(memory: Memory) -> bytes:
     """A memory as it stands in its file."""
-    return json.dumps(memory, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return to_json(memory) + b"\n"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
