@@ -103,9 +103,12 @@ class AreaFiles:
         words = area_words(self.cut, list(self.groups), labels=self.entry.labels)
         # An area by itself is no map.
         formats = [k for k in self.programme.tables[self.table.name].formats or [] if k not in MAPS]
-        languages = self.programme.languages
+        endings = outputs("", formats, self.programme.languages)
         return {
-            code: outputs(f"{self.table.name}.{word}", formats, languages)
+            code: [
+                OutputFile(f"{self.table.name}.{word}{end}", kind, language)
+                for end, kind, language in endings
+            ]
             for code, word in words.items()
         }
 
