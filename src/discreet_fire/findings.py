@@ -7,10 +7,11 @@ form for people and one for programs. A finding never quotes a figure of the dat
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 
 from discreet.files import texts_of
@@ -152,7 +153,8 @@ def said_of(names: Mapping[str, int], reason: str) -> str:
 
 
 def causes(findings: Iterable[Finding]) -> list[FindingCause]:
-    """Findings by their causes, the gravest first, then in the order of their first places.
+    """Findings by their causes, the gravest first, then in the order of their first places, with
+    the lines in each file where findings name one.
 
     >>> at = {"rule": "command", "severity": Severity.REVIEW, "column": 1, "start": 0, "end": 1}
     >>> found = [Finding(what="file: writes", line=9, **at), Finding(what="save: writes", line=3,
@@ -160,25 +162,33 @@ def causes(findings: Iterable[Finding]) -> list[FindingCause]:
     >>> print(*causes(found))
     3:1 review [command] save (2), file: writes (3 times: lines 3, 5, 9)
     """
-    grouped: dict[tuple[Severity, str, str, str], list[tuple[int, int, str]]] = {}
+    grouped = defaultdict[tuple[Severity, str, str, str], list[tuple[int, int, int, str]]](list)
+    order: dict[str, int] = {}  # of the files
     for one in findings:
         match = _OF_COMMAND.fullmatch(one.what)
         name, reason = match.groups() if match else ("", one.what)
+        file = order.setdefault(one.file, len(order))
         key = (one.severity, one.rule, reason, one.hint)
-        grouped.setdefault(key, []).append((one.line, one.column, name))
+        grouped[key].append((file, one.line, one.column, name))
     collected = []
     for (severity, rule, reason, hint), places in grouped.items():
         places.sort()
-        names = Counter(name for *_, name in places if name)
-        at = tuple((line, column) for line, column, _ in places)
-        collected.append(
-            FindingCause(
-                rule=rule, severity=severity, reason=reason, names=names, hint=hint, places=at
-            )
+        lines = {
+            name: tuple(line for at, line, *_ in places if at == file)
+            for name, file in order.items()
+            if name
+        }
+        cause = FindingCause(
+            rule=rule,
+            severity=severity,
+            reason=reason,
+            names=Counter(name for *_, name in places if name),
+            hint=hint,
+            places=tuple((line, column) for _, line, column, _ in places),
+            files={name: listed for name, listed in lines.items() if listed},
         )
-    return sorted(
-        collected, key=lambda cause: (-cause.severity.rank, cause.places[0], cause.reason)
-    )
+        collected.append((-severity.rank, places[0], reason, cause))
+    return [cause for *_, cause in sorted(collected, key=itemgetter(0, 1, 2))]
 
 
 def gravest(findings: Iterable[Finding]) -> Severity | None:

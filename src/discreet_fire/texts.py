@@ -2,28 +2,23 @@
 
 In: the bytes of a file. Out: its text with encoding, byte order mark and digest; line
 ends stay as they are. Files that are no text are refused. The text is CONFIDENTIAL: it
-is in no repr and in no message. `uncollected` lets Python's search for cycles rest while
-the hundreds of thousands of parts of a text are made, which saves a fifth of the time.
+is in no repr and in no message.
 """
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
 
 from discreet.errors import OutputCheckError
 from discreet_fire.findings import Finding, Severity
 
-__all__ = ["Lines", "SourceText", "decode_source", "read_source", "uncollected"]
+__all__ = ["Lines", "SourceText", "decode_source", "read_source"]
 
 #: First bytes of files that are no text, with what they are.
 _SIGNATURES = {
@@ -61,12 +56,7 @@ class Lines:
     __slots__ = ("starts",)
 
     def __init__(self, text: str) -> None:
-        if "\r" in text:
-            self.starts = [0, *[end.end() for end in _LINE_END.finditer(text)]]
-        else:
-            lengths = map(len, text.split("\n"))
-            self.starts = list(accumulate(lengths, lambda at, length: at + length + 1, initial=0))
-            self.starts.pop()
+        self.starts = [0, *[end.end() for end in _LINE_END.finditer(text)]]
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both counted from 1."""
@@ -106,10 +96,6 @@ class SourceText:
         """Start positions of the lines."""
         return Lines(self.text)
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character, both counted from 1."""
-        return self.lines.place(offset)
-
     def encoded(self, text: str) -> bytes:
         r"""Another text in the encoding of this one, with its byte order mark.
 
@@ -127,12 +113,6 @@ class SourceText:
                 where=f"{self.path.name}, line {line}, column {column}",
                 hint="write it in letters of the original's encoding, or convert the original",
             ) from None
-
-    def finding(
-        self, rule: str, severity: Severity, what: str, start: int, end: int, hint: str = ""
-    ) -> Finding:
-        """A finding about a passage of this text."""
-        return self.lines.finding(rule, severity, what, start, end, hint)
 
 
 def read_source(path: str | os.PathLike[str]) -> SourceText:
@@ -176,7 +156,7 @@ def decode_source(data: bytes, name: str | os.PathLike[str]) -> SourceText:
     if controls is not None:
         message = "a control character that can hide text on a screen"
         span = controls.span()
-        doubts.append(source.finding("control-character", Severity.REVIEW, message, *span))
+        doubts.append(source.lines.finding("control-character", Severity.REVIEW, message, *span))
     return replace(source, findings=tuple(doubts)) if doubts else source
 
 
@@ -215,37 +195,17 @@ def _doubts(source: SourceText, body: bytes) -> list[Finding]:
         start = 0 if letter is None else letter.start()
         message = "the file mixes UTF-8 and a single-byte encoding; it was read byte by byte"
         hint = "check letters outside ASCII; nothing else is changed"
-        return [source.finding("mixed-encoding", Severity.REVIEW, message, start, start + 1, hint)]
+        span = (start, start + 1)
+        return [source.lines.finding("mixed-encoding", Severity.REVIEW, message, *span, hint)]
     if source.encoding == "latin-1" and (odd := _ABOVE_LATIN.search(body)) is not None:
         message = "bytes outside every supported encoding; they were left unchanged"
-        return [source.finding("unknown-encoding", Severity.REVIEW, message, *odd.span())]
+        return [source.lines.finding("unknown-encoding", Severity.REVIEW, message, *odd.span())]
     return []
 
 
-def _error(message: str, path: Path, hint: str = "") -> OutputCheckError:
-    return OutputCheckError(
-        message,
-        code="output-check",
-        where=path.name,
-        hint=hint or "give a do-file, a log or another text file",
-    )
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Let the search for garbage rest; afterwards it is as it was.
-
-    >>> with uncollected():
-    ...     gc.isenabled()
-    False
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
+def _error(message: str, path: Path) -> OutputCheckError:
+    hint = "give a do-file, a log or another text file"
+    return OutputCheckError(message, code="output-check", where=path.name, hint=hint)
 
 
 def words(text: str) -> frozenset[str]:

@@ -42,7 +42,7 @@ def test_the_encoding_is_found_and_the_bytes_come_back(data: bytes, encoding: st
 def test_line_ends_stay_as_they_are() -> None:
     source = decode_source(GERMAN.encode("cp1252"), "a.do")
     assert source.text == GERMAN
-    assert [source.place(GERMAN.index(word)) for word in ("*", "su", "tab")] == [
+    assert [source.lines.place(GERMAN.index(word)) for word in ("*", "su", "tab")] == [
         (1, 1),
         (2, 1),
         (3, 1),

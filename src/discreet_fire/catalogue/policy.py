@@ -206,20 +206,17 @@ def extended(
         if kind not in ("r", "e", "s") or not isinstance(lists, dict):
             reader.unknown(kind, "stored", ("r", "e", "s"))
             continue
-        old = new.results.get(kind, StoredRules())
-        kinds = {key: list(getattr(old, key)) for key in ("refused", "review", "allowed")}
+        old, actions = new.results.get(kind, StoredRules()), {*Action} - {Action.WRAPPED}
+        named, default = dict(old.named), old.default
         for key, content in lists.items():
-            if key == "default" and content in list(Action):
-                old = replace(old, default=Action(content))
-            elif key == "default" or key not in kinds:
-                reader.unknown(str(content if key == "default" else key), f"stored.{kind}",
-                               [*Action] if key == "default" else kinds)  # fmt: skip
+            if key == "default" and content in actions:
+                default = Action(content)
+            elif key == "default" or key not in actions:
+                reader.unknown(str(content if key == "default" else key), f"stored.{kind}", actions)
             else:
-                moved = reader.names(content, f"stored.{kind}.{key}")
-                kinds = {one: [n for n in rest if n not in moved] for one, rest in kinds.items()}
-                kinds[key] += moved
-        refused, review, allowed = map(tuple, kinds.values())
-        new.results[kind] = replace(old, refused=refused, review=review, allowed=allowed)
+                listed = reader.names(content, f"stored.{kind}.{key}")
+                named |= dict.fromkeys(listed, Action(key))
+        new.results[kind] = StoredRules(named=named, default=default)
     for key, value in reader.section("header").items():
         if key != "adopath":
             reader.unknown(key, "header", ("adopath",))
@@ -381,7 +378,8 @@ class Policy:
         >>> Policy.default().stored("r", "max").value, Policy.default().stored("e", "N").value
         ('refused', 'allowed')
         """
-        return self.results.get(kind, StoredRules()).action(name)
+        rules = self.results.get(kind, StoredRules())
+        return rules.action(name) or rules.default
 
     def names_stored(self, kind: str, name: str) -> bool:
         """Whether a rule names a stored result, other than the rule for all the rest.
@@ -389,7 +387,7 @@ class Policy:
         >>> [Policy.default().names_stored("r", name) for name in ("p50", "my_own")]
         [True, False]
         """
-        return self.results.get(kind, StoredRules()).names(name)
+        return self.results.get(kind, StoredRules()).action(name) is not None
 
     def shows(self, name: str, word: str = "") -> bool:
         """Whether a command shows or files its arguments.

@@ -14,7 +14,7 @@ import operator
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -343,34 +343,18 @@ class WordPattern:
 class StoredRules:
     """Which stored results of a class (``r``, ``e``, ``s``) may be shown."""
 
-    refused: tuple[str, ...] = ()  # names that must not be shown; ``#`` is a number, ``*`` anything
-    review: tuple[str, ...] = ()  # names that an officer looks at
-    allowed: tuple[str, ...] = ()  # names that may be shown
-    default: Action = Action.REVIEW  # the action for all others
+    #: The action on each named one; ``#`` in a name is a number, ``*`` anything
+    named: Mapping[str, Action] = field(default_factory=dict)
+    default: Action = Action.REVIEW  # the action on all others
 
-    def action(self, name: str) -> Action:
-        """Action on a command that shows the result.
+    def action(self, name: str) -> Action | None:
+        """The strictest action on a command that shows the result; None if no rule names it.
 
-        >>> StoredRules(refused=("min_*",), allowed=("p#",)).action("min_1").value
-        'refused'
+        >>> StoredRules(named={"min_*": Action.REFUSED, "min_1": Action.ALLOWED}).action("min_1")
+        <Action.REFUSED: 'refused'>
         """
-        for action, names in (
-            (Action.REFUSED, self.refused),
-            (Action.REVIEW, self.review),
-            (Action.ALLOWED, self.allowed),
-        ):
-            if any(_fits(pattern, name) for pattern in names):
-                return action
-        return self.default
-
-    def names(self, name: str) -> bool:
-        """Whether a rule names the result, other than the default.
-
-        >>> StoredRules(refused=("min_*",)).names("min_1"), StoredRules().names("min_1")
-        (True, False)
-        """
-        listed = (*self.refused, *self.review, *self.allowed)
-        return any(_fits(pattern, name) for pattern in listed)
+        fitting = (action for pattern, action in self.named.items() if _fits(pattern, name))
+        return max(fitting, key=lambda action: action.rank, default=None)
 
 
 @cache

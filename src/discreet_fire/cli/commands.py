@@ -8,13 +8,14 @@ microdata and queues are CONFIDENTIAL.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from discreet.cli import FAILURE, WRONG_INPUT, Json, command, group, show
+from discreet.files import texts_of
 from discreet.plugins import plugin, plugins
 from discreet_fire.cli import Folder, Number
 
@@ -35,6 +36,9 @@ OutputLanguage = Annotated[
         "--language", help="Language of logs and messages (default: the language of the rules)."
     ),
 ]
+Limits = Annotated[
+    Path | None, typer.Option(help="TOML file of rules, readable by the server only.")
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with code 1 if anything needs review.")
 ]
@@ -49,9 +53,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder of the log (default: the folder of the do-file).")
     ] = None,
-    limits: Annotated[
-        Path | None, typer.Option(help="TOML file of rules, readable by the server only.")
-    ] = None,
+    limits: Limits = None,
     entity: Annotated[
         str | None, typer.Option(help="Identifier variable of the person or firm.")
     ] = None,
@@ -296,10 +298,6 @@ desk = group("Manage the review queue: submissions, decisions, releases. CONFIDE
 
 Person = Annotated[str, typer.Option(help="Reviewer, one of the persons of the queue.")]
 Reason = Annotated[str, typer.Option(help="Reason (logged).")]
-LogLanguage = Annotated[
-    Literal["en", "de"] | None,
-    typer.Option("--language", help="Language of the log (default: the language of the rules)."),
-]
 Told = Annotated[Literal["en", "de"], typer.Option("--language", help="Language of messages.")]
 Version = Annotated[int, typer.Option(help="Version of the submission, as shown by `show`.", min=1)]
 
@@ -343,7 +341,7 @@ def init(
     )
     Queue.create(folder, settings).close()
     text = f"The new queue is in {folder}. Protect it and back it up."
-    show(text, {"queue": str(folder), **settings.to_dict()}, as_json=as_json)
+    show(text, {"queue": str(folder), **asdict(settings)}, as_json=as_json)
 
 
 def submit(
@@ -365,14 +363,14 @@ def submit(
         typer.Option(help="Identifiers of the units of an output: .csv, .parquet. CONFIDENTIAL."),
     ] = None,
     policy: Annotated[Path | None, typer.Option(help="Your additions to the policy.")] = None,
-    limits: Annotated[Path | None, typer.Option(help="TOML file of rules.")] = None,
+    limits: Limits = None,
     rules: Annotated[
         list[Path] | None, typer.Option(help="Your own rules for logs; repeatable.")
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, help="Time limit of the program in seconds.")
     ] = None,
-    language: LogLanguage = None,
+    language: OutputLanguage = None,
     replaces: Annotated[
         int | None, typer.Option(min=1, help="Number of the replaced submission.")
     ] = None,
@@ -465,7 +463,6 @@ def show_submission(
 
 
 def _view_lines(entry: QueueView, language: str) -> Iterator[str]:
-    from discreet.files import texts_of
     from discreet_fire.finding_words import finding_in, sentence_in
 
     words = _words(language)
@@ -497,8 +494,6 @@ def _view_lines(entry: QueueView, language: str) -> Iterator[str]:
 
 
 def _words(language: str) -> Mapping[str, str]:
-    from discreet.files import texts_of
-
     return texts_of("discreet_fire", "queue", language)
 
 
@@ -676,7 +671,6 @@ _add_remark("say", "seen", "Add a note for other reviewers.")
 def _act(name: str, number: int, folder: Path, language: str, as_json: bool, **words: Any) -> None:
     """Let a function of the queue act on a submission, and show how it stands then."""
     import discreet_fire.queue as functions
-    from discreet.files import texts_of
 
     with functions.open_queue(folder) as opened:
         standing = getattr(functions, name)(opened, number, **words)

@@ -363,7 +363,7 @@ class StatementParts:
     def __init__(self, statement: DoStatement) -> None:
         command = statement.command
         self.statement = statement
-        self.name = (command.canonical or command.text) if command is not None else ""
+        self.name = statement.name
         #: The commands before it.
         self.before = {prefix.canonical for prefix in statement.prefixes}
         #: Whether the command word has a macro.

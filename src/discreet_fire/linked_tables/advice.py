@@ -54,24 +54,24 @@ class RelatedSums:
     sums: tuple[tuple[ShownSums, ...], ...]
 
     @property
-    def hidden(self) -> list[BoolArray]:
-        """For each variable the cells in which nothing shows its sum."""
-        return [np.all([one.place.hidden for one in own], axis=0) for own in self.sums]
+    def hidden(self) -> BoolArray:
+        """By variable and cell, whether nothing shows its sum."""
+        return self._everywhere([[one.place.hidden for one in own] for own in self.sums])
 
     @property
     def alike(self) -> bool:
         """Whether all are withheld in the same cells."""
-        masks = self.hidden
-        return bool(masks) and all((mask == masks[0]).all() for mask in masks)
+        return len(self.sums) > 0 and bool((self.hidden == self.hidden[:1]).all())
 
-    def opened(self) -> Iterator[tuple[int, int]]:
+    def opened(self) -> list[list[int]]:
         """Withheld sums that are the only one of their relation in a cell: variable and cell."""
-        masks = self.hidden
-        number = np.sum(masks, axis=0) if masks else np.zeros(0)
-        for at, (own, mask) in enumerate(zip(self.sums, masks, strict=True)):
-            withheld = np.all([one.place.withheld for one in own], axis=0)
-            for cell in np.flatnonzero(withheld & mask & (number == 1)).tolist():
-                yield at, cell
+        withheld = self._everywhere([[one.place.withheld for one in own] for own in self.sums])
+        alone: list[list[int]] = np.argwhere(withheld & (self.hidden.sum(axis=0) == 1)).tolist()
+        return alone
+
+    def _everywhere(self, masks: Sequence[Sequence[BoolArray]]) -> BoolArray:
+        every = [np.all(own, axis=0).ravel() for own in masks]
+        return np.array(every, dtype=np.bool_).reshape(len(masks), -1 if masks else 0)
 
     def __repr__(self) -> str:
         return f"<RelatedSums (confidential): {len(self.sums)}>"
@@ -314,7 +314,7 @@ def _related(tables: Sequence[ShownTable]) -> Iterator[Finding]:
     left: dict[str, None] = {}
     named: dict[str, str] = {}
     for related in related_sums([one for one in tables if isinstance(one, ShownSums)]):
-        opened = list(related.opened())
+        opened = related.opened()
         first = [own[0] for own in related.sums]
         for at, cell in opened:
             others = ", ".join(

@@ -252,41 +252,6 @@ def shown_counts(
     return table if all(math.isnan(one) or one == n for one, n in pairs) else None
 
 
-def shown_sums(
-    name: str,
-    shown: pl.DataFrame,
-    labels: pl.DataFrame,
-    records: IntArray,
-    owners: IntArray,
-    values: pl.Series,
-    *,
-    word: str,
-    digits: int,
-) -> ShownSums | None:
-    """The sums that a statistic of this name shows or tells; None if they cannot be followed.
-
-    A deviation tells the sum of squares to readers who know mean and number of cases.
-    """
-    placed = _placed(name, shown, labels, records, owners)
-    if placed is None:
-        return None
-    table, numbers, kept = placed
-    known = values.cast(pl.Float64).to_numpy()[kept]
-    # Of nobody nothing is withheld; everyone sees which cells are empty.
-    table = replace(table, hidden=table.hidden & (table.counts > 0))
-    sums = ShownSums(place=table, variable=values.name, values=known, digits=digits)
-    totals = numbers * (table.counts if word == "mean" else 1)
-    if word in SPREADS:
-        mean = sums.sums / np.maximum(table.counts, 1)
-        totals = _variance(word, numbers, table.counts, mean) * (table.counts - 1)
-        totals += table.counts * mean**2
-        name = f"squares of {values.name}"
-        sums = replace(sums, variable=name, values=known**2, squared=True)
-    near = 10.0 ** (2 - digits) * np.maximum(np.abs(sums.sums), np.abs(sums.values).sum() * 1e-9)
-    wrong = np.abs(totals - sums.sums) > near
-    return None if (wrong & ~np.isnan(totals) & (table.counts > 0)).any() else sums
-
-
 def _variance(word: str, numbers: FloatArray, n: IntArray, mean: FloatArray) -> FloatArray:
     """The variance that a spread of this name tells."""
     if word == "variance":
@@ -298,78 +263,6 @@ def _variance(word: str, numbers: FloatArray, n: IntArray, mean: FloatArray) -> 
 
 #: Names of quantiles: of `summarize`, and of `centile` with the ends of its interval.
 _QUANTILE = re.compile(r"iqr|p([1-9][0-9]?)|centile ([0-9.]+)( low| high)?")
-
-
-def shown_quantiles(
-    name: str,
-    shown: pl.DataFrame,
-    labels: pl.DataFrame,
-    records: IntArray,
-    owners: IntArray,
-    values: pl.Series,
-    *,
-    digits: int,
-) -> list[ShownCounts] | None:
-    """The counts that quantiles show, a table for each cell; None if they cannot be followed.
-
-    Who reads a quantile knows how many records have values up to it. A record of this very value
-    counts to those below. An interquartile range shows both quartiles.
-
-    >>> shown = pl.DataFrame({"p50": [3.5]})
-    >>> (table,) = shown_quantiles("line 1, tabstat x", shown, pl.DataFrame(), np.arange(6),
-    ...     np.arange(6), pl.Series("x", [1, 2, 3, 4, 5, 6]), digits=7)
-    >>> table.counts[~table.hidden], table.place(0)
-    (array([3]), 'x ≤ p50')
-    """
-    axes, words = shown.columns[: labels.width], shown.columns[labels.width :]
-    figures: dict[int, dict[str, float]] = {}
-    for word in words:
-        placed = _placed(name, shown.select(*axes, word), labels, records, owners)
-        if placed is None:
-            return None
-        table, numbers, kept = placed
-        for cell in np.flatnonzero(~np.isnan(numbers)).tolist():
-            figures.setdefault(cell, {})[word] = float(numbers.flat[cell])
-    known = values.cast(pl.Float64).to_numpy()[kept]
-    output = hashlib.blake2b(np.sort(table.records).tobytes(), digest_size=8).hexdigest()
-    tables = []
-    for cell, inside in table.groups():
-        own, shown_of = known[inside], figures.pop(cell, {})
-        if shown_of.pop("iqr", None) is not None:
-            ordered = np.sort(own)
-            for share in (25, 75):
-                shown_of.setdefault(f"p{share}", percentile(ordered, share / 100))
-        cuts = [_cuts(word, number, own, digits) for word, number in shown_of.items()]
-        if not all(cuts):
-            return None
-        if not cuts and cell < table.hidden.size - 1:  # all records say who is in the output
-            continue
-        rows = sorted(itertools.chain(*cuts))
-        at, names, low, high = zip(*rows, strict=True) if rows else ((),) * 4
-        cut = QuantileCuts(
-            output=output,
-            cell=cell,
-            within=tuple(table.categories(cell)),
-            values=own,
-            at=np.array(at, dtype=np.float64),
-            low=np.array([*low, 0.0, 0.0]),
-            high=np.array([*high, np.inf, np.inf]),
-        )
-        hidden = (cut.low > 0) | np.isfinite(cut.high)
-        hidden[-2:] = True
-        codes = np.searchsorted(cut.at, own)
-        tables.append(
-            ShownCounts(
-                name=name,
-                axes=(TableAxis(name=values.name, labels=(*names, "∞"), codes=codes),),
-                records=table.records[inside],
-                owners=None if table.owners is None else table.owners[inside],
-                hidden=hidden,
-                silent=True,
-                cuts=cut,
-            )
-        )
-    return None if figures else tables
 
 
 def _cuts(
@@ -589,6 +482,10 @@ _LEFT = {"skewness", "kurtosis"}
 _NO_AXES = frozenset(("variable", "type", "missing"))
 
 
+#: The labels of records, their numbers, and whom they are about.
+_Records = tuple[pl.DataFrame, IntArray, IntArray]
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class OutputRecords:
     """The records behind an output (confidential)."""
@@ -600,45 +497,115 @@ class OutputRecords:
     weights: FloatArray | None  # what each counts for; None if one
     digits: int  # how many significant digits are shown of sums and means
 
-    def counts(
-        self, shown: pl.DataFrame, axes: list[str], column: str, kept: BoolArray
-    ) -> ShownTable | None:
-        """The counts in a column, of some of the records; sums of weights, if it is these."""
-        table, own = shown.select(*axes, column), self._some(kept, len(axes))
+    def counts(self, table: pl.DataFrame, kept: BoolArray) -> ShownTable | None:
+        """The counts in a table, of some of the records; sums of weights, if it is these."""
+        own = self._some(kept, table.width - 1)
         counts = shown_counts(self.title, table, *own)
         if counts is not None or self.weights is None:
             return counts
         weights = pl.Series(WEIGHTS, self.weights[kept])
         if weights.n_unique() == 1:  # everyone sees through that
-            return shown_counts(self.title, table.with_columns(pl.col(column) / weights[0]), *own)
-        return shown_sums(self.title, table, *own, weights, word="sum", digits=self.digits)
+            number = pl.col(table.columns[-1])
+            return shown_counts(self.title, table.with_columns(number / weights[0]), *own)
+        return self._told_by(table, own, weights, "sum")
 
-    def sums(
-        self, shown: pl.DataFrame, axes: list[str], column: str, variable: str, word: str
-    ) -> ShownTable | None:
+    def sums(self, table: pl.DataFrame, variable: str, word: str) -> ShownTable | None:
         """Sums that a statistic of a variable determines; none for weighted statistics."""
         values = self.labels[variable]
         if self.weights is not None or not values.dtype.is_numeric():
             return None
         kept = _known(values)
-        table, own = shown.select(*axes, column), self._some(kept, len(axes))
-        known = values.filter(kept)
-        return shown_sums(self.title, table, *own, known, word=word, digits=self.digits)
+        return self._told_by(table, self._some(kept, table.width - 1), values.filter(kept), word)
+
+    def _told_by(
+        self, table: pl.DataFrame, own: _Records, values: pl.Series, word: str
+    ) -> ShownSums | None:
+        """The sums that a statistic of this name shows or tells; None if they cannot be followed.
+
+        A deviation tells the sum of squares to readers who know mean and number of cases.
+        """
+        placed = _placed(self.title, table, *own)
+        if placed is None:
+            return None
+        place, numbers, kept = placed
+        known = values.cast(pl.Float64).to_numpy()[kept]
+        # Of nobody nothing is withheld; everyone sees which cells are empty.
+        place, n = replace(place, hidden=place.hidden & (place.counts > 0)), place.counts
+        sums = ShownSums(place=place, variable=values.name, values=known, digits=self.digits)
+        totals = numbers * (n if word == "mean" else 1)
+        if word in SPREADS:
+            mean = sums.sums / np.maximum(n, 1)
+            totals = _variance(word, numbers, n, mean) * (n - 1) + n * mean**2
+            name = f"squares of {values.name}"
+            sums = replace(sums, variable=name, values=known**2, squared=True)
+        least = np.maximum(np.abs(sums.sums), np.abs(sums.values).sum() * 1e-9)
+        wrong = np.abs(totals - sums.sums) > 10.0 ** (2 - self.digits) * least
+        return None if (wrong & ~np.isnan(totals) & (n > 0)).any() else sums
 
     def quantiles(
-        self, shown: pl.DataFrame, axes: list[str], columns: Mapping[str, str], variable: str
+        self, shown: pl.DataFrame, axes: int, variable: str
     ) -> Sequence[ShownTable | None]:
-        """The counts that quantiles of a variable show, in columns by words; none if weighted."""
+        """The counts that quantiles of a variable show, in columns by words behind some axes, as a
+        table for each cell; none if weighted.
+
+        Who reads a quantile knows how many records have values up to it. A record of this very
+        value counts to those below. An interquartile range shows both quartiles.
+        """
         values = self.labels[variable]
         if self.weights is not None or not values.dtype.is_numeric():
             return (None,)
         kept = _known(values)
-        own, known = self._some(kept, len(axes)), values.filter(kept)
-        table = shown.select(*axes, *(pl.col(one).alias(word) for word, one in columns.items()))
-        tables = shown_quantiles(self.title, table, *own, known, digits=self.digits)
-        return (None,) if tables is None else tables
+        figures: dict[int, dict[str, float]] = {}
+        for word in shown.columns[axes:]:
+            one = shown.select(*shown.columns[:axes], word)
+            placed = _placed(self.title, one, *self._some(kept, axes))
+            if placed is None:
+                return (None,)
+            table, numbers, of_table = placed
+            for cell in np.flatnonzero(~np.isnan(numbers)).tolist():
+                figures.setdefault(cell, {})[word] = float(numbers.flat[cell])
+        known = values.filter(kept).cast(pl.Float64).to_numpy()[of_table]
+        output = hashlib.blake2b(np.sort(table.records).tobytes(), digest_size=8).hexdigest()
+        tables = []
+        for cell, inside in table.groups():
+            own, shown_of = known[inside], figures.pop(cell, {})
+            if shown_of.pop("iqr", None) is not None:
+                ordered = np.sort(own)
+                for share in (25, 75):
+                    shown_of.setdefault(f"p{share}", percentile(ordered, share / 100))
+            cuts = [_cuts(word, number, own, self.digits) for word, number in shown_of.items()]
+            if not all(cuts):
+                return (None,)
+            if not cuts and cell < table.hidden.size - 1:  # all records say who is in the output
+                continue
+            rows = sorted(itertools.chain(*cuts))
+            at, names, low, high = zip(*rows, strict=True) if rows else ((),) * 4
+            cut = QuantileCuts(
+                output=output,
+                cell=cell,
+                within=tuple(table.categories(cell)),
+                values=own,
+                at=np.array(at, dtype=np.float64),
+                low=np.array([*low, 0.0, 0.0]),
+                high=np.array([*high, np.inf, np.inf]),
+            )
+            hidden = (cut.low > 0) | np.isfinite(cut.high)
+            hidden[-2:] = True
+            codes = np.searchsorted(cut.at, own)
+            tables.append(
+                ShownCounts(
+                    name=self.title,
+                    axes=(TableAxis(name=variable, labels=(*names, "∞"), codes=codes),),
+                    records=table.records[inside],
+                    owners=None if table.owners is None else table.owners[inside],
+                    hidden=hidden,
+                    silent=True,
+                    cuts=cut,
+                )
+            )
+        return (None,) if figures else tables
 
-    def _some(self, kept: BoolArray, axes: int) -> tuple[pl.DataFrame, IntArray, IntArray]:
+    def _some(self, kept: BoolArray, axes: int) -> _Records:
         """Some of the records: the labels of the axes, numbers, and whom they are about."""
         labels = self.labels.select(self.labels.columns[:axes])
         return labels.filter(kept) if axes else labels, self.numbers[kept], self.owners[kept]
@@ -689,7 +656,7 @@ def _sample(records: OutputRecords, stored: Mapping[str, float]) -> Iterator[Sho
     for column in records.labels.iter_columns():
         kept &= _known(column)
     if "N" in stored:
-        yield records.counts(_single(stored["N"]), [], "n", kept)
+        yield records.counts(_single(stored["N"]), kept)
 
 
 def _cells(
@@ -709,20 +676,21 @@ def _cells(
     quantiles: dict[str, dict[str, str]] = {}  # the columns of each variable, by words
     for column in shown.columns[len(axes) :]:
         word, _, variable = column.partition(" ")
-        known = variable in records.labels.columns
+        known, one = variable in records.labels.columns, shown.select(*axes, column)
         if word == "n":
             kept = np.ones(len(records.numbers), dtype=np.bool_)
             kept = _known(records.labels[variable]) if known else kept
-            yield None if variable and not known else records.counts(shown, axes, column, kept)
+            yield None if variable and not known else records.counts(one, kept)
         elif word in _FIRST or (word in SPREADS and variable not in spread):
             spread |= {variable} if word in SPREADS else set()
-            yield records.sums(shown, axes, column, variable, word) if known else None
+            yield records.sums(one, variable, word) if known else None
         elif _QUANTILE.fullmatch(word) and known:
             quantiles.setdefault(variable, {})[word] = column
         elif _QUANTILE.fullmatch(word):
             yield None
     for variable, columns in quantiles.items():
-        yield from records.quantiles(shown, axes, columns, variable)
+        table = shown.select(*axes, *(pl.col(one).alias(word) for word, one in columns.items()))
+        yield from records.quantiles(table, len(axes), variable)
 
 
 def _together(labels: pl.DataFrame, name: str) -> pl.Series:
@@ -764,11 +732,11 @@ def _variables(records: OutputRecords, shown: pl.DataFrame) -> Iterator[ShownTab
         for column in [*counted, *about]:
             table = rows.select(*axes, column).unique(maintain_order=True)
             if column in _COUNTS:
-                yield own.counts(table, axes, column, _known(ordered[variable]))
+                yield own.counts(table, _known(ordered[variable]))
             else:
-                yield own.sums(table, axes, column, variable, column)
-        if quantiles := {one: one for one in rows.columns if _QUANTILE.fullmatch(one)}:
-            yield from own.quantiles(rows, axes, quantiles, variable)
+                yield own.sums(table, variable, column)
+        if quantiles := [one for one in rows.columns if _QUANTILE.fullmatch(one)]:
+            yield from own.quantiles(rows.select(*axes, *quantiles), len(axes), variable)
 
 
 def _centiles(rows: pl.DataFrame) -> list[pl.Series]:

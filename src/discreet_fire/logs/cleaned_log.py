@@ -31,7 +31,7 @@ from discreet_fire.logs.lines import HIDDEN, WITHHELD, LogCut, LogLine, log_line
 from discreet_fire.logs.listings import ListingKind, is_page, listing_blocks, listing_kind
 from discreet_fire.logs.outputs import add_related_counts, blocks_of, judged
 from discreet_fire.logs.rules import MARK, CleaningRules, RunEvidence
-from discreet_fire.texts import Lines, read_source, uncollected
+from discreet_fire.texts import Lines, read_source
 
 
 class SourceChange(NamedTuple):
@@ -195,7 +195,6 @@ def is_smcl(text: str, suffix: str = "") -> bool:
     return text.lstrip().startswith(_SMCL_START) or suffix.lower() == ".smcl"
 
 
-@uncollected()
 def clean_log(
     text: str,
     rules: CleaningRules | None = None,
@@ -491,9 +490,11 @@ class CleanedFile:
         words = texts_of(__package__, "findings", self.language)
         if program := _copying_program(self.source):
             message = words["copies"].format(program)
-            doubts.append(original.finding("copies", Severity.REVIEW, message, 0, 0))
+            doubts.append(original.lines.finding("copies", Severity.REVIEW, message, 0, 0))
         if not is_smcl(original.text) == done.smcl == (self.source.suffix.lower() == ".smcl"):
-            doubts.append(original.finding("log-format", Severity.REVIEW, words["format"], 0, 0))
+            doubts.append(
+                original.lines.finding("log-format", Severity.REVIEW, words["format"], 0, 0)
+            )
         fields = {
             "made_by": _MADE_BY,
             "version": __version__,

@@ -83,7 +83,7 @@ class EchoBlock:
         """The full names of the commands, as far as they are known; each once."""
         some = chain.from_iterable(map(readings, self.statements))
         words = (one.command for one in some if one.command is not None)
-        return tuple(dict.fromkeys(word.canonical or word.text for word in words))
+        return tuple(dict.fromkeys(word.name for word in words))
 
 
 def _tells(statement: DoStatement, own: frozenset[str]) -> bool:

@@ -20,7 +20,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -30,7 +30,6 @@ from typing import Any, NamedTuple, Self
 
 from discreet.disclosure import LARGEST_MINIMUM
 from discreet.errors import OutputCheckError
-from discreet.files import TEMPORARY_SUFFIX
 from discreet.microdata import Secret
 from discreet_fire.append_only import PATIENCE, AppendOnlyForm, transaction
 from discreet_fire.persons import plain_name, plain_text, same_person
@@ -240,12 +239,14 @@ def translated(where: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _database_error(error, where) from None
+        what, code, hint = next(told for word, told in _ERRORS.items() if word in str(error))
+        raise queue_error(what, code, where, hint) from None
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _full(where) from None
-        message = f"the queue cannot be read or written ({error.strerror})"
-        raise queue_error(message, "queue-folder", where, "check the permissions") from None
+        what, code, hint = _FULL
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            what = f"the queue cannot be read or written ({error.strerror})"
+            code, hint = "queue-folder", "check the permissions"
+        raise queue_error(what, code, where, hint) from None
 
 
 @contextmanager
@@ -258,27 +259,32 @@ def intact(where: str) -> Iterator[None]:
         raise queue_error("the log was changed", "queue-damaged", where, hint) from None
 
 
-def _database_error(error: sqlite3.Error, where: str) -> OutputCheckError:
-    text = str(error)
-    if "full" in text:
-        return _full(where)
-    if "locked" in text or "busy" in text:
-        hint = "try again; nothing was changed"
-        return queue_error("another process is writing to the queue", "queue-busy", where, hint)
-    if "readonly" in text or "unable to open" in text:
-        hint = "check the permissions of the folder and its files"
-        return queue_error("the queue cannot be written", "queue-folder", where, hint)
-    if "never changed" in text:
-        return queue_error("the log of the queue cannot be changed", "queue-record", where)
-    if isinstance(error, sqlite3.IntegrityError):
-        return queue_error("the log of the queue is inconsistent", "queue-record", where)
-    hint = "keep the file, and restore the last backup next to it"
-    return queue_error("the database of the queue is damaged", "queue-damaged", where, hint)
-
-
-def _full(where: str) -> OutputCheckError:
-    hint = "free disk space, and decide again; no decision was saved"
-    return queue_error("the disk is full", "disk-full", where, hint)
+_BUSY = ("another process is writing to the queue", "queue-busy", "try again; nothing was changed")
+_CLOSED = (
+    "the queue cannot be written",
+    "queue-folder",
+    "check the permissions of the folder and its files",
+)
+_FULL = (
+    "the disk is full",
+    "disk-full",
+    "free disk space, and decide again; no decision was saved",
+)
+#: What errors of the database mean, by words in them: message, code and hint.
+_ERRORS = {
+    "full": _FULL,
+    "locked": _BUSY,
+    "busy": _BUSY,
+    "readonly": _CLOSED,
+    "unable to open": _CLOSED,
+    "never changed": ("the log of the queue cannot be changed", "queue-record", ""),
+    "constraint": ("the log of the queue is inconsistent", "queue-record", ""),
+    "": (
+        "the database of the queue is damaged",
+        "queue-damaged",
+        "keep the file, and restore the last backup next to it",
+    ),
+}
 
 
 VERSION = 2
@@ -325,30 +331,6 @@ def connect(path: Path) -> sqlite3.Connection:
     raise queue_error(message, "queue-version", str(path), hint)
 
 
-@contextmanager
-def lock(path: Path, *, alone: bool) -> Iterator[bool]:
-    """Hold a lock; it ends with the process, however that ends.
-
-    Yields:
-        Whether it is held: alone only if nobody else holds it, otherwise several may hold it.
-    """
-    patience = 0 if alone else PATIENCE
-    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
-    try:
-        connection.execute("BEGIN EXCLUSIVE" if alone else "BEGIN")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        held = True
-    except sqlite3.OperationalError as error:
-        held = False
-        if not alone or "locked" not in str(error):
-            connection.close()
-            raise
-    try:
-        yield held
-    finally:
-        connection.close()
-
-
 @dataclass(frozen=True, kw_only=True)
 class QueueSettings:
     """Settings of a queue.
@@ -382,15 +364,6 @@ class QueueSettings:
             raise _wrong(f"the minimum must be between 2 and {LARGEST_MINIMUM}", "minimum")
         if self.approvals > len(self.persons):
             raise _wrong("four eyes need two persons", "", "add them with --person")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**asdict(self), "persons": list(self.persons)}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> QueueSettings:
-        """From plain values."""
-        return cls(**{**plain, "persons": tuple(plain["persons"])})
 
     def person(self, name: str) -> str:
         """The person of this name, as written in the settings."""
@@ -455,9 +428,8 @@ class Queue:
             more = [(f"CREATE INDEX {kind}_of ON {kind} (submission)", ()) for kind in kinds]
             _FORM.lay_out(place / "queue.sqlite", more)
             queue = cls(place, connect(place / "queue.sqlite"), secret)
-        why, facts = "the queue was created", settings.to_dict()
         with queue.writing():
-            queue.append("settings", person=settings.persons[0], reason=why, payload=facts)
+            queue._set(settings, settings.persons[0], "the queue was created")
         return queue
 
     @classmethod
@@ -501,7 +473,7 @@ class Queue:
             row = self.connection.execute(newest).fetchone()
         if row is not None and seal(self.record_key, last := Event(*row)) == last.digest:
             with suppress(ValueError, TypeError, KeyError):
-                return QueueSettings.from_dict(last.facts)
+                return QueueSettings(**last.facts)
         message = "the settings of the queue cannot be read"
         hint = "is queue.key the key that the queue was created with?"
         raise queue_error(message, "queue-damaged", str(self.folder), hint)
@@ -514,8 +486,10 @@ class Queue:
             if any(same_person(name, other) for other in now.persons):
                 message = "a person with the same or a similar name exists"
                 raise queue_error(message, "queue-settings", plain_name(name))
-            facts = {**now.to_dict(), "persons": [*now.persons, plain_name(name)]}
-            self.append("settings", person=person, reason=reason, payload=facts)
+            self._set(replace(now, persons=(*now.persons, name)), person, reason)
+
+    def _set(self, settings: QueueSettings, person: str, reason: str) -> None:
+        self.append("settings", person=person, reason=reason, payload=asdict(settings))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -539,15 +513,28 @@ class Queue:
             yield
 
     @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Tell others that files of the queue are being written."""
-        with translated(str(self.folder)), lock(self.folder / "queue.lock", alone=False):
-            yield
+    def at_work(self, *, alone: bool = False) -> Iterator[bool]:
+        """Tell others that files of the queue are being written; several may do so at once.
 
-    @contextmanager
-    def alone(self) -> Iterator[bool]:
-        """Whether nobody writes files, and nobody else will until the block ends."""
-        with translated(str(self.folder)), lock(self.folder / "queue.lock", alone=True) as held:
+        The lock ends with the process, however that ends.
+
+        Yields:
+            Whether this is so: alone only if nobody else is at work.
+        """
+        patience = 0 if alone else PATIENCE
+        place = self.folder / "queue.lock"
+        with (
+            translated(str(self.folder)),
+            closing(sqlite3.connect(place, timeout=patience, isolation_level=None)) as lock,
+        ):
+            held = True
+            try:
+                lock.execute("BEGIN EXCLUSIVE" if alone else "BEGIN")
+                lock.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError as error:
+                held = False
+                if not alone or "locked" not in str(error):
+                    raise
             yield held
 
     def append(
@@ -604,22 +591,7 @@ class Queue:
         query = "SELECT role, name, sha256, size FROM files WHERE submission = ? ORDER BY rowid"
         return [SubmittedFile(*row) for row in self.connection.execute(query, (number,))]
 
-    def interrupted(self) -> bool:
-        """Whether there may be something to put right."""
-        (open_ones,) = self.connection.execute(
-            "SELECT coalesce(sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END), 0) FROM events "
-            "WHERE kind IN ('intent', 'released', 'withdrawn')"
-        ).fetchone()
-        (count,) = self.connection.execute("SELECT count(*) FROM submissions").fetchone()
-        more = len(list((self.folder / "store").iterdir())) > count
-        return int(open_ones) > 0 or more or bool(left_over(self.folder / "released"))
-
 
 def submitted_files(queue: Queue, number: int) -> tuple[SubmittedFile, ...]:
     """The files of a submission, as they were sealed."""
     return tuple(queue.files(number))
-
-
-def left_over(folder: Path) -> list[Path]:
-    """Folders of releases that were begun and never appeared."""
-    return sorted(folder.glob(f".release-*{TEMPORARY_SUFFIX}"))

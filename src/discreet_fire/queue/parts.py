@@ -252,13 +252,13 @@ class _Program:
         except (OutputCheckError, RecursionError):
             return nothing
         own = tuple(
-            (source.place(one.start)[0], one)
+            (source.lines.place(one.start)[0], one)
             for one in done.statements
             if one.kind is Kind.COMMAND or one.readings
         )
         named = [_named(one) for _, one in own if not _loose(one)]
         blind = any(one is None for one in named) or any(
-            one.block or one.in_program or _first(one) in _BLIND for _, one in own
+            one.block or one.in_program or one.name in _BLIND for _, one in own
         )
         lines = tuple(line.strip() for line in source.text.splitlines())
         opened = [line.endswith("{") - line.startswith("}") for line in lines]
@@ -326,30 +326,24 @@ def _words(statement: DoStatement) -> Iterator[str]:
         yield from _words(reading.statement)
 
 
-def _first(statement: DoStatement) -> str:
-    command = statement.command
-    return "" if command is None else (command.canonical or command.text)
-
-
 def _called(statement: DoStatement) -> str:
     """The file that a statement runs; nothing if it runs none, or a macro names it."""
-    match = _CALL.match(statement.text) if _first(statement) in _CALLING else None
+    match = _CALL.match(statement.text) if statement.name in _CALLING else None
     file = "" if match is None else (match["quoted"] or match["plain"])
     return file if not file or Path(file).suffix else f"{file}.do"
 
 
 def _loose(statement: DoStatement) -> bool:
     """Whether a statement shows something, or changes nothing that is shown."""
-    name = _first(statement)
-    if name in _ARITHMETIC:
-        return False
-    return name in _LOOSE or name.startswith("fdz") or statement.opens
+    name = statement.name
+    loose = name in _LOOSE or name.startswith("fdz") or statement.opens
+    return loose and name not in _ARITHMETIC
 
 
 def _named(statement: DoStatement) -> frozenset[str] | None:
     """The variables that a statement names; None if that cannot be read."""
     text = statement.text
-    arithmetic = _first(statement) in _ARITHMETIC
+    arithmetic = statement.name in _ARITHMETIC
     hidden = re.search(r"[`$?]|\b[re]\(|\b_(?:b|se|coef)\[", text) if arithmetic else None
     if hidden or (not arithmetic and _UNREADABLE.search(text)):
         return None

@@ -44,7 +44,6 @@ from discreet_fire.queue.folder import (
     events,
     head,
     intact,
-    left_over,
     queue_error,
     seal,
     standing,
@@ -237,30 +236,31 @@ def open_queue(folder: str | os.PathLike[str]) -> Queue:
     return queue
 
 
+#: Submissions with a release that was begun, and neither done nor taken back.
+_UNFINISHED = """
+SELECT submission FROM events WHERE kind IN ('intent', 'released', 'withdrawn')
+GROUP BY submission HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
+ORDER BY submission
+"""
+
+
 def recover(queue: Queue) -> list[int]:
     """Complete or take back interrupted releases, unless somebody is at work.
 
     Returns:
         The submissions concerned.
     """
-    if not queue.interrupted():
-        return []
-    with queue.alone() as alone:
+    with queue.at_work(alone=True) as alone:
         if not alone:
             return []
         known = {token for (token,) in queue.connection.execute("SELECT token FROM submissions")}
         for path in (queue.folder / "store").iterdir():  # what an interruption left
             if path.name not in known:
                 shutil.rmtree(path)
-        rows = queue.connection.execute(
-            "SELECT DISTINCT submission FROM events WHERE kind = 'intent' ORDER BY submission"
-        ).fetchall()
         settled = []
-        for (number,) in rows:
+        for (number,) in queue.connection.execute(_UNFINISHED).fetchall():
             with queue.writing():
                 current = standing_of(queue, number)
-                if current.state is not State.releasing:
-                    continue
                 target = target_of(queue, current)
                 pending = pending_folder(target)
                 if not target.parent.is_dir():
@@ -277,7 +277,7 @@ def recover(queue: Queue) -> list[int]:
                 _end(queue, number, kind, reason)
             shutil.rmtree(pending, ignore_errors=True)
             settled.append(number)
-        for path in left_over(queue.folder / "released"):
+        for path in (queue.folder / "released").glob(f".release-*{TEMPORARY_SUFFIX}"):
             shutil.rmtree(path)
         return settled
 

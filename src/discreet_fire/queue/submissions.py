@@ -223,9 +223,9 @@ class Submission:
     universes: tuple[Path, ...] = ()  # files of the units that outputs are about. CONFIDENTIAL
     unit: str | None = None  # the variable that says which person or firm a record is about
     policy: Policy | None = None  # what becomes of commands; the rules of the package if None
-    limits: SafeLimits | None = field(default=None, repr=False)  # the rules of output checking
-    #: What is taken out of logs; the rules of the package if None
-    rules: CleaningRules | None = field(default=None, repr=False)
+    limits: SafeLimits = field(default=SafeLimits(), repr=False)  # the rules of output checking
+    #: What is taken out of logs
+    rules: CleaningRules = field(default_factory=CleaningRules.default, repr=False)
     seconds: float | None = None  # how long the program may run
     #: The submission in whose place it is handed in; None if there is none
     replaces: int | None = None
@@ -344,7 +344,7 @@ def run(work: SubmissionWork) -> None:
         hint = "read it and permit it (discreet fire queue permit), then submit it again"
         work.stop(NOT_RUN, message, hint)
         return
-    limits = submission.limits or SafeLimits()
+    limits = submission.limits
     work.tables = SubmissionTables()
     result = run_program(
         runner,
@@ -533,7 +533,7 @@ def _repeat(work: SubmissionWork, handed: HandedSession) -> dict[int, CallResult
         message = "the session did not count cases by the variable that the centre names"
         work.note("session", "entity", Severity.REVIEW, message, "begin it with entity=…")
     records = SessionData.of(Path(data[0]), unit)
-    done = repeated(handed, records, work.submission.limits or SafeLimits())
+    done = repeated(handed, records, work.submission.limits)
     same: dict[int, CallResult] = {}
     for again in done.outputs:
         one, home = again.handed, work.folder / "outputs"
@@ -620,9 +620,8 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
     researcher = plain_name(submission.researcher)
     project = plain_text(submission.project, "project") if submission.project else ""
     # The minimum of the queue holds for runs, for logs and for what tables tell together.
-    limits = submission.limits or SafeLimits()
+    limits, rules = submission.limits, submission.rules
     limits = replace(limits, minimum=max(limits.minimum, queue.settings.minimum))
-    rules = submission.rules or CleaningRules.default()
     rules = replace(rules, minimum=max(rules.minimum, limits.minimum))
     submission = replace(
         submission, researcher=researcher, project=project, limits=limits, rules=rules

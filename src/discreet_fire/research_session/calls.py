@@ -227,7 +227,7 @@ def _crosstab(
     else:
         behind = setting.behind(by, where, weights)
         everybody = np.ones(len(behind.numbers), dtype=np.bool_)
-        numbers = behind.counts(frame, by, "n", everybody)
+        numbers = behind.counts(frame.select(*by, "n"), everybody)
     table = SessionTable.of(frame, by, ["n"])
     return replace(
         answer,

@@ -8,11 +8,12 @@ cells there is nothing but how many there are.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from discreet_fire.linked_tables import (
     LEFT,
     ShownCounts,
     ShownSums,
+    ShownTable,
     linked_findings,
     more_withheld,
     related_sums,
@@ -31,7 +33,6 @@ from discreet_fire.linked_tables import (
 from discreet_fire.research_session.calls import (
     CallResult,
     CallSetting,
-    LinkedNumbers,
     SessionCall,
     answered,
 )
@@ -81,23 +82,18 @@ class SessionEntry:
         )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class LinkedOutput:
+class LinkedOutput(NamedTuple):
     """Counts or sums of an output as they are shown now (confidential)."""
 
     output: int
-    of: LinkedNumbers
-    numbers: ShownCounts | ShownSums
-
-    @property
-    def table(self) -> ShownCounts:
-        """The cells and the records in them."""
-        return self.numbers.place if isinstance(self.numbers, ShownSums) else self.numbers
+    numbers: ShownTable
+    places: tuple[int, ...] | None  # which cell of the shown table each cell is
 
     def place(self, cell: int) -> int:
         """The place of a cell in the table that is shown."""
-        cell = cell if self.table.cuts is None else int(self.table.cuts.cell)
-        return cell if self.of.places is None else self.of.places[cell]
+        cuts = self.numbers.table.cuts
+        cell = cell if cuts is None else int(cuts.cell)
+        return cell if self.places is None else self.places[cell]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,19 +197,14 @@ class SessionTables:
             for one in entry.result.linked:
                 if one.numbers is None:
                     continue
-                shown = LinkedOutput(output=output, of=one, numbers=one.numbers)
-                if gone and shown.table.cuts is not None:
-                    if shown.place(0) in gone:
-                        continue
-                elif gone:
-                    before = shown.table.hidden
-                    mask = np.array([shown.place(at) in gone for at in range(before.size)])
-                    table = replace(shown.table, hidden=before | mask.reshape(before.shape))
-                    if isinstance(one.numbers, ShownSums):
-                        shown = replace(shown, numbers=replace(one.numbers, place=table))
-                    else:
-                        shown = replace(shown, numbers=table)
-                yield shown
+                shown = LinkedOutput(output, one.numbers, one.places)
+                before = one.numbers.table.hidden
+                mask = np.array([shown.place(at) in gone for at in range(before.size)])
+                if not mask.any():
+                    yield shown
+                elif one.numbers.table.cuts is None:  # of quantiles, all of one cell, none is left
+                    hidden = before | mask.reshape(before.shape)
+                    yield shown._replace(numbers=one.numbers.moved(hidden=hidden))
 
     @property
     def unfollowed(self) -> tuple[int, ...]:
@@ -226,10 +217,10 @@ class SessionTables:
 
     def notes(self) -> tuple[Finding, ...]:
         """All that is found about the tables, also what was not looked at."""
-        shown = list(self.now())
+        shown = [one.numbers for one in self.now()]
         if not any(one.table.withheld.any() for one in shown):
             return ()  # nothing is hidden that others could give away
-        return linked_findings([one.numbers for one in shown], limits=self.limits)
+        return linked_findings(shown, limits=self.limits)
 
     def told(self) -> tuple[str, ...]:
         """Disclosure by all tables together, in sentences."""
@@ -264,13 +255,11 @@ class SessionTables:
 
     def check(self) -> SessionCheck:
         """Verdicts, reasons and underlying counts of the outputs."""
-        few: dict[int, int] = {}
+        few = defaultdict[int, list[int]](list)
         for one in self.now():
-            if one.table.cuts is not None:
-                continue
-            shown = one.table.cases[~one.table.hidden]
-            for n in shown[shown > 0].tolist():
-                few[one.output] = min(n, few.get(one.output, n))
+            table = one.numbers.table
+            if table.cuts is None:
+                few[one.output] += table.cases[~table.hidden & (table.cases > 0)].tolist()
         support = []
         for number, entry in self.entries.items():
             output = entry.shown(self.limits.language)
@@ -287,7 +276,7 @@ class SessionTables:
                     exception=output.exception,
                     shown=cells - gone,
                     hidden=gone,
-                    fewest=few.get(number),
+                    fewest=min(few[number], default=None),
                     observations=None if n is None or n != int(n) else int(n),
                 )
             )
@@ -301,7 +290,7 @@ class SessionTables:
 
 def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, set[int]]]:
     """What to hide besides: the output, and places in its table."""
-    of = {id(one.table): one for one in shown}
+    of = {id(one.numbers.table): one for one in shown}
     counts = [one.numbers for one in shown if isinstance(one.numbers, ShownCounts)]
     sums = [one.numbers for one in shown if isinstance(one.numbers, ShownSums)]
     for system in chain(systems_of(counts, limits), sum_systems_of(sums, limits)):
@@ -313,8 +302,8 @@ def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, 
             yield table.output, {table.place(system.place(cell))}
     # Sums that add up are withheld in the same cells: each is then as uncertain as it is alone.
     for related in related_sums(sums):
-        if any(related.opened()):
+        if related.opened():
             hidden = np.any(related.hidden, axis=0)
             for one in chain.from_iterable(related.sums):
-                table, more = of[id(one.place)], np.flatnonzero(hidden & ~one.place.hidden)
+                table, more = of[id(one.place)], np.flatnonzero(hidden & ~one.place.hidden.ravel())
                 yield table.output, {table.place(at) for at in more.tolist()}

@@ -13,7 +13,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import chain, takewhile
 
 from discreet.files import texts_of
@@ -54,7 +53,6 @@ from discreet_fire.rewriting.changes import (
     written_place,
 )
 from discreet_fire.stata import BODIES, DoFile, DoStatement, Kind, Reading, Why, Word, parse_do
-from discreet_fire.texts import uncollected
 
 _WITH_PLOT = ("recast", "ciplot", "fitplot", "plot", "addplot")
 
@@ -173,7 +171,6 @@ _NO_SIGNS = str.maketrans(
 _BLANKS = " \t\f\u00a0\ufeff\u200b"
 
 
-@lru_cache(maxsize=4096)
 def harmless(line: str) -> str:
     r"""A line of a program as words of a comment: no macro, comment, brace or end of command.
 
@@ -197,7 +194,6 @@ _OF_READING = frozenset((
 _CONDITIONS = commands_with("prefix", "condition")
 
 
-@uncollected()
 def rewrite(text: str, policy: Policy | None = None, *, language: Language = "en") -> Rewriting:
     r"""Rewrite the text of one do-file.
 
@@ -304,7 +300,7 @@ class DoFileProgram(ProgramNotes):
         if command.has_macro:
             self._at_run_time(decision, command)
             return decision
-        name = command.canonical or command.text
+        name = command.name
         verdict = self._verdict(statement, name)
         if name == "program":
             self._program(decision, command)
@@ -330,7 +326,7 @@ class DoFileProgram(ProgramNotes):
             rule = "command" if verdict.known else "unknown-command"
             decision.judge(rule, verdict.name, verdict.action, verdict.reason, command)
         for prefix in statement.prefixes:
-            found = self.policy.verdict(prefix.canonical or prefix.text)
+            found = self.policy.verdict(prefix.name)
             if found.action is Action.REFUSED or prefix.canonical not in _AROUND:
                 decision.judge("command", found.name, found.action, found.reason, prefix)
             if prefix.arguments is not None:
@@ -405,7 +401,7 @@ class DoFileProgram(ProgramNotes):
         if len(words) != 1:
             decision.refuse("inner-command", name, "it runs no command that can be recognised")
         elif name != "fdzrun":
-            verdict = self.policy.verdict(words[0].canonical or words[0].text)
+            verdict = self.policy.verdict(words[0].name)
             if verdict.inserted != "fdzestimate " and verdict.name != "regress":
                 reason = "it is not a model that can be checked"
                 decision.refuse("inner-command", verdict.name, reason)
@@ -454,8 +450,7 @@ class DoFileProgram(ProgramNotes):
             original = statement.start in originals and shown.what == MADE_OF_VALUES.what
             if decision is None or original:
                 continue
-            command = statement.command
-            name = statement.canonical or (command.text if command else "command")
+            name = statement.name or "command"
             if shown.action is Action.REFUSED:
                 decision.refuse("shown", name, f"it shows {shown.what}")
             elif shown.action is Action.REVIEW:

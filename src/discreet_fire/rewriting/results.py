@@ -444,20 +444,12 @@ def submission_causes(
     wanted = set(severities)
     folders = [outcome.source.resolve().parent for outcome in outcomes]
     folder = os.path.commonpath(folders) if folders else "."
-    merged: dict[tuple[Severity, str, str, str], FindingCause] = {}
-    for outcome in outcomes:
-        name = Path(os.path.relpath(outcome.source.resolve(), folder)).as_posix()
-        for cause in causes(finding for finding in outcome.findings if finding.severity in wanted):
-            key = (cause.severity, cause.rule, cause.reason, cause.hint)
-            before = merged.get(key) or replace(cause, names=Counter(), places=())
-            lines = before.files.get(name, ()) + tuple(line for line, _ in cause.places)
-            merged[key] = replace(
-                before,
-                names=Counter(before.names) + Counter(cause.names),
-                places=before.places + cause.places,
-                files={**before.files, name: lines},
-            )
-    return sorted(merged.values(), key=lambda item: -item.severity.rank)
+    return causes(
+        replace(finding, file=Path(os.path.relpath(outcome.source.resolve(), folder)).as_posix())
+        for outcome in outcomes
+        for finding in outcome.findings
+        if finding.severity in wanted
+    )
 
 
 def _head(outcome: RewrittenFile, language: Language) -> Iterable[str]:

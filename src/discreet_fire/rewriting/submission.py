@@ -55,7 +55,7 @@ from discreet_fire.scripts import (
     read_notebook,
 )
 from discreet_fire.stata import parse_do
-from discreet_fire.texts import Lines, SourceText, read_source, uncollected
+from discreet_fire.texts import Lines, SourceText, read_source
 
 
 def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -> Rewriting:
@@ -128,7 +128,6 @@ def policies_of(
 _Place = str | os.PathLike[str] | None
 
 
-@uncollected()
 def rewrite_files(
     paths: Iterable[str | os.PathLike[str]],
     *,
@@ -267,7 +266,7 @@ def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
     if not message:
         return []
     hint = "save the script as UTF-8"
-    return [source.finding("encoding", Severity.ERROR, message, 0, 0, hint)]
+    return [source.lines.finding("encoding", Severity.ERROR, message, 0, 0, hint)]
 
 
 def _run_by(file: SubmittedProgram, root: Path, only: str = "") -> Iterator[Path]:

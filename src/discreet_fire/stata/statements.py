@@ -68,6 +68,11 @@ class Word(NamedTuple):
     arguments: tuple[int, int] | None = None
     colon: int | None = None  # for a prefix, where its colon is, if it has one
 
+    @property
+    def name(self) -> str:
+        """The full name of the command, or the word itself."""
+        return self.canonical or self.text
+
 
 class Reading(NamedTuple):
     """Another way to read a text in which it is a command."""
@@ -115,6 +120,11 @@ class DoStatement(NamedTuple):
     def canonical(self) -> str | None:
         """The full name of the command."""
         return self.command.canonical if self.command is not None else None
+
+    @property
+    def name(self) -> str:
+        """The full name of the command, or its word if that is unknown; empty without one."""
+        return self.command.name if self.command is not None else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -565,7 +565,7 @@ def test_of_sums_that_add_up_one_that_is_withheld_alone_is_open(seed: int) -> No
     assert bool(related) == bool(masks.any())
     if related:
         (one,) = related
-        assert set(one.opened()) == expected
+        assert set(map(tuple, one.opened())) == expected
         assert one.alike == bool((masks == masks[0]).all())
         assert repr(one) == "<RelatedSums (confidential): 3>"
     for hides in (False, True):  # of other cells: said only if anything of them is withheld
