@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet import Classification, KeyFigure, PerturbationTable, Table, derive
+from discreet import KeyFigure, PerturbationTable, Table, derive
 from discreet.derived import balance, index_figure, mean, rate_of_change, ratio, share
-from discreet.protection.noise import Ingredient, count_ingredient
+from discreet.protection.noise import count_ingredient
 from discreet.tables import ProtectedTable
+from tests.helpers.ingredients import SEX, stated, states
 
-Make = Callable[..., Ingredient]
-States = Callable[[ProtectedTable], dict[tuple[str, ...], str]]
 Floats = npt.NDArray[np.float64]
 
 DRAWS = 20_000
@@ -34,8 +33,6 @@ TOLERANCE = 0.03
 NOISE = np.arange(-5, 6)
 CHANCE = np.array([1, 3, 6, 10, 14, 16, 14, 10, 6, 3, 1]) / 84
 SPREAD = float(np.sqrt((CHANCE * NOISE**2).sum()))
-
-SEX = Classification.flat("sex", ["m", "w"])
 
 
 def drawn(value: float, seed: int) -> Floats:
@@ -56,7 +53,7 @@ COUNTS: dict[str, tuple[Callable[..., ProtectedTable], Any, float, float]] = {
 
 
 @pytest.mark.parametrize("case", COUNTS)
-def test_the_expected_error_is_that_of_drawn_noise(stated: Make, states: States, case: str) -> None:
+def test_the_expected_error_is_that_of_drawn_noise(case: str) -> None:
     figure, formula, part, whole = COUNTS[case]
     draws = formula(drawn(part, 1), drawn(whole, 2))
     error = draws.std() / abs(formula(part, whole))
@@ -67,7 +64,7 @@ def test_the_expected_error_is_that_of_drawn_noise(stated: Make, states: States,
     assert states(above)["N",] == "published"
 
 
-def test_the_expected_error_of_means_is_that_of_drawn_noise(stated: Make, states: States) -> None:
+def test_the_expected_error_of_means_is_that_of_drawn_noise() -> None:
     """Continuous noise of a sum of rents, and that of its number of dwellings."""
     rng = np.random.default_rng(3)
     total, count, spread = 40_000.0, 60.0, 2_500.0
@@ -85,7 +82,7 @@ def test_the_expected_error_of_means_is_that_of_drawn_noise(stated: Make, states
     assert states(high)["N",] == "published"
 
 
-def test_shares_are_bracketed_from_15_percent_on(stated: Make, states: States) -> None:
+def test_shares_are_bracketed_from_15_percent_on() -> None:
     """The census: noise of variance 2.25 in a large whole; 1.5 / 10 is 15 %, 1.5 / 9 is more."""
     whole = stated({("N1",): 10**6, ("N2",): 10**6}, deviation=0.0)
     part = stated({("N1",): 9, ("N2",): 10}, deviation=1.5)
@@ -98,9 +95,7 @@ def test_shares_are_bracketed_from_15_percent_on(stated: Make, states: States) -
     assert all(note.kind != "brackets" for note in share(whole, whole).notes)
 
 
-def test_brackets_depend_on_possible_noise_not_on_actual_noise(
-    stated: Make, states: States
-) -> None:
+def test_brackets_depend_on_possible_noise_not_on_actual_noise() -> None:
     whole = stated({("N",): 1000}, deviation=0.0)
     for original in (10, 12, 15):
         part = stated({("N",): 12}, original={("N",): original}, deviation=1.7)
@@ -108,7 +103,7 @@ def test_brackets_depend_on_possible_noise_not_on_actual_noise(
         assert states(share(part, whole, bracket_above=0.14))["N",] == "bracketed"
 
 
-def test_limits_by_figure_come_first_and_counts_have_none(stated: Make, states: States) -> None:
+def test_limits_by_figure_come_first_and_counts_have_none() -> None:
     small = stated({("N",): 3})
     figures = [
         KeyFigure(name="n", kind="count", of="small"),
@@ -126,7 +121,7 @@ def test_limits_by_figure_come_first_and_counts_have_none(stated: Make, states: 
     assert states(without)["N", "marked"] == "bracketed"
 
 
-def test_only_a_cell_compared_with_itself_is_certain(stated: Make, states: States) -> None:
+def test_only_a_cell_compared_with_itself_is_certain() -> None:
     """To leave brackets out where others hold the same records would tell that they do."""
     part, whole = (stated({("N",): 3}, deviation=1.5) for _ in range(2))
     assert states(share(part, whole))["N",] == "bracketed"
@@ -136,25 +131,25 @@ def test_only_a_cell_compared_with_itself_is_certain(stated: Make, states: State
     assert found["m",] == "bracketed"
 
 
-def test_official_figures_have_no_error(stated: Make, states: States) -> None:
+def test_official_figures_have_no_error() -> None:
     official = stated({("N",): 2}, deviation=0.0, official=[("N",)])
     assert states(ratio(official, official))["N",] == "published"
 
 
-def test_zeros_have_no_brackets(stated: Make, states: States) -> None:
+def test_zeros_have_no_brackets() -> None:
     balanced = balance(stated({("N",): 9}), stated({("N",): 9}))
     assert states(balanced)["N",] == "zero_or_changed_to_zero"
     none = share(stated({("N",): 0}), stated({("N",): 4}, deviation=2.0))
     assert states(none)["N",] == "zero_or_changed_to_zero"
 
 
-def test_what_is_rounded_to_zero_has_no_brackets_and_no_note(stated: Make, states: States) -> None:
+def test_what_is_rounded_to_zero_has_no_brackets_and_no_note() -> None:
     table = share(stated({("N",): 1}), stated({("N",): 10_000}))
     assert states(table)["N",] == "zero_or_changed_to_zero"
     assert [note.kind for note in table.notes] == ["non-additivity"]
 
 
-def test_brackets_come_before_rounding(stated: Make, states: States) -> None:
+def test_brackets_come_before_rounding() -> None:
     """1.5 of 10.04 is below 15 %, of 9.96 above; both print as 10."""
     for value, state in ((10.04, "published"), (9.96, "bracketed")):
         sums = stated({("N",): value}, deviation=1.5, kind="sum")
@@ -162,7 +157,7 @@ def test_brackets_come_before_rounding(stated: Make, states: States) -> None:
         assert (table.get("N"), states(table)["N",]) == (10, state)
 
 
-def test_deviations_come_from_the_perturbation_table(states: States) -> None:
+def test_deviations_come_from_the_perturbation_table() -> None:
     """Noise −1, 0, +1 at ¼, ½, ¼ has deviation √½: relative error of 4 in 9 is 19.3 %."""
     import polars as pl
 

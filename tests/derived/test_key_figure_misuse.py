@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,10 @@ from discreet import Classification, KeyFigure, derive
 from discreet.arrays import CellIndex
 from discreet.derived import components, share
 from discreet.errors import DiscreetError, TableError
-from discreet.protection.noise import Ingredient
 from discreet.tables import Figure, figure_dimension
+from tests.helpers.ingredients import SEX, stated
 from tests.helpers.rows import for_all_rows
 
-Make = Callable[..., Ingredient]
-
-SEX = Classification.flat("sex", ["m", "w"])
 NAN = float("nan")
 
 
@@ -64,7 +60,7 @@ def test_all_mistakes_of_a_figure_are_listed() -> None:
     assert len(caught.value.problems) == 5
 
 
-def test_all_mistakes_of_a_list_of_figures_are_listed(stated: Make) -> None:
+def test_all_mistakes_of_a_list_of_figures_are_listed() -> None:
     figures = [
         KeyFigure(name="vacancy", kind="share", part="vacent", whole="dwellings"),
         KeyFigure(name="vacancy", kind="share", part="vacant", over=["sex"]),
@@ -83,7 +79,7 @@ def test_all_mistakes_of_a_list_of_figures_are_listed(stated: Make) -> None:
     ]
 
 
-def test_a_table_needs_a_figure_that_is_shown(stated: Make) -> None:
+def test_a_table_needs_a_figure_that_is_shown() -> None:
     made = {"n": stated({("N",): 1})}
     with pytest.raises(TableError, match="all figures are hidden"):
         derive(made, [KeyFigure(name="n", kind="count", hidden=True)])
@@ -91,7 +87,7 @@ def test_a_table_needs_a_figure_that_is_shown(stated: Make) -> None:
         derive(made, [])
 
 
-def test_unknown_variables_and_codes(stated: Make) -> None:
+def test_unknown_variables_and_codes() -> None:
     figures = [
         KeyFigure(name="a", kind="share", part="n", over=["age"]),
         KeyFigure(name="b", kind="index", part="n", base={"region": "X"}),
@@ -104,7 +100,7 @@ def test_unknown_variables_and_codes(stated: Make) -> None:
     ]
 
 
-def test_what_is_no_ingredient_or_figure(stated: Make) -> None:
+def test_what_is_no_ingredient_or_figure() -> None:
     made = stated({("N",): 1})
     figure = KeyFigure(name="n", kind="count")
     wrong: list[tuple[Any, Any, str]] = [
@@ -120,19 +116,19 @@ def test_what_is_no_ingredient_or_figure(stated: Make) -> None:
 
 
 @pytest.mark.parametrize("limit", [-0.1, NAN, "15 %", True])
-def test_limits_are_numbers(stated: Make, limit: Any) -> None:
+def test_limits_are_numbers(limit: Any) -> None:
     with pytest.raises(TableError, match="at least 0"):
         share(stated({("N",): 1}), stated({("N",): 1}), bracket_above=limit)
 
 
-def test_unknown_options(stated: Make) -> None:
+def test_unknown_options() -> None:
     with pytest.raises(TableError, match="list"):
         share(stated({("N",): 1}), stated({("N",): 1}), found_codes="drop")
     with pytest.raises(TypeError):
         share(stated({("N",): 1}), stated({("N",): 1}), brackets=0.1)
 
 
-def test_spanning_variables_must_agree(stated: Make) -> None:
+def test_spanning_variables_must_agree() -> None:
     people = stated({("N",): 1})
     for by, cell in (((SEX,), ("m",)), ((), ())):
         with pytest.raises(TableError, match="spanning variables differ"):
@@ -147,14 +143,14 @@ def test_spanning_variables_must_agree(stated: Make) -> None:
         share(people, stated({("N",): 2}, by=(moved,)))
 
 
-def test_an_ingredient_is_a_single_figure(stated: Make) -> None:
+def test_an_ingredient_is_a_single_figure() -> None:
     two = (Figure(name="a"), Figure(name="b"))
     (tree,) = figure_dimension(two).classifications
     with pytest.raises(TableError, match="single figure"):
         stated({("a",): 1}, by=(tree,), figures=two)
 
 
-def test_a_mean_is_no_count(stated: Make) -> None:
+def test_a_mean_is_no_count() -> None:
     rent = stated({("N",): 7.5}, kind="mean")
     with pytest.raises(TableError, match="a mean cannot be shown as a count"):
         derive({"rent": rent}, [KeyFigure(name="rent", kind="count")])
@@ -164,12 +160,12 @@ def test_a_mean_is_no_count(stated: Make) -> None:
         derive({"rent": stated({("N",): 7}, kind="sum")}, [KeyFigure(name="rent", kind="count")])
 
 
-def test_headings_have_a_language(stated: Make) -> None:
+def test_headings_have_a_language() -> None:
     with pytest.raises(TableError, match="texts by language"):
         share(stated({("N",): 1}), stated({("N",): 1}), titles="Share")
 
 
-def test_a_variable_called_figure(stated: Make) -> None:
+def test_a_variable_called_figure() -> None:
     tree = Classification.flat("figure", ["a"])
     figures = [KeyFigure(name=name, kind="count", of="n") for name in ("x", "y")]
     with pytest.raises(
@@ -181,14 +177,14 @@ def test_a_variable_called_figure(stated: Make) -> None:
 @pytest.mark.parametrize(
     ("value", "deviation"), [(NAN, 1.0), (float("inf"), 1.0), (3.0, NAN), (3.0, -1.0)]
 )
-def test_ingredients_have_numbers(stated: Make, value: float, deviation: float) -> None:
+def test_ingredients_have_numbers(value: float, deviation: float) -> None:
     made = stated({("N",): value}, deviation=deviation)
     with pytest.raises(TableError, match="finite numbers") as caught:
         share(made, stated({("N",): 9}))
     assert "nan" not in str(caught.value)
 
 
-def test_an_ingredient_has_all_cells_of_its_table(stated: Make) -> None:
+def test_an_ingredient_has_all_cells_of_its_table() -> None:
     made = stated({("N",): 5, ("S",): 6})
     fewer = stated({("N",): 5})
     object.__setattr__(fewer, "protected", made.protected)
@@ -198,7 +194,7 @@ def test_an_ingredient_has_all_cells_of_its_table(stated: Make) -> None:
         share(fewer, made)
 
 
-def test_shares_need_their_totals(stated: Make) -> None:
+def test_shares_need_their_totals() -> None:
     """Cells made elsewhere, without the totals over sex: they are unknown, not zero."""
     inner = stated({("m",): 5}, by=(SEX,), parts=frozenset({(0,)}))
     with pytest.raises(TableError, match="lacks the totals"):
@@ -206,15 +202,13 @@ def test_shares_need_their_totals(stated: Make) -> None:
     assert share(inner, inner).parts == {(0,)}
 
 
-def test_shares_of_too_many_cells_are_refused(
-    stated: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shares_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(components, "SPREAD_LIMIT", 4)
     with pytest.raises(TableError, match="would have 5 cells"):
         share(stated({("Total",): 5}), over=["region"])
 
 
-def test_errors_tell_nothing_confidential(stated: Make) -> None:
+def test_errors_tell_nothing_confidential() -> None:
     made = stated(
         {("N",): 4711, ("S",): 8}, original={("N",): 4712}, deviation={("N",): NAN, ("S",): 1.25}
     )

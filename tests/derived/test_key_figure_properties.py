@@ -9,14 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet import CellStatus, Classification, KeyFigure, derive
+from discreet import KeyFigure, derive
 from discreet.protection.noise import Ingredient
-from discreet.tables import Dimension, ProtectedTable, Provenance
+from discreet.tables import ProtectedTable
+from tests.helpers.ingredients import REGION, SEX, stated
 
-REGION = Classification(
-    name="region", codes=("Total", "N", "N1", "N2", "S"), parents=(-1, 0, 1, 1, 0)
-)
-SEX = Classification.flat("sex", ["m", "w"])
 SIZES = (5, 3)
 
 FIGURES = [
@@ -35,24 +32,14 @@ FIGURES = [
 
 
 def ingredient(places: list[tuple[int, int]], rows: list[dict[str, Any]]) -> Ingredient:
-    index = tuple(np.array([place[axis] for place in places], dtype=np.int32) for axis in range(2))
-    value = np.array([row["value"] for row in rows], dtype=np.float64)
-    hidden = np.array([row["hidden"] for row in rows], dtype=np.bool_)
-    protected = ProtectedTable(
-        dimensions=tuple(Dimension(classifications=(tree,)) for tree in (REGION, SEX)),
-        index=index,
-        value=value.astype(np.int64),
-        status=np.where(hidden, CellStatus.suppressed, CellStatus.published).astype(np.int8),
-        provenance=Provenance(version="0", method="cell-key"),
-    )
-    return Ingredient(
-        protected=protected,
-        index=index,
-        value=np.where(hidden, 0.0, value),
-        original=np.array([row["original"] for row in rows], dtype=np.float64),
-        deviation=np.array([row["deviation"] for row in rows], dtype=np.float64),
-        suppressed=hidden,
-    )
+    codes = [(REGION.codes[region], SEX.codes[sex]) for region, sex in places]
+    columns = {
+        name: {code: row[name] for code, row in zip(codes, rows, strict=True)}
+        for name in ("value", "original", "deviation")
+    }
+    hidden = [code for code, row in zip(codes, rows, strict=True) if row["hidden"]]
+    values = columns.pop("value")
+    return stated(values, by=(REGION, SEX), suppressed=hidden, **columns)
 
 
 ROWS = st.fixed_dictionaries(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,23 +12,14 @@ from discreet import Classification, KeyFigure, PerturbationTable, derive, tabul
 from discreet.derived import balance, index_figure, mean, per_thousand, rate_of_change, ratio, share
 from discreet.derived.formulas import rounded
 from discreet.errors import TableError
-from discreet.protection.noise import Ingredient, count_ingredient
-from discreet.tables import CellStatus, ProtectedTable
-
-Make = Callable[..., Ingredient]
-Cells = Callable[[ProtectedTable], dict[tuple[str, ...], Any]]
-States = Callable[[ProtectedTable], dict[tuple[str, ...], str]]
-
-SEX = Classification.flat("sex", ["m", "w"])
-REGION = Classification(
-    name="region", codes=("Total", "N", "N1", "N2", "S"), parents=(-1, 0, 1, 1, 0)
-)
-
+from discreet.protection.noise import count_ingredient
+from discreet.tables import CellStatus
+from tests.helpers.ingredients import REGION, SEX, cells, stated, states
 
 # -- formulas ---------------------------------------------------------------------
 
 
-def test_each_kind_has_its_formula(stated: Make) -> None:
+def test_each_kind_has_its_formula() -> None:
     part, whole = stated({("N",): 30}), stated({("N",): 80})
     exact = {"bracket_above": None}
     assert share(part, whole, **exact).get("N") == 37.5
@@ -44,14 +33,14 @@ def test_each_kind_has_its_formula(stated: Make) -> None:
     assert balance(part, whole, **exact).get("N") == -50
 
 
-def test_protected_values_decide_not_originals(stated: Make) -> None:
+def test_protected_values_decide_not_originals() -> None:
     part = stated({("N",): 30}, original={("N",): 33})
     whole = stated({("N",): 80}, original={("N",): 75})
     assert share(part, whole).get("N") == 37.5
     assert balance(part, whole).get("N") == -50
 
 
-def test_shares_of_a_total_over_variables(stated: Make, cells: Cells) -> None:
+def test_shares_of_a_total_over_variables() -> None:
     """Each sex's share in the region, and each region's share in the country."""
     people = stated(
         {("Total", "Total"): 100, ("Total", "m"): 40, ("S", "Total"): 50, ("S", "m"): 30},
@@ -65,13 +54,13 @@ def test_shares_of_a_total_over_variables(stated: Make, cells: Cells) -> None:
     assert share(people, over=["region", "sex"]).get("S", "m") == 30.0
 
 
-def test_a_share_over_variables_may_be_one_of_another_figure(stated: Make) -> None:
+def test_a_share_over_variables_may_be_one_of_another_figure() -> None:
     vacant = stated({("S", "m"): 30}, by=(REGION, SEX))
     all_of = stated({("S", "Total"): 120}, by=(REGION, SEX))
     assert share(vacant, all_of, over=["sex"]).get("S", "m") == 25.0
 
 
-def test_index_and_change_to_a_base(stated: Make) -> None:
+def test_index_and_change_to_a_base() -> None:
     year = Classification.flat("year", ["2015", "2020"])
     price = stated({("2015",): 80, ("2020",): 100}, by=(year,))
     assert index_figure(price, base={"year": "2015"}).get("2020") == 125.0
@@ -79,7 +68,7 @@ def test_index_and_change_to_a_base(stated: Make) -> None:
     assert rate_of_change(price, base={"year": "2015"}).get("2020") == 25.0
 
 
-def test_an_ingredient_can_be_shown_as_it_is(stated: Make) -> None:
+def test_an_ingredient_can_be_shown_as_it_is() -> None:
     official = stated({("Total",): 1000, ("N",): 20}, official=[("Total",)])
     shown = derive({"people": official}, [KeyFigure(name="people", kind="count")])
     assert shown.value.dtype.kind == "i"
@@ -90,7 +79,7 @@ def test_an_ingredient_can_be_shown_as_it_is(stated: Make) -> None:
     assert (figure.kind, figure.decimals) == ("mean", 2)
 
 
-def test_several_figures_stand_side_by_side(stated: Make) -> None:
+def test_several_figures_stand_side_by_side() -> None:
     ingredients = {
         "dwellings": stated({("Total",): 50, ("N",): 20}),
         "vacant": stated({("Total",): 25}),
@@ -112,7 +101,7 @@ def test_several_figures_stand_side_by_side(stated: Make) -> None:
     assert table.figures[1].unit_text("de") == "%"
 
 
-def test_a_table_without_variables_has_figures_too(stated: Make) -> None:
+def test_a_table_without_variables_has_figures_too() -> None:
     part, whole = stated({(): 25}, by=()), stated({(): 200}, by=())
     assert share(part, whole).get() == 12.5
     nothing = stated({}, by=())
@@ -123,7 +112,7 @@ def test_a_table_without_variables_has_figures_too(stated: Make) -> None:
 # -- plausibility ------------------------------------------------------------------
 
 
-def test_shares_stay_between_0_and_100(stated: Make) -> None:
+def test_shares_stay_between_0_and_100() -> None:
     part = stated({("N",): 12, ("S",): -2}, original={("N",): 10})
     whole = stated({("N",): 10, ("S",): 10})
     assert share(part, whole).get("N") == 100.0
@@ -131,7 +120,7 @@ def test_shares_stay_between_0_and_100(stated: Make) -> None:
     assert ratio(part, whole).get("N") == 1.2
 
 
-def test_what_is_no_part_has_no_share(stated: Make) -> None:
+def test_what_is_no_part_has_no_share() -> None:
     part, whole = stated({("N",): 12}), stated({("N",): 10})
     with pytest.raises(
         TableError, match="the part of the share is larger than the whole"
@@ -142,13 +131,13 @@ def test_what_is_no_part_has_no_share(stated: Make) -> None:
     assert share(stated({("N",): 12}), stated({("N",): 0})).get("N") is None  # nothing to see
 
 
-def test_rates_fall_by_100_at_most(stated: Make) -> None:
+def test_rates_fall_by_100_at_most() -> None:
     table = rate_of_change(stated({("N",): -5}), stated({("N",): 10, ("S",): 10}))
     assert table.get("N") == -100.0
     assert table.get("S") == -100.0
 
 
-def test_counts_are_never_negative(stated: Make) -> None:
+def test_counts_are_never_negative() -> None:
     table = derive({"n": stated({("N",): -1})}, [KeyFigure(name="n", kind="count")])
     assert table.get("N") == 0
 
@@ -165,7 +154,7 @@ def test_counts_are_never_negative(stated: Make) -> None:
     ],
 )
 def test_balances_keep_their_sign(
-    stated: Make, original: tuple[int, int], protected: tuple[int, int], shown: int
+    original: tuple[int, int], protected: tuple[int, int], shown: int
 ) -> None:
     gains, losses = (
         stated({("N",): value}, original={("N",): true})
@@ -174,7 +163,7 @@ def test_balances_keep_their_sign(
     assert balance(gains, losses).get("N") == shown
 
 
-def test_nothing_can_be_divided_by_zero(stated: Make, states: States) -> None:
+def test_nothing_can_be_divided_by_zero() -> None:
     part, whole = stated({("N",): 5, ("S",): 0}), stated({("N",): 0, ("S",): 5})
     for table in (share(part, whole), ratio(part, whole), rate_of_change(part, whole)):
         assert states(table)["N",] == "not_applicable"
@@ -182,14 +171,14 @@ def test_nothing_can_be_divided_by_zero(stated: Make, states: States) -> None:
     assert share(part, whole).get("S") == 0
 
 
-def test_what_is_measured_against_a_negative_sum_has_no_number(stated: Make) -> None:
+def test_what_is_measured_against_a_negative_sum_has_no_number() -> None:
     profit, loss = stated({("N",): 5}), stated({("N",): -5})
     assert share(profit, loss).get("N") is None
     assert rate_of_change(profit, loss).get("N") is None
     assert ratio(profit, loss).get("N") == -1.0
 
 
-def test_a_mean_without_a_number_leaves_none(stated: Make) -> None:
+def test_a_mean_without_a_number_leaves_none() -> None:
     """Where no dwellings are left after noise, there is no rent to compare with."""
     rent = stated({("N",): 8.0}, kind="mean")
     income = stated({("N",): 2000.0, ("S",): 3000.0}, kind="mean")
@@ -203,7 +192,7 @@ def test_a_mean_without_a_number_leaves_none(stated: Make) -> None:
 # -- zeros -------------------------------------------------------------------------
 
 
-def test_original_and_changed_zeros_give_the_same_table(stated: Make) -> None:
+def test_original_and_changed_zeros_give_the_same_table() -> None:
     """Whatever the figure: with a stored zero or without, above or below the line."""
     values = {("Total", "Total"): 90, ("Total", "m"): 40, ("S", "Total"): 30, ("S", "w"): 12}
     changed = {**values, ("N", "Total"): 0, ("N", "m"): 0, ("S", "m"): 0, ("Total", "w"): 0}
@@ -228,7 +217,7 @@ def test_original_and_changed_zeros_give_the_same_table(stated: Make) -> None:
     assert plain.get("N", "m", "sexes") is None  # of 0
 
 
-def test_zero_shares_of_codes_found_in_the_data_do_not_list_them(stated: Make) -> None:
+def test_zero_shares_of_codes_found_in_the_data_do_not_list_them() -> None:
     country = Classification.flat("country", ["A", "B"]).replace(found="all")
     people = stated({("Total",): 9, ("A",): 9, ("B",): 0}, by=(country,))
     listed = share(people, over=["country"])
@@ -238,7 +227,7 @@ def test_zero_shares_of_codes_found_in_the_data_do_not_list_them(stated: Make) -
     assert hidden.to_polars()["value"].to_list() == [100.0, 100.0]
 
 
-def test_codes_that_suppressed_parts_list_keep_their_zero_shares(stated: Make) -> None:
+def test_codes_that_suppressed_parts_list_keep_their_zero_shares() -> None:
     country = Classification.flat("country", ["A", "B"]).replace(found="all")
     people = stated(
         {("Total", "Total"): 9, ("A", "Total"): 9, ("B", "m"): 0},
@@ -253,7 +242,7 @@ def test_codes_that_suppressed_parts_list_keep_their_zero_shares(stated: Make) -
 # -- suppression -------------------------------------------------------------------
 
 
-def test_a_suppressed_ingredient_suppresses_the_figure(stated: Make, states: States) -> None:
+def test_a_suppressed_ingredient_suppresses_the_figure() -> None:
     part = stated({("N",): 5, ("S",): 5}, suppressed=[("N",)])
     whole = stated({("N",): 9, ("S",): 9, ("Total",): 20}, suppressed=[("S",)])
     for table in (share(part, whole), balance(part, whole), rate_of_change(part, whole)):
@@ -262,7 +251,7 @@ def test_a_suppressed_ingredient_suppresses_the_figure(stated: Make, states: Sta
     assert states(share(part, whole))["Total",] == "zero_or_changed_to_zero"
 
 
-def test_suppressed_parts_are_suppressed_for_every_figure(stated: Make, states: States) -> None:
+def test_suppressed_parts_are_suppressed_for_every_figure() -> None:
     inner = frozenset({(0,)})
     part = stated({("Total",): 50, ("N1",): 5, ("S",): 5}, suppressed_parts=inner)
     whole = stated({("Total",): 80, ("N",): 20, ("N1",): 9})
@@ -280,14 +269,14 @@ def test_suppressed_parts_are_suppressed_for_every_figure(stated: Make, states: 
     assert share(part, whole).suppressed_parts == inner
 
 
-def test_a_share_of_a_suppressed_total_is_suppressed(stated: Make, states: States) -> None:
+def test_a_share_of_a_suppressed_total_is_suppressed() -> None:
     """The totals over sex are suppressed as a part; the inner cells are not."""
     margin = frozenset({(0, 1), (2, 1), (1, 1)})
     people = stated({("S", "Total"): 50, ("S", "m"): 30}, by=(REGION, SEX), suppressed_parts=margin)
     assert states(share(people, over=["sex"]))["S", "m"] == "suppressed"
 
 
-def test_a_total_of_zero_on_a_suppressed_part_is_suppressed(stated: Make, states: States) -> None:
+def test_a_total_of_zero_on_a_suppressed_part_is_suppressed() -> None:
     """The total does not occur and would be zero, but that is not published."""
     margin = frozenset({(0, 1), (2, 1), (1, 1)})
     homes = stated({("N", "m"): 50}, by=(REGION, SEX), suppressed_parts=margin)
@@ -295,7 +284,7 @@ def test_a_total_of_zero_on_a_suppressed_part_is_suppressed(stated: Make, states
     assert states(share(vacant, homes, over=["sex"]))["S", "m"] == "suppressed"
 
 
-def test_what_is_suppressed_later_is_suppressed_too(stated: Make, states: States) -> None:
+def test_what_is_suppressed_later_is_suppressed_too() -> None:
     """Either in the ingredient or, as for table parts, in the table it stands beside."""
     people = stated({("Total",): 20, ("S",): 5})
     hidden = replace(people, suppressed=np.array([False, True]))
@@ -310,7 +299,7 @@ def test_what_is_suppressed_later_is_suppressed_too(stated: Make, states: States
 # -- notes and origin --------------------------------------------------------------
 
 
-def test_notes_and_provenance_come_from_the_ingredients(stated: Make) -> None:
+def test_notes_and_provenance_come_from_the_ingredients() -> None:
     from discreet.tables import Provenance
 
     count = stated({("N",): 100}, universe={"en": "Dwellings"})
@@ -343,7 +332,7 @@ def test_halves_go_away_from_zero_as_written() -> None:
     ]  # fmt: skip
 
 
-def test_figures_are_rounded_unless_asked_otherwise(stated: Make) -> None:
+def test_figures_are_rounded_unless_asked_otherwise() -> None:
     """All digits of 1/3 would say that the whole is a multiple of 3."""
     part, whole = stated({("N",): 1}), stated({("N",): 3})
     assert share(part, whole).get("N") == 33.3
@@ -355,7 +344,7 @@ def test_figures_are_rounded_unless_asked_otherwise(stated: Make) -> None:
 # -- from records ------------------------------------------------------------------
 
 
-def test_key_figures_of_records_with_different_filters(cells: Cells) -> None:
+def test_key_figures_of_records_with_different_filters() -> None:
     """Codes found in the data: the filter leaves one of them out."""
     rng = np.random.default_rng(7)
     people = pl.DataFrame(
@@ -381,7 +370,7 @@ def test_key_figures_of_records_with_different_filters(cells: Cells) -> None:
     assert table.get("c") == 0
 
 
-def test_code_lists_that_were_stated_must_agree(stated: Make) -> None:
+def test_code_lists_that_were_stated_must_agree() -> None:
     other = Classification.flat("region", ["N", "S"])
     with pytest.raises(TableError, match="region has other codes in"):
         share(stated({("N",): 1}), stated({("N",): 2}, by=(other,)))

@@ -22,6 +22,7 @@ from discreet.errors import TableError
 from discreet.protection.noise import Ingredient, count_ingredient
 from discreet.tables import ProtectedTable
 from discreet.tables.ingredient import correlation
+from tests.helpers.ingredients import stated
 from tests.helpers.rows import for_all_rows
 
 PTABLE = dc.design_perturbation(max_noise=5, variance=3, forbidden=(1, 2))
@@ -115,7 +116,7 @@ def test_keys_that_are_not_shared_are_refused() -> None:
     assert "5" not in caught.value.what
 
 
-def test_ingredients_without_keys_share_none(stated: Callable[..., Ingredient]) -> None:
+def test_ingredients_without_keys_share_none() -> None:
     made = [stated({("N",): value}, deviation=1.0) for value in (50, 20)]
     with pytest.raises(TableError, match="do not have the same cell keys"):
         ratio(*made, shared_key=True)

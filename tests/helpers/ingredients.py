@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 from discreet import Classification
-from discreet.tables import CellStatus, Dimension, Figure, Note, ProtectedTable, Provenance
-from discreet.tables.ingredient import Ingredient
+from discreet.tables import (
+    CellStatus,
+    Dimension,
+    Figure,
+    Ingredient,
+    Note,
+    ProtectedTable,
+    Provenance,
+)
 
 Stated = Mapping[tuple[str, ...], float]
 
@@ -21,7 +27,7 @@ SEX = Classification.flat("sex", ["m", "w"])
 ADDS = Note("non-additivity", {"en": "Parts need not add up."})
 
 
-def make(
+def stated(
     values: Stated,
     *,
     by: Sequence[Classification] = (REGION,),
@@ -34,17 +40,17 @@ def make(
 ) -> Ingredient:
     """An ingredient with these protected values; its originals are the same if not stated."""
     dimensions = tuple(Dimension(classifications=(tree,)) for tree in by)
-    cells = list(values)
+    places = list(values)
     index = tuple(
-        np.array([dimension.index[cell[axis]] for cell in cells], dtype=np.int32)
+        np.array([dimension.index[cell[axis]] for cell in places], dtype=np.int32)
         for axis, dimension in enumerate(dimensions)
     )
-    value = np.array([values[cell] for cell in cells], dtype=np.float64)
-    hidden = np.array([cell in set(suppressed) for cell in cells], dtype=np.bool_)
+    value = np.array([values[cell] for cell in places], dtype=np.float64)
+    hidden = np.array([cell in set(suppressed) for cell in places], dtype=np.bool_)
     true = values if original is None else {**values, **original}
-    spread = deviation if isinstance(deviation, Mapping) else dict.fromkeys(cells, deviation)
-    status = np.zeros(len(cells), dtype=np.int8)
-    status[[cell in set(official) for cell in cells]] = CellStatus.official
+    spread = deviation if isinstance(deviation, Mapping) else dict.fromkeys(places, deviation)
+    status = np.zeros(len(places), dtype=np.int8)
+    status[[cell in set(official) for cell in places]] = CellStatus.official
     status[hidden] = CellStatus.suppressed
     whole = bool((np.isfinite(value) & (value == np.rint(value))).all()) and kind is None
     fields: dict[str, Any] = {
@@ -64,33 +70,17 @@ def make(
         protected=protected,
         index=index,
         value=np.where(hidden, 0.0, value),
-        original=np.array([true[cell] for cell in cells], dtype=np.float64),
-        deviation=np.array([spread[cell] for cell in cells], dtype=np.float64),
+        original=np.array([true[cell] for cell in places], dtype=np.float64),
+        deviation=np.array([spread[cell] for cell in places], dtype=np.float64),
         suppressed=hidden,
     )
 
 
-@pytest.fixture
-def stated() -> Callable[..., Ingredient]:
-    """Make an ingredient of stated values: {(code, …): value}."""
-    return make
-
-
-@pytest.fixture
-def cells() -> Callable[[ProtectedTable], dict[tuple[str, ...], Any]]:
+def cells(table: ProtectedTable) -> dict[tuple[str, ...], Any]:
     """The complete grid of a table: codes → value, None where it shows none."""
-
-    def listed(table: ProtectedTable) -> dict[tuple[str, ...], Any]:
-        return {row[:-2]: row[-2] for row in table.to_polars(complete=True).iter_rows()}
-
-    return listed
+    return {row[:-2]: row[-2] for row in table.to_polars(complete=True).iter_rows()}
 
 
-@pytest.fixture
-def states() -> Callable[[ProtectedTable], dict[tuple[str, ...], str]]:
+def states(table: ProtectedTable) -> dict[tuple[str, ...], str]:
     """The complete grid of a table: codes → status."""
-
-    def listed(table: ProtectedTable) -> dict[tuple[str, ...], str]:
-        return {row[:-2]: row[-1] for row in table.to_polars(complete=True).iter_rows()}
-
-    return listed
+    return {row[:-2]: row[-1] for row in table.to_polars(complete=True).iter_rows()}
