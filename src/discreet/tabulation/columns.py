@@ -40,16 +40,15 @@ class CodedColumn:
         """A copy with codes for occurring values only."""
         if self.compact:
             return self
-        used = np.zeros(self.size, dtype=np.bool_)
         codes = self.codes.to_numpy()
-        used[codes] = True
+        used = np.bincount(codes, minlength=self.size) > 0
         if bool(used.all()):
             return CodedColumn(self.codes, self.values, compact=True)
         size = int(used.sum())
         width = np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.uint32
         table = (np.cumsum(used) - 1).astype(width)
         return CodedColumn(
-            pl.Series(table[codes]), self.values.filter(pl.Series(used)), compact=True
+            pl.Series(table.take(codes)), self.values.filter(pl.Series(used)), compact=True
         )
 
 
