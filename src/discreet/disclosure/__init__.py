@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .cells import Cells as Cells
     from .cells import CellSystem as CellSystem
     from .cells import Coverage as Coverage
+    from .code_pairs import code_lines as code_lines
     from .cores import Combinations as Combinations
     from .cores import Core as Core
     from .cores import JointAttacker as JointAttacker

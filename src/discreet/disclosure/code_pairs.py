@@ -9,7 +9,7 @@ codes that have values in common, and codes of which some values pass.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -22,6 +22,7 @@ from discreet.classifications import Classification
 from discreet.disclosure.relations import Relations, component_labels
 from discreet.errors import DiscreetError
 from discreet.microdata import Filter
+from discreet.tables import Dimension
 from discreet.tabulation import CubeAxis
 
 #: A dependency less probable by chance than this is none of chance.
@@ -143,6 +144,25 @@ def codes_at(tree: Classification, places: IntArray, level: int) -> IntArray:
     while (deeper := levels[codes] > level).any():
         codes = np.where(deeper, parents[codes], codes)
     return codes
+
+
+def code_lines(dimensions: Iterable[Dimension]) -> dict[str, dict[str, frozenset[str]]]:
+    """Variable → code → itself and the codes that stand above it in any table, but for totals."""
+    above: dict[str, dict[str, set[str]]] = {}
+    for dimension in dimensions:
+        own = above.setdefault(dimension.name, {})
+        for code, parent in zip(dimension.codes, dimension.parents.tolist(), strict=True):
+            own.setdefault(code, set()).update([dimension.codes[parent]] if parent > 0 else [])
+    lines: dict[str, dict[str, frozenset[str]]] = {name: {} for name in above}
+    for name, own in above.items():
+        for code in own:
+            line, todo = {code}, [code]
+            while todo:
+                fresh = own[todo.pop()] - line
+                line |= fresh
+                todo += fresh
+            lines[name][code] = frozenset(line)
+    return lines
 
 
 def overlapping(

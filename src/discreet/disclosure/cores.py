@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure.code_pairs import code_lines
 from discreet.disclosure.relations import Relations, component_labels
 from discreet.disclosure.unknowns import TOLERANCE, Unknowns, make_whole
 from discreet.solver import column_values, is_optimal, loaded_solver
@@ -55,14 +56,7 @@ class _PartitionsByName:
     """The partitions of variables that tables use, and which of them determine others."""
 
     def __init__(self, tables: Sequence[Table]) -> None:
-        self.above: dict[str, dict[str, set[str]]] = {}
-        for table in tables:
-            for dimension in table.dimensions:
-                own = self.above.setdefault(dimension.name, {})
-                for code, parent in zip(dimension.codes, dimension.parents.tolist(), strict=True):
-                    own.setdefault(code, set())
-                    if parent > 0:
-                        own[code].add(dimension.codes[parent])
+        self.lines = code_lines(own for table in tables for own in table.dimensions)
         self.known: dict[str, dict[frozenset[str], str]] = {}
 
     def add(self, dimension: Dimension, level: IntArray) -> None:
@@ -73,23 +67,14 @@ class _PartitionsByName:
 
     def coarser(self, dimension: Dimension, level: IntArray) -> Iterator[tuple[str, IntArray]]:
         """Each partition that some codes determine, with its code of each code; themselves too."""
-        codes = [dimension.codes[at] for at in level]
+        codes, lines = [dimension.codes[at] for at in level], self.lines[dimension.name]
         for other, name in self.known[dimension.name].items():
             place = {code: at for at, code in enumerate(sorted(other))}
-            above = [self._ancestor(dimension.name, code, other) for code in codes]
-            if None not in above:
+            above = [{code} & other or lines[code] & other for code in codes]
+            if all(above):
                 numbers = np.zeros(len(dimension), dtype=np.int64)
-                numbers[level] = [place[code] for code in above if code is not None]
+                numbers[level] = [place[next(iter(own))] for own in above]
                 yield name, numbers
-
-    def _ancestor(self, variable: str, code: str, among: frozenset[str]) -> str | None:
-        todo = [code]
-        while todo:
-            at = todo.pop()
-            if at in among:
-                return at
-            todo += self.above[variable].get(at, ())
-        return None
 
 
 class _PartitionsOfRecords:

@@ -250,15 +250,10 @@ class TableCells(Confidential):
     linked tables, or a total and its only part.
     """
 
-    names: tuple[str, ...]  # names of the tables, in the order given
     #: Per table, the problem cell of each of its cells; -1 for empty ones, which take no part
     cells: tuple[IntArray, ...]
     #: Per table, the values of its cells in units, as the problem has them
     values: tuple[IntArray, ...]
-    #: Per table, by how many units these differ from the values given; rounding, or repairs that
-    #: were asked for
-    differences: tuple[IntArray, ...]
-    name: Callable[[int], str]  # gives the name of a problem cell
     notes: tuple[str, ...] = ()  # what users should know about how the problem was built, in words
     #: Per table published before, the problem cell of each of its cells
     before: tuple[IntArray, ...] = ()

@@ -23,7 +23,7 @@ import polars as pl
 from discreet.arrays import BoolArray, FloatArray, IntArray, ranges
 from discreet.classifications import Classification
 from discreet.confidential import Confidential
-from discreet.disclosure.named_cells import relations_of
+from discreet.disclosure.named_cells import CellNames, relations_of
 from discreet.disclosure.relations import Relations, component_labels, independent_relations
 from discreet.disclosure.verdicts import DisclosureVerdict, Gap, Judged
 from discreet.errors import SuppressionError
@@ -622,16 +622,10 @@ class Blanks(Judged):
 
     def names(self) -> list[str]:
         """Names of the cells that anyone can compute."""
-        names = []
-        for at in np.flatnonzero(self.exact):
-            pairs = zip(self.dimensions, self.index, strict=True)
-            codes = [
-                f"{dimension.name}={dimension.codes[part[at]]}"
-                for dimension, part in pairs
-                if part[at]
-            ]
-            names.append(", ".join(codes) or "total")
-        return names
+        variables = [(own.name, own.codes) for own in self.dimensions]
+        nothing = np.zeros(len(self), dtype=np.int32)
+        name = CellNames(variables, [nothing, *self.index], [("", "")])
+        return [name(at) for at in np.flatnonzero(self.exact).tolist()]
 
     def to_polars(self) -> pl.DataFrame:
         """The hidden cells: codes, low, high, exact; no bound is null."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -91,15 +91,9 @@ class NoiseRange(SecretValues):
         return low, high
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class CountBounds:
-    """Bounds of every cell."""
-
-    low: dict[LayerKey, IntArray]  # per layer, the smallest count of each cell
-    high: dict[LayerKey, IntArray]  # the largest
-    #: Sums that fit no counts: the noise is larger than assumed, or the tables are not of the same
-    #: records and keys
-    contradicted: int
+#: Per layer, the smallest and the largest count of each cell. Where no count is left, the noise is
+#: larger than assumed, or the tables are not of the same records and keys.
+CountBounds: TypeAlias = dict[LayerKey, tuple[IntArray, IntArray]]
 
 
 def bounded(system: PublishedCells, known: NoiseRange) -> CountBounds:
@@ -112,14 +106,10 @@ def bounded(system: PublishedCells, known: NoiseRange) -> CountBounds:
             changed |= _narrowed(step, bounds, int(known.high[0]))
         if not changed:
             break
-    broken = sum(int((low > high).sum()) for low, high in bounds.values())
-    low, high = ({key: ends[side] for key, ends in bounds.items()} for side in (0, 1))
-    return CountBounds(low, high, broken)
+    return bounds
 
 
-def _narrowed(
-    step: LayerStep, bounds: dict[LayerKey, tuple[IntArray, IntArray]], zero: int
-) -> bool:
+def _narrowed(step: LayerStep, bounds: CountBounds, zero: int) -> bool:
     """Hand bounds on between wholes and their parts; whether any changed."""
     low, high = bounds[step.fine.key]
     over, under = bounds[step.coarse.key]
@@ -157,10 +147,9 @@ def resolved(system: PublishedCells, found: CountBounds, known: NoiseRange) -> C
             break
         first[key] = size
         size += len(system.layers[key])
-    if found.contradicted or not first:
+    if not first:
         return found
-    low = np.concatenate([found.low[key] for key in first])
-    high = np.concatenate([found.high[key] for key in first])
+    low, high = (np.concatenate([found[key][side] for key in first]) for side in (0, 1))
     doubtful = np.flatnonzero((low < high) & (high - low < _WIDE))
     if len(doubtful):
         solver = _sums_of(system, first, low, high, int(known.high[0]))
@@ -168,11 +157,7 @@ def resolved(system: PublishedCells, found: CountBounds, known: NoiseRange) -> C
             low[cell], high[cell] = _extremes(solver, int(cell), int(low[cell]), int(high[cell]))
             solver.changeColBounds(int(cell), float(low[cell]), float(high[cell]))
     own = {key: slice(at, at + len(system.layers[key])) for key, at in first.items()}
-    return replace(
-        found,
-        low=found.low | {key: low[at] for key, at in own.items()},
-        high=found.high | {key: high[at] for key, at in own.items()},
-    )
+    return found | {key: (low[at], high[at]) for key, at in own.items()}
 
 
 def _sums_of(
@@ -209,21 +194,14 @@ def _extremes(solver: Any, cell: int, low: int, high: int) -> tuple[int, int]:
     return max(low, ends[0]), min(high, ends[1])
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Likely:
-    """The likeliest counts of cells, by one sum each."""
-
-    layer: PublishedLayer  # the layer of the parts
-    cells: IntArray  # which of its cells
-    count: IntArray  # the likeliest count
-    chance: FloatArray  # how likely it is
-
-
-def likeliest(step: LayerStep, chances: NoiseChances) -> Likely | None:
+def likeliest(
+    step: LayerStep, chances: NoiseChances
+) -> tuple[IntArray, IntArray, FloatArray] | None:
     """The likeliest counts of parts, given all figures of one sum and the whole table.
 
-    All counts count as equally likely beforehand. Only sums whose parts are all listed and
-    shown are looked at.
+    Gives cells of the finer layer, the likeliest count of each, and how likely it is. All counts
+    count as equally likely beforehand. Only sums whose parts are all listed and shown are looked
+    at.
     """
     fine, coarse = step.fine, step.coarse
     number = step.number
@@ -242,7 +220,7 @@ def likeliest(step: LayerStep, chances: NoiseChances) -> Likely | None:
     if not posteriors:
         return None
     cells, count, chance = (np.concatenate(item) for item in zip(*posteriors, strict=True))
-    return Likely(fine, cells, count, chance)
+    return cells, count, chance
 
 
 def _posterior(

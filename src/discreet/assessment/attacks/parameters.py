@@ -12,7 +12,7 @@ largest one finds a person's or firm's value.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import NormalDist
@@ -72,18 +72,7 @@ class SharedNoise:
 
 def shared_noise(published: PublishedFigures) -> list[SharedNoise]:
     """Pairs of universes with one noise, as found in what sums and their parts differ by."""
-    known = {
-        name: {
-            (step.fine.key, step.coarse.key): (
-                step.coarse.ids[good],
-                left[good],
-                step.coarse.value[good],
-            )
-            for step in system.steps()
-            for left, _, good in [_sums(step)]
-        }
-        for name, system in published.systems.items()
-    }
+    known = {name: _differences(own, _sums) for name, own in published.systems.items()}
     pairs = []
     for (first, one), (second, other) in combinations(known.items(), 2):
         left, left_there, value, value_there = _in_both(one, other)
@@ -97,6 +86,17 @@ def shared_noise(published: PublishedFigures) -> list[SharedNoise]:
 #: Per finer and coarser layer: sums by number, what they differ from their parts by, and what they
 #: show.
 _Differences = dict[tuple[LayerKey, LayerKey], tuple[IntArray, IntArray, IntArray]]
+#: Per sum what it differs from its parts by, how many these are, and whether it is looked at.
+_StepSums = tuple[IntArray, IntArray, BoolArray]
+
+
+def _differences(system: PublishedCells, sums: Callable[[LayerStep], _StepSums]) -> _Differences:
+    differences: _Differences = {}
+    for step in system.steps():
+        left, _, good = sums(step)
+        key = (step.fine.key, step.coarse.key)
+        differences[key] = step.coarse.ids[good], left[good], step.coarse.value[good]
+    return differences
 
 
 def _in_both(one: _Differences, other: _Differences) -> tuple[IntArray, ...]:
@@ -149,8 +149,8 @@ def found_parameters(system: PublishedCells) -> FoundParameters:
     )
 
 
-def _sums(step: LayerStep, *, official: bool = False) -> tuple[IntArray, IntArray, BoolArray]:
-    """Per whole: minus its parts, how many there are, and whether all are large and with noise."""
+def _sums(step: LayerStep, *, official: bool = False) -> _StepSums:
+    """The sums whose parts are all large and with noise."""
     fine, coarse = step.fine, step.coarse
     bad = ~fine.shown | fine.official | (fine.value < _LARGE)
     good = (step.sums(bad) == 0) & (step.unlisted == 0) & coarse.shown
@@ -282,7 +282,7 @@ def alike_noise(published: PublishedFigures) -> list[AlikeNoise]:
     """
     systems = {key: system for key, system in published.values.items() if not system.means}
     systems |= {(name, ""): published.systems[name] for name in {name for name, _ in systems}}
-    differences = {key: _differences(system) for key, system in systems.items()}
+    differences = {key: _differences(system, _value_sums) for key, system in systems.items()}
     pairs = []
     for one, other in combinations(sorted(systems), 2):
         if one[0] == other[0] or (one[1] and one[1] == other[1]):
@@ -301,17 +301,11 @@ def alike_noise(published: PublishedFigures) -> list[AlikeNoise]:
     return sorted(pairs, key=lambda pair: (-pair.alike, pair.first, pair.second))
 
 
-def _differences(system: PublishedCells) -> _Differences:
-    """Per step and whole of which all parts are shown: its number, sum less parts, the sum."""
-    differences: _Differences = {}
-    for step in system.steps():
-        good = (step.sums(~step.fine.shown) == 0) & (step.sums(step.fine.value != 0) > 1)
-        good &= step.coarse.shown & ~step.coarse.official
-        left = np.rint(step.coarse.value - step.sums(step.fine.value)).astype(np.int64)
-        good &= left != 0
-        key = (step.fine.key, step.coarse.key)
-        differences[key] = step.coarse.ids[good], left[good], step.coarse.value[good]
-    return differences
+def _value_sums(step: LayerStep) -> _StepSums:
+    """The sums of which all parts are shown, and which differ from these."""
+    good = (step.sums(~step.fine.shown) == 0) & (step.sums(step.fine.value != 0) > 1)
+    left = np.rint(step.coarse.value - step.sums(step.fine.value)).astype(np.int64)
+    return left, step.number, good & step.coarse.shown & ~step.coarse.official & (left != 0)
 
 
 #: With more cells, those that are not listed are not filled in.

@@ -444,10 +444,12 @@ def _layer(
 
 
 def _bounds(system: PublishedCells, known: NoiseRange) -> BoundedCells:
-    bounds = resolved(system, bounded(system, known), known)
+    bounds = bounded(system, known)
+    contradicted = sum(int((low > high).sum()) for low, high in bounds.values())
+    bounds = bounds if contradicted else resolved(system, bounds, known)
     found = np.zeros(4, dtype=np.int64)  # all cells, those of one count, of 1 or 2, of at most 3
     for key, layer in system.layers.items():
-        low, high = bounds.low[key], bounds.high[key]
+        low, high = bounds[key]
         seen = ((layer.value != 0) | ~layer.shown) & ~layer.official & (low <= high)
         kinds = seen, low == high, (low >= 1) & (high <= 2), high - low <= 2
         found += [int((seen & kind).sum()) for kind in kinds]
@@ -455,20 +457,20 @@ def _bounds(system: PublishedCells, known: NoiseRange) -> BoundedCells:
     if known.chances is not None:
         likely, hits, judged = 0, 0, False
         for step in system.steps():
-            one = likeliest(step, known.chances)
-            if one is None:
+            if (found_counts := likeliest(step, known.chances)) is None:
                 continue
-            sure = one.chance >= _SURE
+            at, count, chance = found_counts
+            sure = chance >= _SURE
             likely += int(sure.sum())
-            if one.layer.true is not None:
+            if step.fine.true is not None:
                 judged = True
-                true = one.layer.truth(one.layer.ids[one.cells[sure]])
-                hits += int((true == one.count[sure]).sum())
+                true = step.fine.truth(step.fine.ids[at[sure]])
+                hits += int((true == count[sure]).sum())
         right = hits / likely if judged and likely else None
     cells, determined, small, narrow = found.tolist()
     return BoundedCells(
         cells=cells, determined=determined, one_or_two=small, narrow=narrow,
-        contradicted=bounds.contradicted, likely=likely, right=right,
+        contradicted=contradicted, likely=likely, right=right,
     )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from discreet.protection.suppression import (
     compiled,
     compiled_at_once,
     linked_cells,
+    make_whole,
     shared_values,
     stacked_relations,
     table_relations,
@@ -450,8 +451,7 @@ def _solved(
     values = column_values(solver)
     if np.abs(values - np.rint(values)).max() <= _WHOLE:
         return np.rint(values), True
-    kinds = np.full(cost.size, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
-    solver.changeColsIntegrality(cost.size, np.arange(cost.size, dtype=np.int32), kinds)
+    make_whole(solver, np.arange(cost.size))
     if cost.size > _SEARCHED:  # any will do; it is improved slice by slice
         solver.setOptionValue("mip_max_improving_sols", 1)
     solver.run()

@@ -217,11 +217,8 @@ def build_problem(
         for cells, own in zip(system.cells[:number], system.given, strict=False)
     ]
     members = TableCells(
-        names=tuple(table.name for table, _ in sources),
         cells=tuple(system.cells[:number]),
         values=tuple(values),
-        differences=tuple(now - own for now, own in zip(values, system.given, strict=False)),
-        name=system.names,
         notes=tuple(notes),
         before=tuple(system.cells[number:published]),
         changed=system.changed,

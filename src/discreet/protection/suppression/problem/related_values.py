@@ -179,15 +179,12 @@ class RelatedValues(ValueRows):
         )
         notes = dict.fromkeys(note for item in own for note in item.members.notes)
         return problem, TableCells(
-            names=tuple(name for item in own for name in item.members.names),
             cells=tuple(
                 np.where(cells >= 0, cells + at, -1)
                 for piece, at in zip(own, first.tolist(), strict=False)
                 for cells in piece.members.cells
             ),
             values=tuple(part for item in own for part in item.members.values),
-            differences=tuple(part for item in own for part in item.members.differences),
-            name=problem.name,
             notes=(*notes, *self.notes(names)),
             unexamined=tuple(
                 dict.fromkeys(
