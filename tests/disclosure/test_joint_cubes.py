@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.optimize import LinearConstraint
 
 import discreet as dc
 from discreet.disclosure.cores import LinkedTable, cores_of, cyclic_cores, layers_of
@@ -16,9 +15,7 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression import build_problem, find_pattern
 from discreet.protection.suppression.proof import certificate
 from discreet.tables import ProtectedTable, Table
-from tests.helpers.reader_of_records import single_valued
-
-SIZES = {"a": 5, "b": 5, "c": 5}
+from tests.helpers.reader_of_records import known_cells
 
 
 def records(seed: int, number: int = 150) -> pl.DataFrame:
@@ -35,34 +32,6 @@ def records(seed: int, number: int = 150) -> pl.DataFrame:
 
 def linked(persons: pl.DataFrame, **options: Any) -> list[Table]:
     return [dc.tabulate(persons, [*pair], **options) for pair in combinations("abc", 2)]
-
-
-def computed(tables: list[ProtectedTable], asked: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Which cells have one count only: by an integer program over a x b x c.
-
-    It knows nothing of cells or relations: each shown figure is a sum of combinations, each hidden
-    one a sum that is at least one.
-    """
-    atoms = list(product(*([f"{name}{x}" for x in range(size)] for name, size in SIZES.items())))
-    of_atom = [{f"{n}={x}" for n, x in zip("abc", atom, strict=True)} for atom in atoms]
-    rows, low, high, hidden = [], [], [], {}
-    for table in tables:
-        names = [dimension.name for dimension in table.dimensions]
-        zeros = any(note.kind == "hidden-zeros" for note in table.notes)
-        for row in table.to_polars(complete=True).iter_rows(named=True):
-            codes = {f"{name}={row[name]}" for name in names if row[name] != "Total"}
-            sums = np.array([codes <= own for own in of_atom], dtype=float)
-            blank = row["status"] == "suppressed"
-            rows.append(sums)
-            low.append(1 - zeros if blank else row["value"])
-            high.append(np.inf if blank else row["value"])
-            if blank and tuple(sorted(codes)) in asked:
-                hidden[tuple(sorted(codes))] = sums
-    if not hidden:
-        return asked
-    printed = LinearConstraint(np.array(rows), low, high)
-    single = single_valued(np.array(list(hidden.values())), printed, whole=True)
-    return asked - {cell for cell, one in zip(hidden, single, strict=True) if not one}
 
 
 def sensitive_cells(table: Table) -> np.ndarray:
@@ -87,17 +56,10 @@ def by_relations_only(tables: list[Table]) -> list[ProtectedTable]:
 
 
 def exact(tables: list[Table], safe: list[ProtectedTable]) -> set[tuple[str, ...]]:
-    """Sensitive cells that the independent reader computes."""
-    asked = set()
-    for table in tables:
-        for at in np.flatnonzero(sensitive_cells(table)):
-            codes = {
-                dimension.name: dimension.codes[part[at]]
-                for dimension, part in zip(table.dimensions, table.index, strict=True)
-            }
-            pairs = sorted((n, c) for n, c in codes.items() if c != "Total")
-            asked.add(tuple(f"{n}={c}" for n, c in pairs))
-    return computed(safe, asked)
+    """Sensitive cells that a reader of all combinations computes, written apart."""
+    codes = [[f"{name}{x}" for x in range(5)] for name in "abc"]
+    kinds = pl.DataFrame(list(product(*codes)), schema=[*"abc"], orient="row")
+    return known_cells(kinds, tables, safe, [sensitive_cells(table) for table in tables])
 
 
 @pytest.mark.parametrize("seeds", [[4], pytest.param(range(3), marks=pytest.mark.exhaustive)])

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.optimize import LinearConstraint
 
 import discreet as dc
 from discreet.disclosure import LinkedRecords, UnitLink
@@ -23,7 +22,7 @@ from discreet.protection.suppression import SharedSuppression
 from discreet.release import audit_release
 from discreet.tables import ValueRelation, near_relations
 from discreet.tabulation import column_relations
-from tests.helpers.reader_of_records import single_valued
+from tests.helpers.reader_of_records import codes_of, figures, known
 from tests.helpers.reader_of_sums import opened
 
 #: No household of these data is larger.
@@ -60,17 +59,10 @@ def counted(
     return tables, [dc.primary(table, RULES) for table in tables]
 
 
-def figures_of(safe: dc.ProtectedTable) -> dict[tuple[str, ...], float | None]:
-    """What a table shows of each of its cells, zeros included; None where it is hidden."""
-    frame = safe.to_polars(complete=True)
-    names = [dimension.name for dimension in safe.dimensions]
-    return dict(zip(frame.select(names).rows(), frame["value"].to_list(), strict=True))
-
-
 def open_cells(
     units: pl.DataFrame,
     tables: list[dc.Table],
-    figures: list[dict[tuple[str, ...], float | None]],
+    shown_by: list[dict[tuple[str, ...], float | None]],
     judged: list[Any],
 ) -> int:
     """How many sensitive cells a reader of both tables knows exactly."""
@@ -78,10 +70,9 @@ def open_cells(
     kinds = [(area, size) for area in areas for size in range(1, LARGEST + 1)]
     shown: list[float | None] = []
     sums, secret = [], []
-    for table, figure, found in zip(tables, figures, judged, strict=True):
+    for table, figure, found in zip(tables, shown_by, judged, strict=True):
         names = [dimension.name for dimension in table.dimensions]
-        cells = table.to_polars().select(names).rows()
-        sensitive = dict(zip(cells, found.sensitive, strict=True))
+        sensitive = dict(zip(codes_of(table), found.sensitive.tolist(), strict=True))
         for codes, value in figure.items():
             own = dict(zip(names, codes, strict=True))
             if own.get("sex", "Total") != "Total":
@@ -94,12 +85,8 @@ def open_cells(
             number = [1 if table.unit else size for _, size in kinds]
             sums.append(np.array(number) * np.array(inside))
             shown.append(value)
-            secret.append(bool(sensitive.get(codes, False)))
-    printed = np.array([value is not None for value in shown])
-    right = np.array([value or 0 for value in shown], dtype=float)[printed]
-    rows = np.array(sums)
-    limits = LinearConstraint(rows[printed], right, right)
-    return int(single_valued(rows[secret], limits, whole=True).sum()) if any(secret) else 0
+            secret.append(sensitive.get(codes, False))
+    return int(known(np.array(sums), shown, np.array(secret), least=0.0).sum())
 
 
 def hidden_cells(tables: list[dc.ProtectedTable]) -> int:
@@ -131,7 +118,7 @@ def test_links_are_protected(name: str) -> None:
             dc.suppress(table, found, method="fast", zero_cells="partners", records=own)
             for table, found, own in zip(tables, judged, (persons, units), strict=True)
         ]
-        by_one = open_cells(units, tables, [figures_of(one) for one in single], judged)
+        by_one = open_cells(units, tables, [figures(one) for one in single], judged)
         opened += by_one
         linked = LinkedRecords({"": persons, "homes": units}, [HOMES], tables)
         options: dict[str, Any] = {"zero_cells": "partners", "records": linked}
@@ -144,7 +131,7 @@ def test_links_are_protected(name: str) -> None:
             refused += 1
             continue
         assert dc.audit(safe, tables, judged, **options).safe
-        assert open_cells(units, tables, [figures_of(one) for one in safe], judged) == 0
+        assert open_cells(units, tables, [figures(one) for one in safe], judged) == 0
         together, apart = together + hidden_cells(safe), apart + hidden_cells(single)
     assert opened > 0
     assert refused <= 1

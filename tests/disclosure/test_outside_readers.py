@@ -30,6 +30,7 @@ from discreet.tables import CellStatus, ProtectedTable, Provenance
 from tests.disclosure.test_leaks import open_cells, people_of
 from tests.disclosure.test_relations import VARIABLES, Spec, bands, incidence, population, tabulated
 from tests.helpers.atoms_apart import AtomReader, Drawn, alike_system, cells_of, drawn_system
+from tests.helpers.reader_of_records import codes_of
 
 #: The number of the minimum frequency.
 FEW = 3
@@ -50,11 +51,6 @@ def system_of(seed: int, **options: Any) -> tuple[Drawn, list[Any]]:
     drawn = drawn_system(seed, value="pay" if valued else None, **options)
     rule = dc.rules.PPercent(20) if valued else dc.rules.MinimumFrequency(FEW)
     return drawn, [dc.primary(table, [rule], value=drawn.value) for table in drawn.tables]
-
-
-def codes_of(table: dc.Table) -> list[tuple[str, ...]]:
-    """The codes of each cell of a table."""
-    return table.to_polars().select([own.name for own in table.dimensions]).rows()
 
 
 def marked(tables: Sequence[dc.Table], masks: Sequence[np.ndarray]) -> set[Cell]:
