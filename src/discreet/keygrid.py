@@ -158,10 +158,12 @@ def grid_keys(series: pl.Series, grid: KeyGrid, *, column: str = "record_key") -
             where=column,
             hint="use integers of the grid, or decimals in [0, 1)",
         )
-    if len(keys) and (keys.min() < 0 or keys.max() >= grid.size):
-        outside = int(((keys < 0) | (keys >= grid.size)).sum())
+    keys = keys.astype(np.int64, copy=False)
+    unsigned = keys.view(np.uint64)  # negative ones are large
+    if unsigned.max(initial=0) >= grid.size:
+        outside = int((unsigned >= grid.size).sum())
         raise off_grid(outside, len(series), column, grid)
-    return keys.astype(np.int64, copy=False)
+    return keys
 
 
 def _from_floats(values: npt.NDArray[np.float64], grid: KeyGrid, column: str) -> IntArray:

@@ -554,10 +554,13 @@ class MemoryEngine(Engine):
 
     def lowest_keys(self, record_key: str) -> pl.Series:
         """All record keys in the lowest part of the grid."""
-        keys = self.frame[record_key]
-        whole = keys.dtype.is_integer()
-        numbers = keys.cast(pl.Int64 if whole else pl.Float64, strict=False)
-        return keys.filter((numbers >= 0) & (numbers < lowest(self.task.grid, whole=whole)))
+        if self.coded is not None and self.coded.keys is not None:
+            keys = self.coded.keys
+            return pl.Series(keys[keys < lowest(self.task.grid)])
+        held = self.frame[record_key]
+        whole = held.dtype.is_integer()
+        numbers = held.cast(pl.Int64 if whole else pl.Float64, strict=False)
+        return held.filter((numbers >= 0) & (numbers < lowest(self.task.grid, whole=whole)))
 
     @property
     def sizes(self) -> Mapping[CubeAxis, int]:
