@@ -20,7 +20,8 @@ import sqlalchemy as sa
 
 from discreet._version import __version__
 from discreet.files import atomic_path, check_writable, file_digest, make_folder
-from discreet_service.database import AUDIT_ENTRIES, ServiceDatabase
+from discreet_service.audit import AuditTrail
+from discreet_service.database import ServiceDatabase
 from discreet_service.problems import ServiceError
 from discreet_service.settings import ServiceSettings
 
@@ -162,13 +163,8 @@ def _copy_database(url: sa.URL, target: Path) -> None:
 
 def _head(settings: ServiceSettings) -> tuple[int, str]:
     database = ServiceDatabase.open(settings.database_url())
-    try:
-        with database.reading() as connection:
-            last = sa.select(AUDIT_ENTRIES.c.seq, AUDIT_ENTRIES.c.digest)
-            row = connection.execute(last.order_by(AUDIT_ENTRIES.c.seq.desc()).limit(1)).first()
-    finally:
-        database.close()
-    return (0, "") if row is None else (int(row.seq), str(row.digest))
+    with closing(database):
+        return AuditTrail(database, b"", lambda: 0).head()
 
 
 def _head_of_copy(copy: Path) -> tuple[int, str]:

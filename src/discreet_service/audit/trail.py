@@ -68,11 +68,6 @@ class AuditKind(StrEnum):
         made._value_, made.needs = value, needs
         return made
 
-    service_started = ("service_started", ("version",))
-    service_stopped = ("service_stopped", ())
-    backup_made = ("backup_made", ("seq", "digest"))
-    backup_restored = ("backup_restored", ("seq", "digest"))
-
     login = ("login", ("method",))
     login_refused = ("login_refused", ("method",))
     logout = ("logout", ())
@@ -85,7 +80,6 @@ class AuditKind(StrEnum):
     role_withdrawn = ("role_withdrawn", ("role", "dataset"))
     key_created = ("key_created", ("key", "expires"))
     key_revoked = ("key_revoked", ("key",))
-    limits_changed = ("limits_changed", ("limit", "value"))
 
     proposed = ("proposed", ("kind", "proposal", "digest"))
     approved = ("approved", ("kind", "proposal", "digest"))

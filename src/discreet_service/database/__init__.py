@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .schema import ASKED_PATTERNS as ASKED_PATTERNS
     from .schema import AUDIT_ENTRIES as AUDIT_ENTRIES
     from .schema import AUDIT_HEADS as AUDIT_HEADS
-    from .schema import DATA_SETS as DATA_SETS
     from .schema import DATA_VERSIONS as DATA_VERSIONS
     from .schema import IDEMPOTENCY_KEYS as IDEMPOTENCY_KEYS
     from .schema import JOB_EVENTS as JOB_EVENTS

@@ -135,10 +135,6 @@ PARAMETER_SETS = _table("parameter_sets",
     *_wholes("activated_at", "retired_at", nullable=True),
 )  # fmt: skip
 
-DATA_SETS = _table(
-    "data_sets", *_texts("id", primary_key=True), *_texts("facts"), *_wholes("created_at")
-)
-
 DATA_VERSIONS = _table("data_versions",
     *_texts("dataset", "version", primary_key=True), *_texts("fingerprint", "state", "facts"),
     *_wholes("published_at"), *_texts("published_by"), *_wholes("retired_at", nullable=True),

@@ -19,7 +19,6 @@ from discreet.publication import Boundaries
 from discreet.tables import ProtectedTable
 from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import (
-    DATA_SETS,
     DATA_VERSIONS,
     ServiceDatabase,
     change_rows,
@@ -215,9 +214,6 @@ class DatasetCatalogue:
             if row_of(connection, DATA_VERSIONS, dataset=dataset, version=version) is not None:
                 message, hint = "the version is published already", "use a new version"
                 raise ServiceError(message, "conflict", "version", hint)
-            # Remember that there is such a data set.
-            if row_of(connection, DATA_SETS, id=dataset) is None:
-                insert_row(connection, DATA_SETS, id=dataset, facts="{}", created_at=self.clock())
             insert_row(connection, DATA_VERSIONS, **row, **act, retired_at=None)
             kind = AuditKind.dataset_published
             stated = {"version": version, "fingerprint": opened.fingerprint}

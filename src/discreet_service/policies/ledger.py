@@ -107,18 +107,6 @@ class FewUnits:
     small: bool  # Whether by fewer than may be, with noise
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, slots=True)
-class ComparedUniverse:
-    """A universe that was compared with all that had been released until then. CONFIDENTIAL."""
-
-    released: int  # How many these were
-    policy: DifferencePolicy  # What was few
-    few: list[FewUnits]  # Those from which it differs by few
-
-    def __repr__(self) -> str:
-        return "<ComparedUniverse>"
-
-
 _NONE = GrowingRows(np.zeros(0, dtype=np.int64))
 
 

@@ -41,13 +41,6 @@ _LARGER, _USUAL = 2.0, 2.0
 _CLOSE = 1 + 1e-6
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MeasuredExposure:
-    """Exposure of a table beside all earlier releases."""
-
-    worst: MostExposed | None  # The most exposed counts; None if they were not examined
-
-
 @dataclass(kw_only=True, repr=False)
 class ShownFigures:
     """All figures that were shown of one data version and unit, each once.
@@ -69,25 +62,27 @@ class ShownFigures:
         evidence: Evidence,
         everywhere: float,
         levels: Mapping[str, float],
-    ) -> MeasuredExposure:
-        """The counts that are most exposed for their limit: of a table, or further by it."""
+    ) -> MostExposed | None:
+        """The counts that are most exposed for their limit: of a table, or further by it.
+
+        None if there are too many cells to be examined.
+        """
         self._shapes += map(evidence.whole, released.shapes[len(self._shapes) :])
         new = evidence.whole(asked.shape)
         boxes = dict.fromkeys(box for shape in (*self._shapes, new) for box in boxes_of(shape))
         if sum(math.prod(axis.shown for axis in box) for box in boxes) > MOST_CELLS:
-            return MeasuredExposure(worst=None)
+            return None
         for shape in self._shapes[self._read :]:
             more = evidence.layer_figures(shape, every=self.every)
             self._layers, self._exposure = _joined(self._layers, more), {}
             self._read += 1
         own = _joined({}, evidence.layer_figures(new, every=self.every or asked.programme))
         layers = _joined(self._layers, own.values())
-        if _size(layers) == _size(self._layers):  # nothing that was not shown before
-            nothing = MostExposed(exposure=0.0, limit=1.0, target=())
-            return MeasuredExposure(worst=nothing)
-        if sum(int(layer.noisy.sum()) for layer in layers.values()) > MOST_FIGURES:
-            return MeasuredExposure(worst=None)
         worst = MostExposed(exposure=0.0, limit=1.0, target=())
+        if _size(layers) == _size(self._layers):  # nothing that was not shown before
+            return worst
+        if sum(int(layer.noisy.sum()) for layer in layers.values()) > MOST_FIGURES:
+            return None
         for key, exposure in _exposures(layers, evidence).items():
             box, cells = layers[key].box, layers[key].cells
             limit = limit_of(box, everywhere, levels)
@@ -105,7 +100,7 @@ class ShownFigures:
                 most = float(exposure[counted].max()) / _CLOSE
                 this = MostExposed(exposure=most, limit=limit, target=target)
                 worst = max(worst, this, key=lambda one: one.share)
-        return MeasuredExposure(worst=worst)
+        return worst
 
 
 def _size(layers: Mapping[Levels, LayerFigures]) -> int:

@@ -20,10 +20,9 @@ import sqlalchemy as sa
 from discreet.arrays import BoolArray, IntArray, PositionArray
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.counters import Counters
-from discreet_service.policies.document import ExposurePolicy, PolicyDocument
-from discreet_service.policies.exposure import ReleasedLayers
-from discreet_service.policies.ledger import ComparedUniverse, UniverseLedger
-from discreet_service.policies.leverage import MeasuredExposure
+from discreet_service.policies.document import DifferencePolicy, ExposurePolicy, PolicyDocument
+from discreet_service.policies.exposure import MostExposed, ReleasedLayers
+from discreet_service.policies.ledger import FewUnits, UniverseLedger
 from discreet_service.policies.sketches import UniverseSketch
 
 if TYPE_CHECKING:
@@ -146,10 +145,10 @@ class UniverseFacts:
     sketch: UniverseSketch | None  # Its sketch; None if the ledger has it, or it is everybody
     # How sparse the perturbed table is; None where sparse parts are hidden
     sparsity: SparsityShares | None
-    # What its universe differs from by few; None if that is to be worked out
-    compared: ComparedUniverse | None = None
-    # What it exposes beside all released ones, whatever they are by now
-    measured: Callable[[ExposurePolicy], MeasuredExposure]
+    # What its universe differs from by few, and what it exposes, beside all released ones,
+    # whatever they are by now
+    few: Callable[[DifferencePolicy], list[FewUnits]]
+    measured: Callable[[ExposurePolicy], MostExposed | None]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)

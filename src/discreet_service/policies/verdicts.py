@@ -33,19 +33,20 @@ from discreet_service.policies.asked import AskedTable, Box, LayerAxis
 from discreet_service.policies.counters import Counters
 from discreet_service.policies.document import (
     CustomGroupPolicy,
+    DifferencePolicy,
     ExposurePolicy,
     PolicyDocument,
 )
 from discreet_service.policies.evidence import Evidence
-from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_text
-from discreet_service.policies.in_force import HeldPolicy, PoliciesInForce
-from discreet_service.policies.ledger import (
-    NEAR,
-    ComparedUniverse,
-    UniverseDefinition,
-    UniverseLedger,
+from discreet_service.policies.exposure import (
+    MostExposed,
+    ReleasedLayers,
+    read_shape,
+    shape_text,
 )
-from discreet_service.policies.leverage import MeasuredExposure, ShownFigures
+from discreet_service.policies.in_force import HeldPolicy, PoliciesInForce
+from discreet_service.policies.ledger import NEAR, FewUnits, UniverseDefinition, UniverseLedger
+from discreet_service.policies.leverage import ShownFigures
 from discreet_service.policies.patterns import near_pattern, note, pattern_rule, patterns_of
 from discreet_service.policies.rates import charge_cells, rate_rule, take_query
 from discreet_service.policies.rules import (
@@ -96,11 +97,7 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
         return passed("P5", "all units, or published before")
     if len(case.ledger) >= case.policy.differences.most_universes:
         return refused("P5", "the ledger has the maximum number of populations")
-    compared, policy = case.facts.compared, case.policy.differences
-    if compared and compared.released == len(case.ledger) and compared.policy == policy:
-        few = compared.few
-    else:
-        few = case.ledger.few(UniverseDefinition.of(case.asked), sketch, policy)
+    few = case.facts.few(case.policy.differences)
     small = [" and ".join(one.others) for one in few if one.small]
     near = tuple(one.others for one in few)
     if small:
@@ -179,7 +176,7 @@ def exposure_rule(case: RuleCase) -> RuleVerdict:
     if examined and case.facts is None:
         return later("P3")
     if examined and case.facts is not None:
-        measured = case.facts.measured(limits).worst
+        measured = case.facts.measured(limits)
         if measured is None and limits.unexamined == "refuse":
             return refused("P3", "all answers together have too many cells to be examined")
         exposed = measured or exposed
@@ -402,7 +399,7 @@ class Policies:
             beside = None if ready is None else ready(verdict)
             with self._of(asked).deciding:
                 # Others write while this is compared; what they release is compared again.
-                facts = self._compared(asked, facts)
+                self._compare(asked, facts)
                 settled = partial(self._decided, asked, principal, facts, beside, looked)
                 return self._database.batched(settled)
 
@@ -553,46 +550,54 @@ class Policies:
         if policy.sparsity.then == "refuse" or asked.programme:
             judged = [name not in asked.geographies for name in asked.spanning]
             sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
+        few, measured = self._beside_released(asked, evidence, sketch)
         return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity,
-                             measured=self._measuring(asked, evidence))  # fmt: skip
+                             few=few, measured=measured)  # fmt: skip
 
-    def _measuring(
-        self, asked: AskedTable, evidence: Evidence
-    ) -> Callable[[ExposurePolicy], MeasuredExposure]:
-        """Tells what a table exposes; worked out again if something has changed meanwhile."""
+    def _beside_released(
+        self, asked: AskedTable, evidence: Evidence, sketch: UniverseSketch | None
+    ) -> tuple[
+        Callable[[DifferencePolicy], list[FewUnits]],
+        Callable[[ExposurePolicy], MostExposed | None],
+    ]:
+        """Tell from what a table differs by few, and what it exposes; worked out again if something
+        has changed meanwhile.
+        """
         released = self._of(asked)
         every = not self.in_force.held(asked.dataset, asked.version).first
         with released.lock:
             if released.figures.every != every:
                 released.figures = ShownFigures(every=every)
             figures = released.figures
-        exposures: dict[tuple[int, str], MeasuredExposure] = {}
+        known: dict[tuple[int, str], Any] = {}
 
-        def measured(limits: ExposurePolicy) -> MeasuredExposure:
+        def few(limits: DifferencePolicy) -> list[FewUnits]:
+            assert sketch is not None
+            now = len(released.ledger), limits.model_dump_json()
+            if now not in known:
+                known[now] = released.ledger.few(UniverseDefinition.of(asked), sketch, limits)
+            compared: list[FewUnits] = known[now]
+            return compared
+
+        def measured(limits: ExposurePolicy) -> MostExposed | None:
             now = len(released.layers.shapes), limits.model_dump_json()
-            if now not in exposures:
-                exposures[now] = figures.measured(asked, released.layers, evidence,
+            if now not in known:
+                known[now] = figures.measured(asked, released.layers, evidence,
                                               limits.everywhere, limits.levels)  # fmt: skip
-            return exposures[now]
+            worst: MostExposed | None = known[now]
+            return worst
 
-        return measured
+        return few, measured
 
-    def _compared(self, asked: AskedTable, facts: UniverseFacts) -> UniverseFacts:
-        """The same with what a new universe differs from by few, as things are."""
-        released, policy = self._of(asked), self.policy(asked.dataset, asked.version)
-        if not policy.exposure.unlimited:
-            with suppress(Exception):  # the rule ends in the same error, which refuses
+    def _compare(self, asked: AskedTable, facts: UniverseFacts) -> None:
+        """Work out, before others have to wait for it, what rules will ask of a table."""
+        policy, released = self.policy(asked.dataset, asked.version), self._of(asked)
+        with suppress(Exception):  # the rule ends in the same error, which refuses
+            if not policy.exposure.unlimited:
                 facts.measured(policy.exposure)
-        ledger, limits = released.ledger, policy.differences
-        number = len(ledger)
-        if facts.sketch is None or limits.most_universes <= number:
-            return facts
-        try:
-            few = ledger.few(UniverseDefinition.of(asked), facts.sketch, limits)
-        except Exception:
-            # The rule ends in the same error, which refuses.
-            return facts
-        return replace(facts, compared=ComparedUniverse(released=number, policy=limits, few=few))
+        with suppress(Exception):
+            if facts.sketch and len(released.ledger) < policy.differences.most_universes:
+                facts.few(policy.differences)
 
     def _release(self, case: RuleCase, verdict: Verdict) -> None:
         asked, released = case.asked, self._of(case.asked)

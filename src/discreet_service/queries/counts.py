@@ -46,7 +46,7 @@ def filter_text(tree: Classification, leaves: BoolArray, kind: Any, *, ranges: b
     if tree.missing in chosen:
         parts.append(f"{column} is null")
     if tree.bounds is not None:
-        parts += _interval_parts(tree, set(chosen), column)
+        parts += interval_parts(tree, set(chosen), column)
     elif str(kind) == "Boolean":
         parts += [f"{column} == {code}" for code in chosen if code in ("true", "false")]
     else:
@@ -57,7 +57,8 @@ def filter_text(tree: Classification, leaves: BoolArray, kind: Any, *, ranges: b
     return f"({' or '.join(parts)})"
 
 
-def _interval_parts(tree: Classification, chosen: set[str], column: str) -> list[str]:
+def interval_parts(tree: Classification, chosen: set[str], column: str) -> list[str]:
+    """Conditions on a number for intervals: those that stand together are a range."""
     assert tree.bounds is not None
     intervals = [code for code in tree.leaves if code != tree.missing]
     parts = []

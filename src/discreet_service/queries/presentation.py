@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 
 from discreet.arrays import CellIndex, PositionArray
+from discreet.assessment import published_at
 from discreet.protection.parts import SUPPRESSED_PARTS
 from discreet.tables import (
     CellNote,
@@ -94,7 +95,7 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
         for own, whole, part in zip(shown, table.spanning, places, strict=False)
     ]
     before += [places[-1]] if figures else []
-    value, status = _looked_up(table, before, length)
+    value, status = published_at(table, tuple(before), length)
     return dataclasses.replace(
         table,
         dimensions=dimensions,
@@ -123,19 +124,7 @@ def every_cell(table: ProtectedTable) -> tuple[tuple[PositionArray, ...], np.nda
     every: Sequence[PositionArray] = grid.every()
     known = table.known(every, grid.size)
     index = tuple(part[known] for part in every)
-    return (index, *_looked_up(table, index, int(known.sum())))
-
-
-def _looked_up(
-    table: ProtectedTable, index: Sequence[PositionArray], length: int
-) -> tuple[np.ndarray, np.ndarray]:
-    at = CellIndex.of(table.dimensions).find(table.index, index, (table.stored, length))
-    stored = at >= 0
-    status = table.absent(index, length)
-    value = np.zeros(length, dtype=table.value.dtype)
-    value[stored] = table.value[at[stored]]
-    status[stored] = table.status[at[stored]]
-    return value, status
+    return (index, *published_at(table, index, int(known.sum())))
 
 
 def _parts(dimensions: Sequence[Dimension], totals: Sequence[bool]) -> Parts | None:

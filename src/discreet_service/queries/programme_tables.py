@@ -21,6 +21,7 @@ from discreet.protection.protocol import all_of
 from discreet.release import Inputs, KeyPath, Programme
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
+from discreet_service.queries.counts import interval_parts
 from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQuery
 
 
@@ -147,29 +148,17 @@ def filter_text(
     tree = variable.tree
     column = tree.source if tree.source.isidentifier() else f"`{tree.source}`"
     leaves = variable.leaves_within([tree.index[code] for code in codes])
-    kind = str(schema[tree.source])
-    parts, values, number = list[str](), list[str](), 0
-    for at in np.flatnonzero(tree.is_leaf).tolist():
-        if tree.codes[at] == tree.missing:
-            parts += [f"{column} is null"] if leaves[at] else []
-        elif tree.bounds is not None:
-            low, high = tree.bounds[number : number + 2]
-            number += 1
-            if leaves[at]:
-                above = [f"{column} >= {_number(low)}"] if math.isfinite(low) else []
-                below = [f"{column} < {_number(high)}"] if math.isfinite(high) else []
-                parts.append(" and ".join([*above, *below]))
-        elif leaves[at]:
-            text = kind.startswith(("String", "Categorical", "Enum"))
-            values.append(repr(tree.codes[at]) if text else tree.codes[at].capitalize())
-    if values:
+    chosen = [tree.codes[at] for at in np.flatnonzero(leaves).tolist()]
+    parts = [f"{column} is null"] if tree.missing in chosen else []
+    values = [code for code in chosen if code != tree.missing]
+    if tree.bounds is not None:
+        parts += interval_parts(tree, {*values}, column)
+    elif values:
+        text = str(schema[tree.source]).startswith(("String", "Categorical", "Enum"))
+        values = [repr(code) if text else code.capitalize() for code in values]
         parts.insert(0, f"{column} in [{', '.join(values)}]" if values[1:]
                      else f"{column} == {values[0]}")  # fmt: skip
     return parts[0] if len(parts) == 1 else " or ".join(f"({part})" for part in parts)
-
-
-def _number(bound: float) -> str:
-    return repr(int(bound) if bound.is_integer() else bound)
 
 
 def _no_query(what: str) -> ServiceError:
