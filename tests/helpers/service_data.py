@@ -7,8 +7,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from discreet.demo import write_census, write_programme
 from discreet.microdata import Secret
 from discreet.release.cubes import build_store
@@ -81,14 +79,6 @@ def write_census_dataset(folder: Path, persons: int = 3_000, seed: int = 2026) -
     text = files("discreet_service").joinpath("demo_dataset.toml").read_text("utf-8")
     (place / "DATASET.toml").write_text(text, "utf-8")
     return place
-
-
-@pytest.fixture(scope="session")
-def census_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of data sets with the census in it: do not change it."""
-    folder = tmp_path_factory.mktemp("datasets")
-    write_census_dataset(folder)
-    return folder
 
 
 def slow_policy(burst: int, cells: int = 1_000) -> str:

@@ -1,20 +1,27 @@
-"""Databases for the tests of the service: both kinds pass the same tests."""
+"""Databases for the tests of the service: both kinds pass the same tests; and a small census."""
 
 from __future__ import annotations
 
 import itertools
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from fastapi import FastAPI
 
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.connections import _PRAGMAS as PRAGMAS
+from discreet_service.datasets import DataVersion
+from discreet_service.datasets.versions import open_version
+from discreet_service.permissions import Grant
+from discreet_service.service import Service
 from tests.helpers.databases import postgresql_server
+from tests.helpers.service_callers import KnownCaller, app_of_known
+from tests.helpers.service_data import OPEN_POLICY, census_service, write_census_dataset
 from tests.helpers.service_people import SetClock
 
 _NUMBERS = itertools.count()
@@ -103,3 +110,61 @@ def service_database(service_url: str) -> Iterator[ServiceDatabase]:
 def set_clock() -> SetClock:
     """A clock that stands still until the test moves it: `set_clock.pass_by(60)`."""
     return SetClock()
+
+
+@pytest.fixture(scope="session")
+def census_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of data sets with the census in it: do not change it."""
+    folder = tmp_path_factory.mktemp("datasets")
+    write_census_dataset(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def census(census_data: Path) -> DataVersion:
+    """The census, opened."""
+    return open_version(census_data / "census-2022-1", b"key")
+
+
+ServeCensus = Callable[..., Service]
+
+
+@pytest.fixture(scope="module")
+def serve_census(
+    census_data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServeCensus]:
+    """Makes services with a copy of the census, under policies and limits."""
+    made: list[Service] = []
+
+    def serve(
+        policy: str = OPEN_POLICY,
+        data: Path = census_data,
+        secret: Path | None = None,
+        **limits: Any,
+    ) -> Service:
+        folder = tmp_path_factory.mktemp("served")
+        made.append(census_service(data, folder, policy, secret, **limits))
+        return made[-1]
+
+    yield serve
+    for each in made:
+        each.close()
+
+
+@pytest.fixture(scope="module")
+def service(request: pytest.FixtureRequest, serve_census: ServeCensus) -> Service:
+    """A service with the census, under the POLICY and LIMITS that the module names."""
+    stated = vars(request.module)
+    return serve_census(stated.get("POLICY", OPEN_POLICY), **stated.get("LIMITS", {}))
+
+
+@pytest.fixture(scope="module")
+def app(request: pytest.FixtureRequest, service: Service) -> FastAPI:
+    """Its application: of the PARTS that the module names."""
+    return app_of_known(service, vars(request.module).get("PARTS", ("datasets", "queries")))
+
+
+@pytest.fixture
+def anna(app: FastAPI) -> KnownCaller:
+    """Somebody who may ask."""
+    return KnownCaller(app, Grant("requester", "census"))

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from discreet_service.permissions import Grant, Principal
-from discreet_service.policies import AskedTable, exposure_limit
-from tests.helpers.policy_cases import ASKING, PTABLE, Filters, PolicedTown, Town
+from discreet_service.policies import exposure_limit
+from tests.helpers.policy_cases import PTABLE, Filters, PolicedTown, Town
 
 Police = Callable[..., PolicedTown]
 OTHERS = [Principal(name=f"key {at}", kind="key", grants=(Grant("requester"),)) for at in range(4)]
@@ -227,36 +227,3 @@ def test_a_refusal_tells_no_more_than_a_perturbed_count(police: Police) -> None:
     here = police(town)
     assert here.ask((), {"job": 1})
     assert not here.ask((), {"branch": 1})
-
-
-def test_refusals_read_alike_and_take_alike(police: Police) -> None:
-    town = Town.drawn(1500, 6, job=2, rare=30, x=2)
-    town.columns["branch"] = town.columns["job"].copy()
-    town.columns["branch"][:3] ^= 1
-    town.columns["rare"][:] = np.arange(1500) // 51
-    here = police(town)
-    assert here.ask((), {"job": 1})
-    asked: list[tuple[AskedTable, Filters]] = [
-        (town.asked((), where), where) for where in ({"rare": 29}, {"branch": 1})
-    ]
-    told = []
-    for table, where in asked:
-        verdict = here.policies.decide(table, ASKING, town.evidence((), where))
-        error = verdict.error("de")
-        assert error is not None
-        told.append((str(error), error.rule, error.kind, verdict.told("en"), verdict.names))
-    assert told[0] == told[1]
-    assert len(here.waited) == 3
-
-
-def test_two_keys_get_no_more_than_one(police: Police) -> None:
-    """All that is released counts for all: colluding keys share one exposure and one ledger."""
-    names = tuple("abcde")
-    wanted = [by for by in crossings(names, 4) if len(by) > 2]
-    alone = police(Town.drawn(3000, 9, **dict.fromkeys(names, 2)))
-    by_one = {by for by in wanted if alone.ask(by)}
-    shared = police(Town.drawn(3000, 9, **dict.fromkeys(names, 2)))
-    keys = itertools.cycle(OTHERS[:2])
-    by_two = {by for by in wanted if shared.ask(by, who=next(keys))}
-    assert by_one == by_two
-    assert 0 < len(by_one) < len(wanted)

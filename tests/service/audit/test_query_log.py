@@ -141,20 +141,6 @@ def test_a_pseudonym_is_final(
         connection.execute(sa.update(QUERY_LOG).values(principal="bob", pseudonymised=True))
 
 
-def test_search_goes_page_by_page(log: QueryLog, set_clock: Any) -> None:
-    for number in range(5):
-        ask(log, digest=f"d{number}")
-        set_clock.pass_by(1)
-    page = log.search(size=2)
-    assert [row.digest for row in page.rows] == ["d4", "d3"]
-    page = log.search(size=3, cursor=page.cursor)
-    assert ([row.digest for row in page.rows], page.cursor) == (["d2", "d1", "d0"], None)
-    assert len(log.search(digest="d3").rows) == 1
-    assert log.search(dataset="other").rows == ()
-    assert log.search(verdict=LogVerdict.refused).rows == ()
-    assert len(log.search(since=set_clock() - 2000, until=set_clock()).rows) == 2
-
-
 @pytest.mark.parametrize("text", ["an\nna", "\x1b[1m", "a\u202eb", "x" * 201])
 def test_nobody_forges_rows(log: QueryLog, text: str) -> None:
     for name in ("principal", "dataset", "version", "digest", "caller_key", "parameters"):

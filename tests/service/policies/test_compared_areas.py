@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 from discreet.record_batches import collected
+from discreet_service.datasets import DataVersion
 from discreet_service.datasets.areas import _compared, _levels, compared_areas
-from discreet_service.datasets.versions import DataVersion, open_version
-from tests.helpers.service_data import census_data  # noqa: F401
-
-
-@pytest.fixture(scope="module")
-def census(census_data: Path) -> DataVersion:  # noqa: F811
-    return open_version(census_data / "census-2022-1", b"key")
 
 
 def test_geographies_and_groupings_of_one_column_are_compared(census: DataVersion) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +10,17 @@ import pytest
 from discreet_service.permissions import Grant
 from discreet_service.policies import sign_policy
 from discreet_service.service import Service
-from tests.helpers.service_callers import KnownCaller, app_of_known
-from tests.helpers.service_data import OPEN_POLICY, census_data, census_service  # noqa: F401
+from tests.helpers.service_callers import KnownCaller
+from tests.helpers.service_data import OPEN_POLICY
 
 API = "/api/v1/policies/census/2022-1"
-TIGHT = OPEN_POLICY.replace("variables = { most = 20", "variables = { most = 1")
+POLICY = OPEN_POLICY.replace("variables = { most = 20", "variables = { most = 1")
+PARTS = ("policies", "queries")
 
 
 def visitor(app: Any, role: str) -> KnownCaller:
     """A browser of somebody with a role."""
     return KnownCaller(app, Grant(role, "census"), kind="session")
-
-
-@pytest.fixture(scope="module")
-def service(
-    census_data: Path,  # noqa: F811
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Service]:
-    found = census_service(census_data, tmp_path_factory.mktemp("service"), TIGHT)
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def app(service: Service) -> Any:
-    return app_of_known(service, ("policies", "queries"))
 
 
 def test_callers_see_limits_that_say_nothing_of_people(app: Any) -> None:
@@ -86,8 +71,8 @@ def test_changes_are_signed_newer_and_about_this_version(app: Any, tmp_path: Pat
         body = {"policy": text, "signature": signature, "reason": "more is needed"}
         return custodian.ask("POST", f"{API}/changes", json=body)
 
-    assert proposed(TIGHT).status_code == 409
-    newer = TIGHT.replace("revision = 1", "revision = 2").replace("most = 1,", "most = 2,")
+    assert proposed(POLICY).status_code == 409
+    newer = POLICY.replace("revision = 1", "revision = 2").replace("most = 1,", "most = 2,")
     assert proposed(newer.replace('dataset = "census"', 'dataset = "other"')).status_code == 422
     forged = {"policy": newer, "signature": "ed25519 00 00", "reason": "more is needed"}
     assert custodian.ask("POST", f"{API}/changes", json=forged).status_code == 422

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from discreet.tables import ProtectedTable
 from discreet_service.datasets import DataVersion
-from discreet_service.datasets.versions import open_version
 from discreet_service.permissions import Grant, Principal
 from discreet_service.queries import canonical_query, read_query
 from discreet_service.queries.counts import protected_answer
 from discreet_service.queries.evidence import QueryEvidence, SketchMemory
 from discreet_service.queries.presentation import in_order
 from discreet_service.service import Service
-from tests.helpers.service_data import census_data  # noqa: F401
 
 Ask = Callable[[dict[str, Any]], ProtectedTable]
 ANNA = Principal(name="anna", kind="key", grants=(Grant("requester", "census"),))
@@ -42,12 +39,6 @@ def evidence_of(census: DataVersion, document: dict[str, Any]) -> QueryEvidence:
         kept=SketchMemory(),
         hidden_of=lambda query: None,
     )
-
-
-@pytest.fixture(scope="session")
-def census(census_data: Path) -> DataVersion:  # noqa: F811
-    """The census, opened."""
-    return open_version(census_data / "census-2022-1", b"key")
 
 
 def asked_of(version: DataVersion) -> Ask:

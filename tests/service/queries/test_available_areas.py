@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +15,8 @@ from discreet_service.queries import read_query
 from discreet_service.service import Service
 from tests.derived.test_flows import HOME, PTABLE, TOWNS, people
 from tests.helpers.programmes import editor
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import OPEN_POLICY
+from tests.service.conftest import ServeCensus
 from tests.service.queries.conftest import ask_service as ask
 
 POLICY = OPEN_POLICY + "\n[areas]\nleast = [100, 300]\n"
@@ -42,13 +42,6 @@ by = ["home", "sex"]
 available = { variable = "home", least = 140 }
 formats = ["csv"]
 """
-
-
-@pytest.fixture(scope="module")
-def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    found = census_service(census_data, tmp_path_factory.mktemp("areas"), POLICY)
-    yield found
-    found.close()
 
 
 def hidden(table: ProtectedTable) -> set[str]:
@@ -96,17 +89,11 @@ def test_areas_are_marked_and_named(service: Service) -> None:
     assert all(note.kind != "areas-left-out" for note in whole.notes)
 
 
-def test_tags_of_answers_follow_the_policy(
-    service: Service, census_data: Path, tmp_path: Path
-) -> None:
-    other = census_service(
-        census_data, tmp_path / "other", POLICY.replace("100", "90"),
-        service.settings.secret_file,
-    )  # fmt: skip
+def test_tags_of_answers_follow_the_policy(service: Service, serve_census: ServeCensus) -> None:
+    other = serve_census(POLICY.replace("100", "90"), secret=service.settings.secret_file)
     query = read_query({"unit": "person", "by": ["region", "sex"]})
     tags = [each.answers.etag(each.answers.prepared("census", query), "csv")
             for each in (service, other)]  # fmt: skip
-    other.close()
     assert tags[0] != tags[1]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,8 @@ from discreet_service.policies.document import PolicyDocument
 from discreet_service.problems import ServiceError
 from discreet_service.queries import read_query
 from discreet_service.service import Service
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import OPEN_POLICY
+from tests.service.conftest import ServeCensus
 from tests.service.queries.conftest import ask_service as ask
 
 #: Where tables hide every part that has a small cell.
@@ -53,10 +53,8 @@ def commuters(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def service(commuters: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    found = census_service(commuters, tmp_path_factory.mktemp("flows"), FLOWS)
-    yield found
-    found.close()
+def service(commuters: Path, serve_census: ServeCensus) -> Service:
+    return serve_census(FLOWS, commuters)
 
 
 def on(level: str, *names: str) -> list[dict[str, str]]:
@@ -111,14 +109,15 @@ def test_other_tables_hide_sparse_parts_as_ever(service: Service) -> None:
     assert any("sparse" in note.kind or "parts" in note.kind for note in table.notes)
 
 
-def test_without_limits_of_flows_rules_for_parts_hold(commuters: Path, tmp_path: Path) -> None:
-    service = census_service(commuters, tmp_path / "service", SPARSE)
+def test_without_limits_of_flows_rules_for_parts_hold(
+    commuters: Path, serve_census: ServeCensus
+) -> None:
+    service = serve_census(SPARSE, commuters)
     table = ask(service, *on("district", "region", "work"))
     inner = table.to_polars(complete=True).filter(
         pl.col("region") != "Total", pl.col("work") != "Total"
     )
     assert set(inner["status"]) == {"suppressed"}
-    service.close()
 
 
 def test_limits_of_flows_have_sentences() -> None:

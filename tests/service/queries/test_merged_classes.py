@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +14,8 @@ from discreet.release import protect
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from tests.helpers.rows import for_all_rows
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import OPEN_POLICY
+from tests.service.conftest import ServeCensus
 from tests.service.queries.conftest import ask_service as ask
 
 TOWNS = {"variable": "region", "level": "municipality"}
@@ -32,14 +33,10 @@ def with_breaks(data: Path, folder: Path, breaks: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(census_data: Path, serve_census: ServeCensus, tmp_path_factory: Any) -> Service:
     """A service in which ages may be merged in three ways."""
-    folder = tmp_path_factory.mktemp("merged")
-    data = with_breaks(census_data, folder / "data", "[15, 25, 65]")
-    policy = OPEN_POLICY.replace("groups = []", "groups = [], groupings = 3")
-    found = census_service(data, folder / "service", policy)
-    yield found
-    found.close()
+    data = with_breaks(census_data, tmp_path_factory.mktemp("merged") / "data", "[15, 25, 65]")
+    return serve_census(OPEN_POLICY.replace("groups = []", "groups = [], groupings = 3"), data)
 
 
 def test_every_set_of_break_points_is_a_variable(service: Service) -> None:
@@ -88,12 +85,12 @@ def test_so_many_groupings_are_given_to_all_together(service: Service) -> None:
     ask(service, "sex", "age5@15-65")  # a known one
 
 
-def test_without_a_limit_no_grouping_is_given(census_data: Path, tmp_path: Path) -> None:
-    data = with_breaks(census_data, tmp_path / "data", "[15]")
-    service = census_service(data, tmp_path / "service")
+def test_without_a_limit_no_grouping_is_given(
+    census_data: Path, serve_census: ServeCensus, tmp_path: Path
+) -> None:
+    service = serve_census(data=with_breaks(census_data, tmp_path / "data", "[15]"))
     with pytest.raises(ServiceError) as caught:
         ask(service, "age5@15")
-    service.close()
     assert caught.value.rule == "P6"
 
 

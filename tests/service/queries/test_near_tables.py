@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,33 +11,15 @@ from discreet_service.permissions import Grant
 from discreet_service.queries.evidence import QueryEvidence
 from discreet_service.service import Service
 from tests.helpers.service_callers import KnownCaller, app_of_known
-from tests.helpers.service_data import OPEN_POLICY, census_service, slow_policy
+from tests.helpers.service_data import OPEN_POLICY, slow_policy
+from tests.service.conftest import ServeCensus
 
 API = "/api/v1/datasets/census"
 #: Municipalities are shown by one variable at most, and tables have no more than 400 cells.
 POLICY = OPEN_POLICY.replace("municipality = 20", "municipality = 1").replace(
     "cells_instant = 10_000, cells_job = 5_000_000", "cells_instant = 400, cells_job = 400"
 )
-
-
-@pytest.fixture(scope="module")
-def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with a narrow policy."""
-    found = census_service(census_data, tmp_path_factory.mktemp("service"), POLICY)
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def app(service: Service) -> Any:
-    """Its application."""
-    return app_of_known(service, RESOURCES)
-
-
-@pytest.fixture
-def anna(app: Any) -> KnownCaller:
-    """Somebody who may ask."""
-    return KnownCaller(app, Grant("requester", "census"))
+PARTS = RESOURCES
 
 
 def _place(service: Service, level: str) -> str:
@@ -150,11 +130,11 @@ def test_no_record_is_looked_at(
 
 
 def test_refusals_for_few_people_say_nothing_else(
-    service: Service, census_data: Path, tmp_path: Path
+    service: Service, serve_census: ServeCensus
 ) -> None:
     """They read alike whatever was asked, so that no tables are named beside them."""
     small = POLICY.replace("least = 3 ", "least = 100_000 ")
-    hard = census_service(census_data, tmp_path, small)
+    hard = serve_census(small)
     caller = KnownCaller(app_of_known(hard, ("queries",)), Grant("requester", "census"))
     places = [_place(service, level) for level in ("municipality", "district", "state")]
     told = [caller.get(f"{API}/data?unit=person&by=sex&where.region={place}") for place in places]
@@ -163,14 +143,12 @@ def test_refusals_for_few_people_say_nothing_else(
     assert bodies[0] == bodies[1] == bodies[2]
     assert bodies[0]["rule"] == "P4/P5/P7"
     assert not {"nearest", "limit", "actual"} & bodies[0].keys()
-    hard.close()
 
 
-def test_rates_name_no_tables(census_data: Path, tmp_path: Path) -> None:
-    service = census_service(census_data, tmp_path, slow_policy(1))
+def test_rates_name_no_tables(serve_census: ServeCensus) -> None:
+    service = serve_census(slow_policy(1))
     caller = KnownCaller(app_of_known(service, ("queries",)), Grant("requester", "census"))
     assert caller.get(f"{API}/data?unit=person&by=sex").status_code == 200
     refused = caller.get(f"{API}/data?unit=person&by=age5")
     assert refused.status_code == 429
     assert "nearest" not in refused.json()
-    service.close()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from discreet_service.application import RESOURCES
@@ -18,7 +15,8 @@ from discreet_service.queries import (
 from discreet_service.releases import parsed
 from discreet_service.service import Service
 from tests.helpers.service_callers import KnownCaller, app_of_known
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import OPEN_POLICY
+from tests.service.conftest import ServeCensus
 
 API = "/api/v1/datasets/census/data"
 TABLES = (
@@ -32,17 +30,16 @@ POLICY = OPEN_POLICY.replace("municipality = 20", "municipality = 2")
 
 
 @pytest.fixture(scope="module")
-def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(serve_census: ServeCensus) -> Service:
     """A service that has answered tables, one of them three times."""
-    service = census_service(census_data, tmp_path_factory.mktemp("service"), POLICY)
+    service = serve_census(POLICY)
     caller = KnownCaller(app_of_known(service, RESOURCES), Grant("requester", "census"))
     for table in (*TABLES, TABLES[2], TABLES[2]):
         answer = caller.get(f"{API}?{table}")
         assert answer.status_code == 200, answer.text
     # Looking at what a table comes to is no question.
     assert caller.get(f"{API}?{TABLES[0]}&format=nothing").status_code >= 400
-    yield service
-    service.close()
+    return service
 
 
 def _effect(service: Service, *changes: tuple[str, str]) -> PolicyEffect:

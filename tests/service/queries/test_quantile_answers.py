@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 import discreet as dc
-from discreet_service.permissions import Grant
 from discreet_service.problems import ServiceError
-from discreet_service.queries import ANSWER_FORMATS, read_query
+from discreet_service.queries import read_query
 from discreet_service.service import Service
 from discreet_service.web.queries import address_of, read_address
 from tests.helpers.rows import for_all_rows
-from tests.helpers.service_callers import KnownCaller, app_of_known
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_callers import KnownCaller
+from tests.helpers.service_data import OPEN_POLICY
 
 API = "/api/v1/datasets/census"
 STATE = {"variable": "region", "level": "state"}
 QUARTILES = {"quantile": "age5", "at": [0.75, 0.25]}
 
 
-@pytest.fixture(scope="module")
-def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service of a small census; two variables besides areas make a table, and no more."""
-    policy = OPEN_POLICY.replace("most = 20", "most = 2")
-    assert policy != OPEN_POLICY
-    found = census_service(census_data, tmp_path_factory.mktemp("service"), policy)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def anna(service: Service) -> KnownCaller:
-    return KnownCaller(app_of_known(service, ("datasets", "queries")), Grant("requester", "census"))
+#: Two variables besides areas make a table, and no more.
+POLICY = OPEN_POLICY.replace("most = 20", "most = 2")
 
 
 def body(*by: Any, **more: Any) -> dict[str, Any]:
@@ -101,11 +87,6 @@ def test_addresses_and_jobs_keep_the_shares(service: Service, anna: KnownCaller)
     again = service.answers.again_of(service.answers.document(prepared))
     assert again.order == prepared.order
     assert [one.name for one in service.answers.answer(again).table.figures] == ["q25", "q75"]
-
-
-@pytest.mark.parametrize("name", sorted(ANSWER_FORMATS))
-def test_every_format_holds_quantiles(anna: KnownCaller, name: str) -> None:
-    assert anna.post(f"{API}/query", json=body("sex", format=name)).status_code == 200
 
 
 @for_all_rows(

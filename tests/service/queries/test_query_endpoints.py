@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,31 +18,12 @@ from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant
 from discreet_service.queries.formats import run_query
 from discreet_service.service import Service
-from tests.helpers.service_callers import KnownCaller, app_of_known
-from tests.helpers.service_data import census_service
+from tests.helpers.service_callers import KnownCaller
 
 API = "/api/v1/datasets"
 
 
-@pytest.fixture(scope="module")
-def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with the census, published, and a policy that lets everything through."""
-    folder = tmp_path_factory.mktemp("service")
-    found = census_service(census_data, folder, cells_instant=5_000, cells_job=100_000)
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def app(service: Service) -> Any:
-    """Its application."""
-    return app_of_known(service, ("datasets", "queries"))
-
-
-@pytest.fixture
-def anna(app: Any) -> KnownCaller:
-    """Somebody who may ask."""
-    return KnownCaller(app, Grant("requester", "census"))
+LIMITS = {"cells_instant": 5_000, "cells_job": 100_000}
 
 
 def body(**more: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,8 @@ from discreet_service.queries.formats import ANSWER_FORMATS, written_answer
 from discreet_service.queries.sparse_parts import judgements_of
 from discreet_service.service import Service
 from tests.helpers.rows import for_all_rows
-from tests.helpers.service_data import OPEN_POLICY, census_service
+from tests.helpers.service_data import OPEN_POLICY
+from tests.service.conftest import ServeCensus
 from tests.service.queries.conftest import ANNA
 
 OPEN = "small = 0, share_small = 1, share_single = 1, least_cells = 1_000_000"
@@ -38,23 +38,18 @@ Cells = dict[frozenset[tuple[str, str]], tuple[float | None, str]]
 
 
 @pytest.fixture(scope="module")
-def serve(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+def serve(serve_census: ServeCensus, tmp_path_factory: pytest.TempPathFactory) -> Serve:
     """Makes services with the census under a policy that says this of sparsity."""
-    made, secret = [], tmp_path_factory.mktemp("secret") / "service.secret"
+    secret = tmp_path_factory.mktemp("secret") / "service.secret"
     Secret.generate().write(secret)  # one for all: what differs then is the policy
 
     def serve(sparsity: str, **limits: int) -> Service:
         policy = OPEN_POLICY.replace(OPEN, sparsity)
         assert sparsity in policy
         limits = {"cells_instant": 10_000, "cells_job": 300_000, **limits}
-        folder = tmp_path_factory.mktemp("sparse")
-        service = census_service(census_data, folder, policy, secret, **limits)
-        made.append(service)
-        return service
+        return serve_census(policy, secret=secret, **limits)
 
-    yield serve
-    for service in made:
-        service.close()
+    return serve
 
 
 @pytest.fixture(scope="module")
