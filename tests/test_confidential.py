@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +20,8 @@ from discreet import design_magnitude_perturbation
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, RecordKeyError
 from discreet.microdata import Secret
-from discreet.protection.noise import MagnitudeNoise, SimpleStrength
+from discreet.protection.noise import FlexStrength, MagnitudeNoise, SimpleStrength, UnitNoise
+from discreet.protection.noise.design import design_rows
 from discreet.release.packages import PackageKey, parameters_of
 from tests.helpers.package_parameters import MAGNITUDES, PTABLE, SECTIONS
 from tests.helpers.rows import for_all_rows
@@ -150,6 +152,16 @@ def secrets() -> Iterator[Any]:
     yield table.parts[0]
     yield MagnitudeNoise(table=table, strength=SimpleStrength(share=0.1))
     yield from made.magnitudes.values()
+
+
+def test_nothing_secret_is_shown() -> None:
+    design = design_rows(2, 1)
+    flex = FlexStrength(point=1234, small=0.25, large=0.05, exponent=3)
+    noise = UnitNoise(unit="firm", least=0.07)
+    for secret in (*secrets(), SimpleStrength(share=0.1), flex, noise, design, design.rows[1]):
+        for text in (repr(secret), str(secret), f"{[secret]}"):
+            assert "secret" in text.lower()
+            assert not re.search(r"\d\.\d|1234|-\d", text)
 
 
 def test_nothing_secret_is_pickled_and_copies_are_the_same() -> None:

@@ -1,6 +1,5 @@
 """Classifications from level columns of the data, and from prefixes of codes."""
 
-import duckdb
 import pandas as pd
 import polars as pl
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.classifications import Classification
 from discreet.errors import ClassificationError, DiscreetWarning
+from tests.helpers.engines import ENGINES
 from tests.helpers.rows import for_all_rows
 
 PLACES = pl.DataFrame(
@@ -22,14 +22,9 @@ COLUMNS = ["state", "district", "place"]
 CODES = ("Total", "01", "01001", "01001a", "01002", "01002a", "01002b", "02")
 
 
-def backends(frame):
-    relation = duckdb.connect().from_arrow(frame.to_arrow())
-    return [frame, frame.lazy(), frame.to_pandas(), frame.to_arrow(), relation]
-
-
-@for_all_rows("kind", range(5), ids=["polars", "lazy", "pandas", "arrow", "duckdb"])
+@for_all_rows("kind", ENGINES)
 def test_levels_of_any_frame_give_one_tree_in_natural_order(kind):
-    tree = Classification.from_levels(backends(PLACES)[kind], columns=COLUMNS, name="region")
+    tree = Classification.from_levels(ENGINES[kind](PLACES), columns=COLUMNS, name="region")
     assert tree.codes == CODES
     assert tree.level_names == ("state", "district", "place")
     assert tree.source == "place"

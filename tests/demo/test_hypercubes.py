@@ -7,9 +7,7 @@ import tomllib
 import polars as pl
 import pytest
 from pysdmx.io import read_sdmx
-from typer.testing import CliRunner
 
-from discreet.cli.commands import app
 from discreet.demo.census import write_census, write_programme
 from discreet.demo.hypercubes import write_hypercubes
 from discreet.errors import PublicationError
@@ -22,6 +20,7 @@ from discreet.publication.data_structures import (
 )
 from discreet.release import check_release, protect, transmit
 from discreet.release.structure_programmes import StructureDraft, code_tree
+from tests.helpers.command import run
 
 CUBES = ("HC_AGE", "HC_MARITAL", "HC_EDUCATION", "HC_GRID")
 
@@ -145,8 +144,8 @@ def test_the_command_drafts_the_same_programme(cubes, monkeypatch):
     words += ["--squares", "GRID", "--read", "recode.sex.m=M", "--read", "recode.sex.w=F"]
     for name, column in columns.items():
         words += ["--column", f"{name}={column}"]
-    assert CliRunner().invoke(app, words).exit_code == 2
-    told = CliRunner().invoke(app, [*words, "--id", "person_id"])
+    assert run(*words).exit_code == 2
+    told = run(*words, "--id", "person_id")
     assert told.exit_code == 0, told.output
     assert "HC_EDUCATION: SEX × AGE × EDU" in told.output
     made, given = (

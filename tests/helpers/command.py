@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner, Result
@@ -12,3 +13,9 @@ from discreet.cli.commands import app
 def run(*words: object, **options: Any) -> Result:
     """Run `discreet WORDS`; options are those of `CliRunner.invoke`."""
     return CliRunner().invoke(app, [str(word) for word in words], **options)
+
+
+def everything(folder: Path) -> dict[str, bytes | None]:
+    """All files and folders below one, to see that nothing has changed there."""
+    paths = folder.rglob("*")
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in paths}

@@ -11,9 +11,7 @@ from typing import Any
 import httpx
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.commands import app
 from discreet.demo import generate
 from discreet.microdata import Secret, described_records
 from discreet.operations import OPERATIONS, ChangedSource, MicrodataSource, Operation, fields_of
@@ -21,6 +19,7 @@ from discreet.pretabular import METHODS
 from discreet_service.client import Client
 from discreet_service.problems import ServiceError
 from tests.helpers.asgi_browser import BASE
+from tests.helpers.command import run
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import RoleCallers, bare_service
 
@@ -70,7 +69,7 @@ def test_every_setting_has_words_in_both_languages(row: Operation) -> None:
 )
 def test_commands_have_every_setting_as_an_option(row: Operation) -> None:
     words = [*row.command.split(), "--help"]
-    shown = CliRunner().invoke(app, words, env={"COLUMNS": "250"}).output
+    shown = run(*words, env={"COLUMNS": "250"}).output
     for field in fields_of(row.settings, row.package):
         assert f"--{field.name.replace('_', '-')}" in shown
         if field.kind == "choice":
@@ -182,10 +181,10 @@ def test_the_example_of_a_command_does_what_its_row_does(
     Path("secret.key").chmod(0o600)
     Path("totals.csv").write_text(OPERATIONS["calibrate"].begin.totals)
     words = [*row.command.split(), "--help"]
-    shown = CliRunner().invoke(app, words, env={"COLUMNS": "400"}).output
+    shown = run(*words, env={"COLUMNS": "400"}).output
     example = re.search(r"Example: discreet (.*)", shown)
     assert example is not None
-    done = CliRunner().invoke(app, shlex.split(example[1]))
+    done = run(*shlex.split(example[1]))
     assert done.exit_code == 0, done.output
     assert row.words(row.name)["done"].partition(":")[0].partition("{")[0] in done.output
     drop = [] if row.name == "drop_identifiers" else ["person_id"]

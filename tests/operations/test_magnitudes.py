@@ -9,10 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from pydantic import ValidationError
-from typer.testing import CliRunner
 
-from discreet.cli.commands import app
-from discreet.microdata import Secret
 from discreet.operations import OPERATIONS, MagnitudeSource
 from discreet.protection.noise import (
     MagnitudeNoise,
@@ -26,10 +23,9 @@ from discreet.protection.noise import (
 )
 from discreet.publication import write
 from discreet.tables import Table, ValueColumns
-from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
 from discreet_service.studio.operations import example_form
-from tests.helpers.service_callers import RoleCallers
+from tests.helpers.command import run
+from tests.helpers.service_callers import MethodOffice
 
 ROW = OPERATIONS["magnitudes"]
 BY = ["branch", "state"]
@@ -50,12 +46,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     design_magnitude_perturbation(2, 1, classes=(1, 2), step=2).write(place / "values.csv")
     design_perturbation(3, 2).write(place / "counts.csv")
     CELLS.write_csv(place / "cells.csv")
-    Secret.generate().write(place / "service.secret")
     return place
 
 
 @pytest.mark.parametrize("figure", ["sum", "mean"])
-def test_every_door_gives_what_the_function_gives(folder: Path, figure: str) -> None:
+def test_every_door_gives_what_the_function_gives(
+    folder: Path, tmp_path: Path, figure: str
+) -> None:
     noise = MagnitudeNoise(
         MagnitudePerturbationTable.read(folder / "values.csv"),
         strength=SimpleStrength(0.1),
@@ -87,18 +84,15 @@ def test_every_door_gives_what_the_function_gives(folder: Path, figure: str) -> 
     words += f" --value turnover --largest first,second --magnitude-table {folder}/values.csv"
     words += f" --ptable {folder}/counts.csv --share 0.1 --top 2 --epsilon 1,0.5 --grain 10"
     words += f" --p-percent 5 --figure {figure} --out {folder}/{figure}.csv"
-    done = CliRunner().invoke(app, words.split())
+    done = run(*words.split())
     assert done.exit_code == 0, done.output
-    limits = LimitSettings(requests_per_second=1e6, burst=10**6)
-    secret = folder / "service.secret"
-    service = Service(ServiceSettings(folder=folder, secret_file=secret, limits=limits))
-    callers = RoleCallers(service, ("operations", "jobs"), {"paula": ["producer"]})
+    office = MethodOffice(tmp_path, {"paula": ["producer"]})
     request = {
         **{"by": BY, "cell_key": "key", "value": "turnover", "largest": LARGEST},
         **{"cells": CELLS.to_dict(as_series=False), "magnitudes": settings, "format": "csv"},
     }
-    answer = callers.ask("paula", "POST", f"/api/v1/{ROW.address}", json=request)
-    service.close()
+    answer = office.ask(ROW.address, request)
+    office.service.close()
     assert answer.status_code == 200, answer.text
     wanted = pl.read_csv(write(expected, folder / "wanted.csv"), infer_schema=False)
     for source in (folder / f"{figure}.csv", io.BytesIO(answer.content)):

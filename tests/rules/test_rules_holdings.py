@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -17,6 +16,7 @@ from discreet.errors import DiscreetError, MicrodataError, SuppressionError
 from discreet.protection.suppression import Suppression, report_on
 from discreet.rules import PQ, CodeRules, Dominance, MinimumFrequency, PPercent, Primary, Rule
 from discreet.rules.holdings import count_waivers, without_consent
+from tests.helpers.engines import ENGINES
 from tests.helpers.rows import for_all_rows
 
 FIRMS = pl.DataFrame(
@@ -367,8 +367,6 @@ def test_engines_agree_on_who_has_not_consented(consent: str, others: int) -> No
             "answer": [1.0, float("nan"), 2.0, None, 1.0, 1.0],
         }
     )
-    database = duckdb.connect()
-    database.register("records", frame.to_arrow())
-    for records in (frame, frame.lazy(), frame.to_pandas(), database.sql("select * from records")):
-        found = count_waivers(records, ["branch"], consent=consent)
+    for engine in ENGINES.values():
+        found = count_waivers(engine(frame), ["branch"], consent=consent)
         assert found.records.count.tolist() == [others, others]

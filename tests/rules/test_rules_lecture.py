@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ import pytest
 import discreet as dc
 from discreet import rules
 from discreet_argus.jj import read_jj
+from tests.helpers.business_tables import industries
+from tests.helpers.business_tables import records as business_records
 from tests.helpers.rows import for_all_rows
 
 TURNOVER = {"A": 25_000, "B": 400_000, "C": 35_000}
@@ -109,17 +110,6 @@ RECORDS = {
 }
 
 
-def classification(file: Path, name: str) -> dc.Classification:
-    above: dict[int, str] = {}
-    parents: dict[str, str | None] = {}
-    for signs, code in pl.read_csv(file).rows():
-        level = len(signs)
-        above[level] = code
-        parents[code] = above.get(level - 1)
-    (total,) = (code for code, parent in parents.items() if parent is None)
-    return dc.Classification.from_parents(name, parents, total=total)
-
-
 def rule_of(entry: dict[str, Any]) -> rules.Rule:
     """The rule of the other tool; it states the largest frequency that is sensitive."""
     if entry["type"] == "freq":
@@ -145,7 +135,9 @@ def verdicts(table: dc.Table, by: list[str], primary: rules.Primary) -> dict[Any
 def test_all_rules_mark_the_cells_that_sdctable_marks(reference: Path, problem: str) -> None:
     folder = reference / "sdctable"
     records, by, value = RECORDS[problem]
-    trees = [classification(folder / f"{problem}_hier_{name}.csv.gz", name) for name in by]
+    trees = [
+        dc.Classification.read(folder / f"{problem}_hier_{name}.csv.gz", name=name) for name in by
+    ]
     frame = pl.read_csv(folder / f"{records}.csv.gz")
     table = dc.tabulate(frame, by=trees, values=[value], contributions=3)
     expected = pl.read_csv(folder / f"{problem}_cells_and_primary.csv.gz", infer_schema_length=0)
@@ -164,7 +156,7 @@ def test_all_rules_mark_the_cells_that_sdctable_marks(reference: Path, problem: 
 @pytest.mark.parametrize("weight", ["w", "wf"])
 def test_weighted_rules_mark_the_cells_that_sdctable_marks(reference: Path, weight: str) -> None:
     folder, by = reference / "sdctable", ["region", "gender"]
-    trees = [classification(folder / f"T1_hier_{name}.csv.gz", name) for name in by]
+    trees = [dc.Classification.read(folder / f"T1_hier_{name}.csv.gz", name=name) for name in by]
     frame = pl.read_csv(folder / "W_microdata.csv.gz")
     table = dc.tabulate(frame, by=trees, values=["val"], weight=weight, contributions=3)
     expected = pl.read_csv(folder / f"W_{weight}_primary.csv.gz", infer_schema_length=0)
@@ -175,38 +167,16 @@ def test_weighted_rules_mark_the_cells_that_sdctable_marks(reference: Path, weig
         assert verdicts(table, by, primary) == truth_of(expected, by, name), name
 
 
-def business_records(reference: Path) -> pl.DataFrame:
-    with gzip.open(reference / "argus" / "tau_testW.asc.gz", "rt") as file:
-        lines = pl.Series("line", file.read().splitlines())
-    line = pl.col("line")
-    return lines.to_frame().select(
-        size=line.str.slice(8, 2),
-        region=line.str.slice(11, 2).str.strip_chars(),
-        industry=line.str.slice(3, 5),
-        value=line.str.slice(27, 10).str.strip_chars().cast(pl.Float64),
-    )
-
-
-def industries(codes: list[str]) -> dc.Classification:
-    """Three levels of digits; groups of one code are left out, as that tool does."""
-    sizes = Counter(code[:digits] for code in codes for digits in (3, 4))
-    parents: dict[str, str | None] = {}
-    for code in codes:
-        above = [code[:3], code[:4]]
-        chain = [at for at in above if sizes[at] > 1]
-        if len(chain) == 2 and sizes[above[0]] == sizes[above[1]]:
-            chain = chain[:1]
-        parents.update(zip([*chain, code], [None, *chain], strict=True))
-    return dc.Classification.from_parents("industry", parents)
-
-
 @pytest.mark.parametrize("three_way", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_primaries_and_levels_are_those_of_tau_argus(reference: Path, three_way: bool) -> None:
-    records = business_records(reference)
-    region = dc.Classification.read(reference / "argus" / "region2.hrc", name="region")
-    by: list[Any] = ["size", region]
+    records = pl.DataFrame(business_records(reference / "argus")).cast({"value": pl.Float64})
+    by: list[Any] = [
+        "Size",
+        dc.Classification.read(reference / "argus" / "region2.hrc", name="Reg"),
+    ]
     if three_way:
-        by.append(industries(records["industry"].unique().sort().to_list()))
+        parents = {code: above for code, above in industries({*records["Ind"]}).items() if above}
+        by.append(dc.Classification.from_parents("Ind", parents))
     table = dc.tabulate(records, by=by, values=["value"], contributions=2)
     primary = dc.primary(table, [rules.PPercent(10)], value="value", unit=0.01)
     name = "SizeRegInd" if three_way else "SizeReg"

@@ -14,6 +14,7 @@ from discreet import rules
 from discreet.errors import SuppressionError
 from discreet.release import audit_release, protect
 from discreet.rules import CellVerdict, Mark, Marks
+from tests.helpers.command import run
 from tests.helpers.firm_programmes import HEAD, write
 from tests.helpers.rows import for_all_rows
 
@@ -266,9 +267,6 @@ def test_programmes_take_the_file_and_go_by_its_content(tmp_path: Path) -> None:
 def test_the_command_takes_the_file_relations_and_intervals(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from typer.testing import CliRunner
-
-    from discreet.cli.commands import app
 
     draw = np.random.default_rng(2)
     home = np.ceil(draw.lognormal(4, 1.6, 120)).astype(int)
@@ -281,9 +279,7 @@ def test_the_command_takes_the_file_relations_and_intervals(
     bounds(tmp_path, "branch,size,low\nTotal,Total,0\n")
     words = ["suppress", "firms.csv", "--by", "branch,size", "--rule", "p=20", "--method", "fast"]
     values = ["--value", "home,total", "--known", "known.csv", "--intervals", "instead"]
-    done = CliRunner().invoke(
-        app, [*words, *values, "--relation", "total = home + foreign", "--out", "safe.csv"]
-    )
+    done = run(*words, *values, "--relation", "total = home + foreign", "--out", "safe.csv")
     assert done.exit_code == 0, done.output
     assert "total = home + foreign is known to readers" in done.stdout
     safe = pl.read_csv("safe.csv")
@@ -294,8 +290,6 @@ def test_the_command_takes_the_file_relations_and_intervals(
         ["--relation", "total"],
         ["--known", "firms.csv"],
     ):
-        refused = CliRunner().invoke(
-            app, [*words, "--value", "home,total", *wrong, "--out", "x.csv"]
-        )
+        refused = run(*words, "--value", "home,total", *wrong, "--out", "x.csv")
         assert refused.exit_code == 2
         assert not Path("x.csv").exists()

@@ -4,12 +4,13 @@ With 2^13 codes on each of five variables, code 4096 of the first one would begi
 """
 
 import numpy as np
+import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.arrays import CellIndex
 from discreet.classifications import Classification
-from discreet.disclosure import places_in
+from discreet.disclosure import places_in, relations_of
 from discreet.errors import TableError
 from discreet.protection.suppression.problem.system import hidden_in
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table, Withheld
@@ -53,13 +54,7 @@ def true_table(*cells):
     for variable, part in zip(VARIABLES, places(*cells), strict=True):
         frame[variable.name] = [variable.codes[at] for at in part.tolist()]
     trees = [variable.classifications[0].replace(name=variable.name) for variable in VARIABLES]
-    return Table.from_cells(dc.tables.table.to_polars(pl_frame(frame)), by=trees, count="count")
-
-
-def pl_frame(columns):
-    import polars as pl
-
-    return pl.DataFrame(columns)
+    return Table.from_cells(pl.DataFrame(frame), by=trees, count="count")
 
 
 def test_a_published_cell_does_not_make_another_one_known():
@@ -97,8 +92,6 @@ def test_parts_of_many_variables_are_kept_apart():
 
 
 def test_relations_refuse_a_grid_that_cannot_be_numbered():
-    from discreet.disclosure import relations_of
-
     with pytest.raises(dc.errors.SuppressionError, match="more than 2"):
         relations_of(VARIABLES, places(OTHER, HIDDEN))
     with pytest.raises(TableError, match="more than 2"):
