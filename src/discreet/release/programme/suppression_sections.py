@@ -15,8 +15,8 @@ class CostEntry(ProgrammeEntry):
     """Cost of hiding a cell."""
 
     of: Text = "value"
-    power: Limit = 1.0
-    totals: Positive = 1.0
+    power: Annotated[Limit, Field(le=4)] = 1.0
+    totals: Annotated[Positive, Field(le=1000)] = 1.0
     distance: Annotated[list[Count], Field(min_length=1, max_length=5)] | None = None
 
 

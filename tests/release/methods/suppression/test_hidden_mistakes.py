@@ -116,6 +116,8 @@ MISTAKES = grouped(
             ('method = "magic"', "suppression.method", "unknown value"),
             ("time_limit = 0", "suppression.time_limit", "above 0"),
             ('cost = { of = "value", power = -1 }', "cost.power", "at least 0"),
+            ('cost = { of = "value", power = 5 }', "cost.power", "at most 4"),
+            ('cost = { of = "value", totals = 2000 }', "cost.totals", "at most 1000"),
             ("bounds = { below = -1 }", "suppression.bounds.below", "at least 0"),
             ('earlier = "nowhere"', "suppression.earlier", "file 'nowhere' not found"),
             ('earlier = "."', "suppression.earlier", "no release in this folder"),
