@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.classifications import Classification
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table
 
 
 def protected_table(
@@ -44,3 +45,17 @@ def protected_table(
         provenance=Provenance(version="1", method=method),
         **more,
     )
+
+
+def blanks(safe: ProtectedTable) -> set[tuple[str, ...]]:
+    """The codes of the cells that show no value."""
+    hidden = safe.to_polars(complete=True).filter(pl.col("value").is_null())
+    return set(hidden.select([each.name for each in safe.dimensions]).rows())
+
+
+def marked(table: Table, **codes: str) -> np.ndarray:
+    """The cells with these codes, of all other variables the total."""
+    mask = np.ones(len(table), dtype=np.bool_)
+    for dimension, part in zip(table.dimensions, table.index, strict=True):
+        mask &= part == dimension.index[codes.get(dimension.name, dimension.total)]
+    return mask

@@ -7,6 +7,7 @@ of it hidden; between which values each hidden cell lies; the cheapest safe patt
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -92,6 +93,23 @@ def problem_of(value: np.ndarray, rows: Rows, **columns: Any) -> SuppressionProb
     return SuppressionProblem(
         value=value, state=state, relations=Relations.of(value.size, rows, right), **numbers
     )
+
+
+def square(**changed: Any) -> SuppressionProblem:
+    """Four inner cells and their totals; the first inner cell is sensitive."""
+    value, first = np.array([40, 20, 20, 20, 10, 10, 20, 10, 10]), np.arange(9) == 4
+    levels = {"state": CellState.primary * first, "lower": 5 * first, "upper": 5 * first}
+    problem = problem_of(value, sums_of_table((3, 3)), cost=value, high=np.full(9, 100), **levels)
+    return replace(problem, **({"title": "square"} | changed))
+
+
+def exactly_known(relations: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+    """Which hidden cells follow from all others, by ranks; relations as rows of coefficients."""
+    matrix, units = relations[:, hidden].astype(float), np.eye(int(hidden.sum()))
+    rank = np.linalg.matrix_rank(matrix) if matrix.size else 0
+    known = hidden.copy()
+    known[hidden] = [np.linalg.matrix_rank(np.vstack([matrix, unit])) == rank for unit in units]
+    return known
 
 
 # -- the attacker -------------------------------------------------------------------

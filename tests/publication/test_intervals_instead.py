@@ -93,5 +93,5 @@ def test_negative_values_and_open_ends() -> None:
 
 def test_other_words_are_refused() -> None:
     true, (asked, _) = table()
-    with pytest.raises(SuppressionError, match="intervals must be True, False or 'instead'"):
+    with pytest.raises(SuppressionError, match="intervals: must be true, false or 'instead'"):
         dc.suppress(true, asked, intervals="beside")  # type: ignore[call-overload]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +27,7 @@ from discreet.protection.suppression import (
     check_releases,
 )
 from tests.helpers.attacker_apart import Attacker
+from tests.helpers.protected_tables import blanks
 
 ENDLESS = 1e6
 #: Codes of a row and a column.
@@ -175,21 +177,15 @@ def test_zeros_become_partners_only_where_nothing_else_protects() -> None:
     table = counted(np.random.default_rng(5), 8, 4, 1.0)
     done = Suppression.of((table, judged(table)), method="fast")
     stated = Suppression.of((table, judged(table)), method="fast", zero_cells="partners")
-    assert blanks_of(done.tables[0]) == blanks_of(stated.tables[0])
+    assert blanks(done.tables[0]) == blanks(stated.tables[0])
     assert [note.kind for note in done.tables[0].notes] == ["cell-suppression", "hidden-zeros"]
     assert any("zeros and empty cells may be suppressed" in note for note in done.notes)
     assert known_exactly(done.tables[0], table, 3, least=0)[0] == 0
     dense = counted(np.random.default_rng(5), 6, 4, 12.0)
     kept = Suppression.of((dense, judged(dense)), method="fast")
     fixed = dc.suppress(dense, judged(dense), method="fast", zero_cells="fixed")
-    assert blanks_of(kept.tables[0]) == blanks_of(fixed)
+    assert blanks(kept.tables[0]) == blanks(fixed)
     assert [note.kind for note in kept.tables[0].notes] == ["cell-suppression"]
-
-
-def blanks_of(safe: dc.ProtectedTable) -> set[tuple[str, ...]]:
-    """The codes of hidden cells."""
-    cells = safe.to_polars(complete=True)
-    return set(cells.filter(pl.col("value").is_null()).select("row", "column").rows())
 
 
 @pytest.mark.exhaustive
@@ -232,13 +228,9 @@ def hiding(table: dc.Table, codes: str) -> pl.DataFrame:
 def test_the_audit_of_another_pattern_finds_the_ones() -> None:
     table = flat({"x": 10, "y": 5, "z": 1, "w": 1})
     safe = dc.suppress(table, judged(table), method="optimal")
-    open_cells = dc.ProtectedTable(
-        dimensions=safe.dimensions,
-        index=table.index,
-        value=np.where(table.count == 1, 0, table.count),
-        status=np.where(table.count == 1, 2, 0).astype(np.int8),
-        provenance=safe.provenance,
-    )
+    ones = table.count == 1
+    status = np.where(ones, dc.CellStatus.suppressed, dc.CellStatus.published)
+    open_cells = replace(safe, value=np.where(ones, 0, table.count), status=status, withheld=None)
     found = dc.audit(open_cells, table, judged(table))
     assert found.exact == ("a=z", "a=w")
     assert not dc.audit(open_cells, table).safe
@@ -266,11 +258,6 @@ def lecture() -> dc.Table:
     ]
     frame = pl.DataFrame(cells, schema=["school", "religion", "n"], orient="row")
     return dc.Table.from_cells(frame, by=["school", "religion"], count="n")
-
-
-def blanks(safe: dc.ProtectedTable) -> set[tuple[str, ...]]:
-    frame = safe.to_polars(complete=True).filter(pl.col("value").is_null())
-    return set(frame.select("school", "religion").rows())
 
 
 def test_the_lectures_pattern_for_a_minimum_frequency() -> None:

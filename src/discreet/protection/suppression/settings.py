@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import SuppressionError
-from discreet.settings import Positive, Settings, refused
+from discreet.settings import Positive, Settings, refused, setting_problems
 
 #: Names of the methods that search for a pattern.
 Method = Literal["auto", "fast", "optimal", "modular", "hypercube"]
@@ -29,7 +29,7 @@ def _how_near(value: Any) -> Any:
     """A share may be a text, as forms and command lines have it."""
     if value is None:
         return None
-    if isinstance(value, str) and value not in INSIDERS:
+    if isinstance(value, str) and value not in ("exact", "levels", "off"):
         try:
             value = float(value.replace(",", "."))
         except ValueError:
@@ -41,20 +41,6 @@ def _how_near(value: Any) -> Any:
 
 #: How near contributors may come to figures of others.
 InsiderAim = Literal["exact", "levels", "off"] | float
-INSIDERS: tuple[str, ...] = ("exact", "levels", "off")
-
-
-def insider_aim(options: Mapping[str, Any], where: str) -> InsiderAim | None:
-    """The option on insiders in Python, under its new or old name; None without one."""
-    stated, old = options.get("insiders"), options.get("singletons")
-    if stated is None:
-        return None if old is None else "levels" if old else "off"
-    try:
-        aim: InsiderAim = _how_near(stated)
-    except PydanticCustomError as error:
-        message = f"insiders {error.message()}"
-        raise SuppressionError(message, code="option", where=f"{where}: insiders") from None
-    return aim
 
 
 def share_of(aim: InsiderAim) -> float:
@@ -100,6 +86,17 @@ class SearchSettings(Settings):
         if old is not None and rest.get("insiders") is not None:
             raise refused("is the old name of insiders: state only that", where="singletons")
         return rest if old is None else {**rest, "insiders": "levels" if old else "off"}
+
+
+def checked_settings(options: Mapping[str, Any], where: str) -> SearchSettings:
+    """Options in Python on insiders, reasons and intervals, once they are sound."""
+    names = ("insiders", "singletons", "reasons", "intervals")
+    try:
+        return SearchSettings(**{name: options[name] for name in names if name in options})
+    except ValidationError as error:
+        wrong = setting_problems(error)[0]
+        place = f"{where}: {wrong.where}"
+        raise SuppressionError(wrong.what, code="option", where=place, hint=wrong.hint) from None
 
 
 class SuppressionSettings(SearchSettings):

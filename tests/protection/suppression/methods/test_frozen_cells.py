@@ -10,32 +10,22 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.disclosure import Relations
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import CellState, Earlier, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
+from tests.helpers.small_systems import problem_of, sums_of_table, table_of
 
 
 def frozen_table(draw: np.random.Generator) -> SuppressionProblem:
     """Three by three inner cells with totals, most of them published before."""
-    inner = draw.integers(1, 60, (3, 3))
-    table = np.zeros((4, 4), dtype=np.int64)
-    table[1:, 1:], table[1:, 0], table[0, 1:] = inner, inner.sum(1), inner.sum(0)
-    table[0, 0] = inner.sum()
-    value, number = table.ravel(), np.arange(16).reshape(4, 4)
-    rows = [
-        [(int(line[0]), -1), *((int(cell), 1) for cell in line[1:])]
-        for line in [*number, *number.T]
-    ]
+    value = table_of(draw.integers(1, 60, (3, 3))).ravel()
     state = np.where(draw.random(16) < 0.75, CellState.fixed, CellState.free).astype(np.int8)
     state[5] = CellState.primary
     level = np.where(np.arange(16) == 5, np.maximum(value // 2, 1), 0)
-    return SuppressionProblem(
-        value=value, cost=value, state=state, low=value * 0, high=2 * value, lower=level,
-        upper=level, sliding=value * 0, relations=Relations.of(16, rows),
-    )  # fmt: skip
+    sums = sums_of_table((4, 4))
+    return problem_of(value, sums, state=state, cost=value, lower=level, upper=level)
 
 
 def fewest(problem: SuppressionProblem) -> int:

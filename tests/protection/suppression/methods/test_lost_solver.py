@@ -11,7 +11,7 @@ from discreet.disclosure import Attacker
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cut_program import CutProgram, aims_of, movable_cells
 from discreet.protection.suppression.problem.system import unknowns_of
-from tests.helpers.squares import square
+from tests.helpers.small_systems import square
 
 
 class Lost:

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.methods.branch_and_cut import protect_optimal
+from discreet.protection.suppression.methods.branch_and_cut import protect_auto, protect_optimal
 from discreet.protection.suppression.methods.cut_program import CutProgram, aims_of, movable_cells
+from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
 from discreet_argus.jj import read_jj
-from tests.helpers.small_systems import problem_of
-from tests.helpers.squares import square
+from tests.helpers.small_systems import problem_of, square
 
 
 def published(reference: Path, name: str) -> SuppressionProblem:
@@ -99,7 +99,17 @@ def test_cells_that_cannot_be_protected_are_named() -> None:
     with pytest.raises(SuppressionError, match="2 sensitive cells cannot be protected") as caught:
         protect_optimal(square(state=state, name=lambda at: f"place={at}"))
     assert caught.value.code == "infeasible"
-    assert [problem.where for problem in caught.value.problems] == ["place=0", "place=4"]
+    told = [(problem.where, problem.what) for problem in caught.value.problems]
+    reason = "cells that must be published leave no safe pattern"
+    assert told == [("place=0", reason), ("place=4", reason)]
+
+
+def test_bounds_that_are_too_tight_are_given_as_the_reason() -> None:
+    problem = square()
+    problem.high[4] = 11
+    for protect in (protect_fast, protect_auto, protect_optimal):
+        with pytest.raises(SuppressionError, match=r"cell 4: .* is said to know .* is narrower"):
+            protect(problem)
 
 
 def test_nothing_shows_values() -> None:

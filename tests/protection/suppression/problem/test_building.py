@@ -30,7 +30,9 @@ from discreet.protection.suppression.problem.system import CellState, Suppressio
 from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
 from discreet_argus import read_rda, read_records
 from discreet_argus.jj import read_jj
+from tests.helpers.protected_tables import marked
 from tests.helpers.rows import for_all_rows
+from tests.helpers.small_systems import exactly_known
 
 REGION = dc.Classification.from_parents(
     "region", {"N": None, "N1": "N", "N2": "N", "S": None, "S1": "S", "S2": "S"}
@@ -51,20 +53,11 @@ def table(frame: pl.DataFrame | None = None, **options: Any) -> dc.Table:
     return dc.tabulate(records, by=[REGION, "size"], values=["turnover"], **options)
 
 
-def mask(of: dc.Table, **codes: str) -> np.ndarray:
-    marked = np.ones(len(of), dtype=np.bool_)
-    for dimension, part in zip(of.dimensions, of.index, strict=True):
-        code = codes.get(dimension.name, dimension.total)
-        marked &= part == dimension.index[code]
-    assert marked.any(), "no such cell"
-    return marked
-
-
 def test_totals_of_a_single_part_are_that_part() -> None:
     cells = table()
-    problem, members = build_problem((cells, mask(cells, region="N2", size="a")))
-    only = members.cells[0][mask(cells, region="N2", size="a")]
-    assert members.cells[0][mask(cells, region="N2")] == only
+    problem, members = build_problem((cells, marked(cells, region="N2", size="a")))
+    only = members.cells[0][marked(cells, region="N2", size="a")]
+    assert members.cells[0][marked(cells, region="N2")] == only
     hidden = members.hidden(problem.hidden)
     assert hidden.sum() == 2
     assert "totals of a single part" in members.notes[0]
@@ -82,7 +75,7 @@ def test_every_relation_holds_and_no_cell_stands_alone() -> None:
 def test_published_decimals_are_added_up_from_the_finest_cells() -> None:
     cells = table()
     problem, members = build_problem((cells, None), value="turnover")
-    total = mask(cells)
+    total = marked(cells)
     # 10 + 20 + 5 + 40 + rint(7.5) + rint(2.5)
     assert members.values[0][total] == 85
     assert (np.abs(members.values[0] - np.rint(cells.sums["turnover"])) <= 2).all()
@@ -123,15 +116,15 @@ def test_what_primary_rules_found_is_taken_over_in_units() -> None:
     problem, members = build_problem((cells, found), value="turnover", decimals=1)
     hidden = members.hidden(problem.state == CellState.primary)
     assert (hidden >= found.sensitive).all()
-    at = members.cells[0][mask(cells, region="S", size="b")]
-    assert problem.upper[at] == np.ceil(found.upper[mask(cells, region="S", size="b")] * 10)
+    at = members.cells[0][marked(cells, region="S", size="b")]
+    assert problem.upper[at] == np.ceil(found.upper[marked(cells, region="S", size="b")] * 10)
     with pytest.raises(SuppressionError, match="found for another value"):
         build_problem((cells, found))
 
 
 def test_attackers_bounds_hold_the_levels_and_follow_what_is_known() -> None:
     cells = table()
-    alone = mask(cells, region="N1", size="a")
+    alone = marked(cells, region="N1", size="a")
     problem, _ = build_problem((cells, alone), value="turnover")
     assert (problem.low == 1).all()  # zeros are shown
     assert (problem.high == 2 * problem.value).all()
@@ -152,7 +145,7 @@ def test_tables_with_negative_values_have_symmetric_bounds() -> None:
 
 def test_zeros_stay_published_unless_they_may_be_partners() -> None:
     cells = table(firms(turnover=[0.0, 20, 5, 40, 7, 1, 1]))
-    zero = mask(cells, region="N1", size="a")
+    zero = marked(cells, region="N1", size="a")
     problem, members = build_problem((cells, None), value="turnover")
     assert problem.state[members.cells[0][zero]] == CellState.fixed
     problem, members = build_problem((cells, None), value="turnover", zero_cells="partners")
@@ -166,7 +159,7 @@ def test_empty_cells_take_no_part_and_cannot_be_sensitive() -> None:
     assert len(problem) == 3
     assert members.cells[0].tolist().count(-1) == 1
     with pytest.raises(SuppressionError, match="1 sensitive cells are empty"):
-        build_problem((cells, mask(cells, size="c")))
+        build_problem((cells, marked(cells, size="c")))
 
 
 @for_all_rows(
@@ -184,15 +177,15 @@ def test_costs(cost: Any, of_total: float, of_inner: float) -> None:
     cells = table()
     problem, members = build_problem((cells, None), value="turnover", cost=cost)
     places = members.cells[0]
-    assert problem.cost[places[mask(cells)]] == pytest.approx(of_total)
-    inner = places[mask(cells, region="N1", size="a")]
+    assert problem.cost[places[marked(cells)]] == pytest.approx(of_total)
+    inner = places[marked(cells, region="N1", size="a")]
     assert problem.cost[inner] == pytest.approx(of_inner, abs=1)
 
 
 def test_neighbours_of_sensitive_cells_are_cheap() -> None:
     frame = pl.DataFrame({"size": ["Total", *"abcd"], "n": [14, 2, 3, 4, 5]})
     cells = dc.Table.from_cells(frame, by=["size"], count="n")
-    problem, _ = build_problem((cells, mask(cells, size="b")), cost="distance")
+    problem, _ = build_problem((cells, marked(cells, size="b")), cost="distance")
     cost = {problem.name(at): int(problem.cost[at]) for at in range(len(problem))}
     assert cost == {"total": 5, "size=a": 1, "size=b": 1, "size=c": 1, "size=d": 2}
 
@@ -200,16 +193,16 @@ def test_neighbours_of_sensitive_cells_are_cheap() -> None:
 def test_marks_give_costs_and_bounds_and_must_not_contradict_each_other() -> None:
     cells = table(contributions=2)
     found = primary(cells, [NothingSensitive()], value="turnover")
-    place = mask(cells, region="S1", size="a")
+    place = marked(cells, region="S1", size="a")
     given = np.full(len(cells), np.nan)
     given[place] = 3
-    marked = replace(found, cost=given, low=np.where(place, 35.0, np.nan))
-    problem, members = build_problem((cells, marked), value="turnover")
+    stated = replace(found, cost=given, low=np.where(place, 35.0, np.nan))
+    problem, members = build_problem((cells, stated), value="turnover")
     at = members.cells[0][place]
     assert (problem.cost[at], problem.low[at]) == (3, 35)
     verdict = found.verdict.copy()
     verdict[place] = CellState.fixed
-    verdict[mask(cells, region="S1")] = CellState.primary
+    verdict[marked(cells, region="S1")] = CellState.primary
     clash = replace(found, verdict=verdict)
     with pytest.raises(SuppressionError, match="must be published and must be suppressed"):
         build_problem((cells, clash), value="turnover")
@@ -324,17 +317,6 @@ def folded_values(problem: SuppressionProblem, units: int) -> tuple[list[int], l
 # -- folding says the same ----------------------------------------------------
 
 
-def known_exactly(relations: Relations, hidden: np.ndarray) -> np.ndarray:
-    """Which hidden cells follow from the others: by ranks, not by this package's method."""
-    matrix = relations.dense()[:, hidden].astype(float)
-    rank = np.linalg.matrix_rank(matrix) if matrix.size else 0
-    known = np.zeros(len(hidden), dtype=np.bool_)
-    for place, cell in enumerate(np.flatnonzero(hidden)):
-        unit = np.eye(int(hidden.sum()))[place]
-        known[cell] = np.linalg.matrix_rank(np.vstack([matrix, unit])) == rank
-    return known
-
-
 @given(st.data())
 def test_folding_changes_nothing_that_an_attacker_can_work_out(data: st.DataObject) -> None:
     size = data.draw(st.integers(3, 12))
@@ -353,9 +335,8 @@ def test_folding_changes_nothing_that_an_attacker_can_work_out(data: st.DataObje
         data.draw(st.lists(st.booleans(), min_size=len(problem), max_size=len(problem)))
     )
     hidden = members.hidden(chosen)
-    before = known_exactly(
-        stacked_relations(len(cells), [(relations, np.arange(len(cells)))]), hidden
-    )
-    after = members.hidden(known_exactly(problem.relations, chosen))
+    stacked = stacked_relations(len(cells), [(relations, np.arange(len(cells)))])
+    before = exactly_known(stacked.dense(), hidden)
+    after = members.hidden(exactly_known(problem.relations.dense(), chosen))
     assert (before == after).all()
     assert (members.gathered((hidden,), len(problem)) == chosen).all()

@@ -22,8 +22,9 @@ from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, Earlier, hidden_in
 from discreet.protection.suppression.proof.audit import check_releases
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.tables import CellStatus, ProtectedTable, Provenance
+from tests.helpers.protected_tables import marked, protected_table
 from tests.helpers.rows import for_all_rows
+from tests.helpers.small_systems import exactly_known
 
 PEOPLE = pl.DataFrame(
     {
@@ -39,28 +40,21 @@ def counted(*by: Any, **options: Any) -> dc.Table:
     return dc.tabulate(PEOPLE, by=list(by), values=["income"], **options)
 
 
-def at(table: dc.Table, **codes: str) -> np.ndarray:
-    marked = np.ones(len(table), dtype=np.bool_)
-    for dimension, part in zip(table.dimensions, table.index, strict=True):
-        marked &= part == dimension.index[codes.get(dimension.name, dimension.total)]
-    return marked
-
-
 def test_cells_in_common_are_one_cell() -> None:
     by_sex, by_age = counted("region", "sex"), counted("region", "age")
     linked = linked_cells([by_sex, by_age])
     assert linked.number == len(by_sex) + len(by_age) - 4  # the regions and the total
-    one = linked.cells[0][at(by_sex, region="N")]
-    assert linked.cells[1][at(by_age, region="N")] == one
+    one = linked.cells[0][marked(by_sex, region="N")]
+    assert linked.cells[1][marked(by_age, region="N")] == one
     assert linked.names(int(one[0])) == "region=N"
 
 
 def test_a_cell_is_hidden_in_every_table_that_has_it() -> None:
     by_sex, by_age = counted("region", "sex"), counted("age", "region")
-    problem, members = build_problem([(by_sex, at(by_sex, region="N")), (by_age, None)])
+    problem, members = build_problem([(by_sex, marked(by_sex, region="N")), (by_age, None)])
     hidden = [members.hidden(problem.hidden, at) for at in range(len(members))]
-    assert (hidden[0] == at(by_sex, region="N")).all()
-    assert (hidden[1] == at(by_age, region="N")).all()
+    assert (hidden[0] == marked(by_sex, region="N")).all()
+    assert (hidden[1] == marked(by_age, region="N")).all()
 
 
 def test_the_respondents_of_every_cell() -> None:
@@ -75,7 +69,10 @@ def test_a_filter_that_picks_a_code_is_that_code() -> None:
     men = counted("region", where="sex == 'm'")
     linked = linked_cells([by_sex, men])
     assert linked.number == len(by_sex)
-    assert linked.cells[1][at(men, region="S")] == linked.cells[0][at(by_sex, region="S", sex="m")]
+    assert (
+        linked.cells[1][marked(men, region="S")]
+        == linked.cells[0][marked(by_sex, region="S", sex="m")]
+    )
 
 
 @for_all_rows(
@@ -95,7 +92,7 @@ def test_a_filter_that_picks_a_code_is_that_code() -> None:
 def test_what_a_filter_means_for_cells(where: str, name: str) -> None:
     part = replace(counted("region"), where=where)
     linked = linked_cells([part, counted("sex", "age")])
-    assert linked.names(int(linked.cells[0][at(part, region="N")][0])) == name
+    assert linked.names(int(linked.cells[0][marked(part, region="N")][0])) == name
 
 
 def test_other_filters_make_other_cells() -> None:
@@ -177,8 +174,8 @@ def test_codes_of_two_variables_that_mean_the_same() -> None:
     area, region = dc.tabulate(codes, by=["area", "sex"]), dc.tabulate(codes, by=["region", "sex"])
     linked = linked_cells([region, area], {("area", "x"): ("region", "N")})
     assert (
-        linked.cells[1][at(area, area="x", sex="w")]
-        == linked.cells[0][at(region, region="N", sex="w")]
+        linked.cells[1][marked(area, area="x", sex="w")]
+        == linked.cells[0][marked(region, region="N", sex="w")]
     )
     with pytest.raises(SuppressionError, match="unknown code 'z'"):
         linked_cells([region, area], {("area", "z"): ("region", "N")})
@@ -201,20 +198,6 @@ def equations(records: pl.DataFrame, *by: str) -> dict[tuple[str, ...], list[tup
     return {(*key[-3:], *key): sorted(parts) for key, parts in found.items()}
 
 
-def worked_out(rows: list[dict[Any, int]], hidden: set[Any]) -> set[Any]:
-    """Which hidden cells follow from all others, by ranks."""
-    order = sorted(hidden)
-    matrix = np.array([[row.get(cell, 0) for cell in order] for row in rows], dtype=float)
-    matrix = matrix.reshape(len(rows), len(order))
-    rank = np.linalg.matrix_rank(matrix) if matrix.size else 0
-    units = np.eye(len(order))
-    return {
-        cell
-        for place, cell in enumerate(order)
-        if np.linalg.matrix_rank(np.vstack([matrix, units[place]])) == rank
-    }
-
-
 @given(st.data())
 def test_linked_tables_tell_what_all_their_sums_tell(data: st.DataObject) -> None:
     rows = data.draw(
@@ -234,19 +217,15 @@ def test_linked_tables_tell_what_all_their_sums_tell(data: st.DataObject) -> Non
         codes = table.to_polars()
         for row, place in zip(codes.iter_rows(named=True), places.tolist(), strict=True):
             cell_of[tuple(row.get(name, "Total") for name in ("region", "sex", "age"))] = place
-    hidden = {cell for cell, place in cell_of.items() if chosen[place]}
-    system = [
-        {key[:3]: -1, **dict.fromkeys(parts, 1)}
-        for span in spans
-        for key, parts in equations(frame, *span).items()
-    ]
-    naive = {cell_of[cell] for cell in worked_out(system, hidden)}
-    links = problem.relations
-    ours = [
-        dict(zip(links.cell[low:high].tolist(), links.coef[low:high].tolist(), strict=True))
-        for low, high in zip(links.start[:-1], links.start[1:], strict=True)
-    ]
-    assert worked_out(ours, set(np.flatnonzero(chosen).tolist())) == naive
+    number, places = {cell: at for at, cell in enumerate(cell_of)}, list(cell_of.values())
+    sums = [sum_of for span in spans for sum_of in equations(frame, *span).items()]
+    system = np.zeros((len(sums), len(number)))
+    for row, (key, parts) in zip(system, sums, strict=True):
+        row[[number[part] for part in parts]] = 1
+        row[number[key[:3]]] = -1
+    naive = np.array(places)[exactly_known(system, chosen[places])]
+    known = exactly_known(problem.relations.dense(), chosen)
+    assert set(np.flatnonzero(known).tolist()) == set(naive.tolist())
 
 
 @given(st.permutations([0, 1, 2]), st.randoms(use_true_random=False))
@@ -269,17 +248,17 @@ def test_neither_the_order_of_records_nor_of_tables_matters(order: Any, random: 
 
 def test_what_was_published_stays_published_and_what_was_hidden_hidden() -> None:
     old, new = counted("region"), counted("region", "sex")
-    hidden = at(old, region="N") | at(old, region="S")
+    hidden = marked(old, region="N") | marked(old, region="S")
     problem, members = build_problem(
-        (new, at(new, region="N", sex="m")), earlier=[Earlier(table=old, hidden=hidden)]
+        (new, marked(new, region="N", sex="m")), earlier=[Earlier(table=old, hidden=hidden)]
     )
     state = problem.state[members.cells[0]]
-    assert state[at(new, region="N")] == CellState.secondary
-    assert state[at(new, region="W")] == CellState.fixed
-    assert state[at(new)] == CellState.fixed
+    assert state[marked(new, region="N")] == CellState.secondary
+    assert state[marked(new, region="W")] == CellState.fixed
+    assert state[marked(new)] == CellState.fixed
     assert len(members) == 1
     again, _ = build_problem(
-        (new, None), earlier=[Earlier(table=old, hidden=hidden, primary=at(old, region="N"))]
+        (new, None), earlier=[Earlier(table=old, hidden=hidden, primary=marked(old, region="N"))]
     )
     assert [again.name(cell) for cell in again.primary] == ["region=N"]
 
@@ -288,24 +267,19 @@ def test_a_sensitive_cell_that_was_published_is_refused() -> None:
     old, new = counted("region"), counted("region", "sex")
     nothing = np.zeros(len(old), dtype=np.bool_)
     with pytest.raises(SuppressionError, match="region=N: the cell must be published and"):
-        build_problem((new, at(new, region="N")), earlier=[Earlier(table=old, hidden=nothing)])
+        build_problem((new, marked(new, region="N")), earlier=[Earlier(table=old, hidden=nothing)])
 
 
-def published(table: dc.Table, hidden: np.ndarray) -> ProtectedTable:
-    status = np.where(hidden, CellStatus.suppressed, CellStatus.published).astype(np.int8)
-    return ProtectedTable(
-        dimensions=table.dimensions,
-        index=table.index,
-        value=np.where(hidden, 0, table.count),
-        status=status,
-        name=table.name,
-        provenance=Provenance(version="0", method="suppression"),
-    )
+def published(table: dc.Table, hidden: np.ndarray) -> dc.ProtectedTable:
+    trees = [dimension.classifications[0] for dimension in table.dimensions]
+    status = np.where(hidden, dc.CellStatus.suppressed, dc.CellStatus.published)
+    value = np.where(hidden, 0, table.count)
+    return protected_table(trees, value, at=table.index, status=status, name=table.name)
 
 
 def test_the_hidden_cells_of_a_table_as_it_was_published() -> None:
     table = counted("sex", "region")
-    hidden = at(table, region="N", sex="m") | at(table, region="S", sex="w")
+    hidden = marked(table, region="N", sex="m") | marked(table, region="S", sex="w")
     assert (hidden_in(table, published(table, hidden)) == hidden).all()
     turned = counted("region", "sex")
     assert hidden_in(turned, published(table, hidden)).sum() == 2
@@ -317,8 +291,8 @@ def test_releases_that_are_safe_apart_can_open_each_other() -> None:
     """Each region is hidden beside another one; two sums are one more than the unknowns."""
     frame = pl.DataFrame({"region": ["Total", *"NSWE"], "n": [20, 2, 4, 6, 8]})
     table = dc.Table.from_cells(frame, by=["region"], count="n")
-    first = Earlier(table=table, hidden=at(table, region="N") | at(table, region="S"))
-    second = Earlier(table=table, hidden=at(table, region="N") | at(table, region="W"))
+    first = Earlier(table=table, hidden=marked(table, region="N") | marked(table, region="S"))
+    second = Earlier(table=table, hidden=marked(table, region="N") | marked(table, region="W"))
     assert check_releases([first, first]).safe
     check = check_releases([first, second])
     assert not check.safe
@@ -327,14 +301,14 @@ def test_releases_that_are_safe_apart_can_open_each_other() -> None:
 
 def test_later_breakdowns_open_earlier_tables() -> None:
     old, new = counted("region"), counted("region", "sex")
-    hidden = at(old, region="N") | at(old, region="S")
+    hidden = marked(old, region="N") | marked(old, region="S")
     nothing = np.zeros(len(new), dtype=np.bool_)
-    partly = at(new, region="N") | at(new, region="S")
+    partly = marked(new, region="N") | marked(new, region="S")
     for pattern, opened in ((nothing, 2), (partly, 2)):
         releases = [Earlier(table=old, hidden=hidden), Earlier(table=new, hidden=pattern)]
         assert len(check_releases(releases).opened) == opened
     for sex in "mw":
-        partly = partly | at(new, region="N", sex=sex) | at(new, region="S", sex=sex)
+        partly = partly | marked(new, region="N", sex=sex) | marked(new, region="S", sex=sex)
     releases = [Earlier(table=old, hidden=hidden), Earlier(table=new, hidden=partly)]
     assert check_releases(releases).safe
 

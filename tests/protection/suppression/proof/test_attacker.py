@@ -13,7 +13,7 @@ from discreet.protection.suppression.problem.system import unknowns_of
 from tests.helpers.attacker_apart import ENDLESS
 from tests.helpers.attacker_apart import Attacker as AttackerApart
 from tests.helpers.rows import for_all_rows
-from tests.helpers.squares import square
+from tests.helpers.small_systems import square
 
 _MILLION = 2**20
 

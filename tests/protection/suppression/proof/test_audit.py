@@ -12,7 +12,7 @@ import pytest
 import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import audit_published
-from discreet.protection.suppression.proof.audit import Estimates, audit_problem
+from discreet.protection.suppression.proof.audit import audit_problem
 from discreet.protection.suppression.proof.contributors import audit_respondents
 from discreet.tables.dimension import Figure, figure_dimension
 from tests.helpers.small_systems import problem_of
@@ -258,14 +258,12 @@ def test_contributors_cannot_estimate_each_other_closer_than_the_rule_says() -> 
     assert primary.sensitive.any()
     safe = dc.suppress(table, primary, method="fast")
     found = dc.audit(safe, table, primary, coalition=1)
-    assert found.estimates is not None
-    assert found.estimates.closest is not None
-    assert found.estimates.closest >= 25.0 - 1e-6
+    assert found.closest_estimate is not None
+    assert 25.0 - 1e-6 <= found.closest_estimate < np.inf
     shown = dc.suppress(table, table.count < 0, method="fast", value="turnover")
     open_to_all = dc.audit(shown, table, primary, coalition=1)
-    assert open_to_all.estimates is not None
-    assert open_to_all.estimates.closest is not None
-    assert open_to_all.estimates.closest < 25.0
+    assert open_to_all.closest_estimate is not None
+    assert open_to_all.closest_estimate < 25.0
 
 
 def test_contributors_of_several_values_are_not_estimated_by_those_of_one() -> None:
@@ -273,9 +271,9 @@ def test_contributors_of_several_values_are_not_estimated_by_those_of_one() -> N
     table = dc.tabulate(firms, ["at"], values=["x", "y"], contributions=3)
     judged = [dc.primary(table, [dc.rules.PPercent(60)], value=name) for name in "xy"]
     safe = dc.suppress(table, judged, method="fast")
-    assert dc.audit(safe, table, judged, coalition=1).estimates is None
+    assert dc.audit(safe, table, judged, coalition=1).closest_estimate is None
     one = dc.suppress(table, judged[0], method="fast")
-    assert dc.audit(one, table, judged[0], coalition=1).estimates is not None
+    assert dc.audit(one, table, judged[0], coalition=1).closest_estimate is not None
 
 
 def test_a_cell_of_two_is_estimated_by_subtraction() -> None:
@@ -284,9 +282,7 @@ def test_a_cell_of_two_is_estimated_by_subtraction() -> None:
     shown = dc.suppress(table, table.count < 0, method="fast", value="turnover")
     sensitive = (table.count == 2) & (table.index[0] > 0)
     found = dc.audit(shown, table, sensitive, value="turnover", coalition=1)
-    assert found.estimates is not None
-    assert found.estimates.of_largest.tolist() == [0.0]
-    assert found.estimates.of_second.tolist() == [0.0]
+    assert found.closest_estimate == 0.0
 
 
 def test_an_audit_says_how_long_it_took_and_what_it_could_not_estimate(table: dc.Table) -> None:
@@ -298,11 +294,13 @@ def test_an_audit_says_how_long_it_took_and_what_it_could_not_estimate(table: dc
     again = audit_problem(found.problem, found.hidden)
     assert 0 < again.seconds <= time.monotonic() - began
     assert "overestimated" not in found.text()
-    none = np.zeros(0)
-    empty = Estimates(cells=none.astype(np.int64), of_largest=none, of_second=none)
-    assert "overestimated" not in replace(found, estimates=empty).text()
-    some = Estimates(cells=np.array([3]), of_largest=np.array([40.0]), of_second=np.array([12.5]))
-    assert "overestimated by 12.5 % or more" in replace(found, estimates=some).text()
+    assert "closest_estimate_percent" not in found.described()
+    empty = replace(found, closest_estimate=np.inf)
+    assert "overestimated" not in empty.text()
+    assert empty.described()["closest_estimate_percent"] is None
+    some = replace(found, closest_estimate=12.5)
+    assert "overestimated by 12.5 % or more" in some.text()
+    assert some.described()["closest_estimate_percent"] == 12.5
 
 
 def test_cells_hidden_here_and_shown_there_are_counted(table: dc.Table) -> None:

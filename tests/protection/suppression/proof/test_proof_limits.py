@@ -20,7 +20,7 @@ from discreet.protection.suppression.problem.system import (
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from tests.helpers.rows import for_all_rows
-from tests.helpers.squares import square
+from tests.helpers.small_systems import square
 
 _WIDE = UNBOUNDED
 #: Cell 0 moves only as far as cell 1 does: next to it, or around cells that move freely.

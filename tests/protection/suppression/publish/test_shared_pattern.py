@@ -14,6 +14,7 @@ import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import SharedSuppression, build_problem
 from discreet.protection.suppression.proof.audit import audit_problem
+from tests.helpers.protected_tables import blanks
 
 REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])
 RULES = [dc.rules.MinimumFrequency(3), dc.rules.PPercent(15)]
@@ -43,13 +44,8 @@ def judged(table: dc.Table, values: tuple[str | None, ...] = VALUES) -> list[Any
     return [dc.primary(table, rules.get(value, RULES), value=value) for value in values]
 
 
-def blanks(safe: dc.ProtectedTable, figure: str) -> set[tuple[str, ...]]:
-    frame = safe.to_polars(complete=True).filter(pl.col("figure") == figure)
-    return set(frame.filter(pl.col("value").is_null()).drop("figure", "value", "status").rows())
-
-
 def hidden_codes(safe: dc.ProtectedTable, figure: str) -> set[tuple[str, ...]]:
-    return {row[: len(safe.spanning)] for row in blanks(safe, figure)}
+    return {codes[:-1] for codes in blanks(safe) if codes[-1] == figure}
 
 
 def protected(table: dc.Table, hidden: set[tuple[str, ...]], value: str) -> bool:

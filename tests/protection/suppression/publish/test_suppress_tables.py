@@ -23,6 +23,7 @@ from discreet.protection.suppression.methods import registry
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certified
 from discreet_argus import read_jj
+from tests.helpers.protected_tables import blanks
 
 REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])
 
@@ -42,12 +43,6 @@ def turnover(frame: pl.DataFrame | None = None, **more: Any) -> dc.Table:
     given_frame = firms() if frame is None else frame
     by = [REGION, "branch"]
     return dc.tabulate(given_frame, by=by, values=["turnover"], contributions=2, **more)
-
-
-def blanks(safe: dc.ProtectedTable) -> set[tuple[str, ...]]:
-    frame = safe.to_polars(complete=True)
-    hidden = frame.filter(pl.col("value").is_null())
-    return set(hidden.select([each.name for each in safe.dimensions]).rows())
 
 
 def test_shown_values_are_the_true_ones_and_hidden_ones_are_nowhere() -> None:

@@ -178,8 +178,9 @@ def _replaced(draft: DraftPattern, users: ProofUsers, cell: int) -> bool:
 
 _SHOWN = 20
 
-_BOUNDS = "its a-priori bounds are narrower than its safety interval"
-_NEIGHBOURS = "cells that must be published leave no safe pattern"
+#: Why no pattern protects a cell.
+NARROW = "what an attacker is said to know about it is narrower than its protection levels"
+FROZEN = "cells that must be published leave no safe pattern"
 
 
 def checked_draft(problem: SuppressionProblem, watch: WorkTime) -> DraftPattern:
@@ -229,17 +230,14 @@ def cover_or_refuse(
 
 def _impossible(draft: DraftPattern, cells: IntArray) -> SuppressionError:
     """The error for cells of the problem that cannot be protected."""
-    known = draft.unknowns
-    at = draft.at(cells)
-    narrow = ~known.protected(known.low, known.high)[at]
+    problem, narrow = draft.problem, {*draft.problem.without_room.tolist()}
     problems = [
-        Problem(_BOUNDS if tight else _NEIGHBOURS, draft.problem.name(int(cell)))
-        for cell, tight in zip(cells, narrow, strict=True)
+        Problem(NARROW if cell in narrow else FROZEN, problem.name(cell)) for cell in cells.tolist()
     ]
     return SuppressionError(
         f"{len(cells):,} sensitive cells cannot be protected by any pattern",
         code="infeasible",
-        where=problems[0].where if len(problems) == 1 else draft.problem.title,
+        where=problems[0].where if len(problems) == 1 else problem.title,
         hint="allow more suppressions, widen the a-priori bounds, or merge categories",
         problems=shortened(problems, _SHOWN),
     )

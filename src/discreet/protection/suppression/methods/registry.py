@@ -28,7 +28,7 @@ from discreet.protection.suppression.methods.branch_and_cut import (
     protect_optimal,
 )
 from discreet.protection.suppression.methods.cut_program import lower_bound_of, quick_lower_bound
-from discreet.protection.suppression.methods.fast import protect_fast
+from discreet.protection.suppression.methods.fast import FROZEN, NARROW, protect_fast
 from discreet.protection.suppression.methods.subtables import protect_hypercube, protect_modular
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
@@ -272,10 +272,9 @@ def with_conflicts(problem: SuppressionProblem, error: SuppressionError) -> Supp
 
 def _conflict(problem: SuppressionProblem, frozen: BoolArray, cell: int, fewer: str) -> Problem:
     """What stands in the way of one cell."""
-    name, message = problem.name(cell), "cells that must be published leave no safe pattern"
+    name, message = problem.name(cell), FROZEN
     if cell in problem.without_room:
-        message = "what an attacker is said to know about it is narrower than its protection levels"
-        return Problem(message, name, fewer)
+        return Problem(NARROW, name, fewer)
     hidden = ~frozen
     for size in _AROUND:
         hidden[_fewest(problem, frozen, cell, size)] = True

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import Confidential, without_values
+from discreet.confidential import without_values
 from discreet.disclosure import (
     DisclosureVerdict,
     Gap,
@@ -64,31 +64,13 @@ from discreet.protection.suppression.proof.certificate import (
     untested_gaps,
 )
 from discreet.protection.suppression.proof.contributors import RespondentAudit, audit_respondents
-from discreet.protection.suppression.settings import InsiderAim, insider_aim, share_of
+from discreet.protection.suppression.settings import InsiderAim, checked_settings, share_of
 from discreet.tables import CellStatus, ProtectedTable, Table, single_figure
 
 if TYPE_CHECKING:
     import polars as pl
 
 _SHOWN = 20
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Estimates(Confidential):
-    """Best estimates of contributions by other contributors of the same cell (confidential)."""
-
-    cells: IntArray  # numbers of the problem cells that have at least two contributors
-    #: By how many percent those next in size, together, overestimate the largest contribution
-    of_largest: FloatArray
-    #: By how many percent the largest contributor overestimates the second; infinite where the
-    #: second contributes 0
-    of_second: FloatArray
-
-    @property
-    def closest(self) -> float | None:
-        """The smallest of all these percentages: the p that a p% rule keeps; None if empty."""
-        both = np.concatenate([self.of_largest, self.of_second])
-        return float(both.min()) if both.size else None
 
 
 class AuditOptions(SharedOptions, total=False):
@@ -115,7 +97,8 @@ class Audit(Judged):
         high: The highest.
         respondents: What contributors can find out about cells of others; None if they were
             left out of account.
-        estimates: How closely contributors of a cell can estimate each other; None unless
+        closest_estimate: By how many percent contributors of a cell overestimate its largest one
+            at best: the p that a p% rule keeps. Infinite where no cell has several; None unless
             asked for, and for tables without the contributions.
         notes: What users should know, in words.
         gaps: What was not examined, besides what certificate and respondents say of it.
@@ -132,7 +115,7 @@ class Audit(Judged):
     low: FloatArray | None = None
     high: FloatArray | None = None
     respondents: RespondentAudit | None = None
-    estimates: Estimates | None = None
+    closest_estimate: float | None = None
     notes: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()
     accept: tuple[str, ...] = ()
@@ -154,7 +137,7 @@ class Audit(Judged):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """Audit of releases side by side."""
+        """The same, of releases side by side."""
         return self.unprotected
 
     @property
@@ -214,8 +197,8 @@ class Audit(Judged):
         }
         if self.respondents is not None:
             fields["respondents"] = self.respondents.described()
-        if self.estimates is not None:
-            fields["closest_estimate_percent"] = self.estimates.closest
+        if (closest := self.closest_estimate) is not None:
+            fields["closest_estimate_percent"] = closest if np.isfinite(closest) else None
         return fields
 
     def text(self) -> str:
@@ -232,10 +215,9 @@ class Audit(Judged):
         lines += [f"  and {more:,} more"] if more > 0 else []
         if self.respondents is not None:
             lines += self.respondents.lines()
-        if self.estimates is not None and self.estimates.closest is not None:
-            lines.append(
-                f"Contributions are overestimated by {self.estimates.closest:.1f} % or more."
-            )
+        closest = self.closest_estimate
+        if closest is not None and np.isfinite(closest):
+            lines.append(f"Contributions are overestimated by {closest:.1f} % or more.")
         lines += self.judgement.lines()
         lines.append(f"Proof {numbers['proof'][:16]}, {numbers['seconds']:.1f} seconds.")
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
@@ -292,7 +274,7 @@ def audit(
         raise SuppressionError(f"unknown option {unknown[0]!r}", code="option", where="audit")
     chosen: dict[str, Any] = dict(options)
     with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", None)
-    aim = insider_aim({"insiders": chosen.pop("insiders", None)}, "audit")
+    aim = checked_settings({"insiders": chosen.pop("insiders", None)}, "audit").insiders
     rounded, accept = chosen.pop("rounded", None), tuple(chosen.pop("accept", ()))
     published: Any = safe if isinstance(safe, Sequence) else [safe]
     before = [item.hidden for item in chosen.get("earlier", ())]
@@ -323,7 +305,7 @@ def audit(
         pattern,
         seconds=time.monotonic() - began,
         respondents=respondents,
-        estimates=_estimates(pattern, members, rows, coalition or 0),
+        closest_estimate=_closest_estimate(pattern, members, rows, coalition or 0),
         notes=tuple(notes),
         gaps=(*gaps, *pattern.gaps, *members.unexamined),
         accept=accept,
@@ -541,14 +523,14 @@ def _respondents(
     return replace(both, weakened=np.union1d(both.weakened, opened)), list(gaps)
 
 
-def _estimates(
+def _closest_estimate(
     audited: Audit, members: TableCells, rows: Sequence[_Audited], most: int
-) -> Estimates | None:
-    """What contributors of sensitive cells can say of each other, where that is known.
+) -> float | None:
+    """By how many percent the largest contributions of sensitive cells are overestimated at best.
 
-    A contributor takes the highest possible value of the cell and subtracts what he knows:
-    his own contribution, and those of his coalition of `most`. None if the tables do not hold
-    the contributions needed: `most` + 1 unweighted ones.
+    The next contributors in size, a coalition of `most`, subtract what is theirs from the highest
+    possible value of the cell; no others come nearer to any contribution. None if the tables do not
+    hold the contributions needed: `most` + 1 unweighted ones.
     """
     value = rows[0].value
     if (
@@ -557,28 +539,20 @@ def _estimates(
         or any(row.value != value or value not in row.table.contributions for row in rows)
     ):
         return None
-    problem = audited.problem
+    problem, closest = audited.problem, np.inf
     _, high = attack_intervals(problem, audited.hidden, audited.sensitive)
     size = np.maximum(high / 10.0**problem.decimals, 0.0)
-    percents = np.full((2, len(problem)), np.inf)
-    several = np.zeros(len(problem), dtype=np.bool_)
     for place, row in zip(members.cells, rows, strict=True):
         known = row.table.contributions[value]
         if known.k <= most or known.top_weight is not None:
             return None
         mine = (place >= 0) & (known.count > 1)
         mine[mine] = audited.sensitive[place[mine]]
-        own = place[mine]
         top = np.abs(np.nan_to_num(known.top[mine]))
-        by_next = size[own] - top[:, 1 : 1 + most].sum(axis=1) - top[:, 0]
-        by_first = size[own] - top[:, 0] - top[:, 1]
-        for at, beyond in enumerate((by_next, by_first)):
-            truth = top[:, at]
-            share = np.divide(beyond, truth, out=np.full(len(truth), np.inf), where=truth > 0)
-            np.minimum.at(percents[at], own, 100.0 * share)
-        several[own] = True
-    cells = np.flatnonzero(several)
-    return Estimates(cells=cells, of_largest=percents[0, cells], of_second=percents[1, cells])
+        beyond, largest = size[place[mine]] - top[:, : 1 + most].sum(axis=1), top[:, 0]
+        share = np.divide(beyond, largest, out=np.full(len(top), np.inf), where=largest > 0)
+        closest = min(closest, 100.0 * float(share.min(initial=np.inf)))
+    return closest
 
 
 # -- rounded figures -------------------------------------------------------------------

@@ -116,7 +116,6 @@ class Certificate:
     low: FloatArray  # how far below its true value each was seen; exact where not protected
     high: FloatArray  # how far above
     shown: IntArray  # sensitive cells that are not hidden at all
-    solved: int  # number of linear programs that were needed
     whole: BoolArray  # which were seen to be protected by moves in whole numbers
     untested: int = 0  # how many were not tested against attackers who know that values are whole
 
@@ -151,7 +150,7 @@ def certify(
     """Prove or refute that a pattern protects every sensitive cell, the primary ones if None."""
     unknowns = unknowns_of(problem, hidden, sensitive)
     marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
-    reach, solved = Reach.none(len(unknowns)), 0
+    reach = Reach.none(len(unknowns))
     if len(unknowns) > _MANY:
         draft = DraftPattern(problem, unknowns)
         prove_by_exchange(draft)
@@ -161,43 +160,39 @@ def certify(
     for block in blocks_of(unknowns.part(mobile), wanted=wanted[mobile]):
         at = np.searchsorted(unknowns.cells, block.cells)
         start = reach.at(at)
-        solved += _certify_block(problem, block, start)
+        _certify_block(problem, block, start)
         reach.put(at, start)
     reach.cap(*outer_bounds(unknowns))
     at = np.searchsorted(unknowns.cells, marked[hidden[marked]])
-    return _certificate(unknowns, at, reach, shown=marked[~hidden[marked]], solved=solved)
+    return _certificate(unknowns, at, reach, marked[~hidden[marked]])
 
 
-def _certificate(
-    unknowns: Unknowns, at: IntArray, reach: Reach, shown: IntArray, solved: int
-) -> Certificate:
+def _certificate(unknowns: Unknowns, at: IntArray, reach: Reach, shown: IntArray) -> Certificate:
     return Certificate(
         cells=unknowns.cells[at],
         protected=unknowns.protected(reach.low, reach.high)[at],
         low=reach.low[at],
         high=reach.high[at],
         shown=shown,
-        solved=solved,
         whole=unknowns.protected(reach.whole_low, reach.whole_high)[at],
     )
 
 
-def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: Reach) -> int:
-    """Attack the cells of one block that are open, and note their reach; gives the attacks."""
+def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: Reach) -> None:
+    """Attack the cells of one block that are open, and note their reach."""
     low, high = outer_bounds(block)
     possible = block.sensitive & block.protected(low, high)
     lost = block.sensitive & ~possible
     if not len(block.relations):
         reach.see(low, whole=True)
         reach.see(high, whole=True)
-        return 0
+        return
     attacked = lost & (high - low > TOLERANCE)
-    solved = 0
     # Where all cells must be moved at once anyway, patches would be work on top.
     if len(block) > _PATCHED and not attacked.any():
-        solved = reach_by_patches(problem, block, reach)
+        reach_by_patches(problem, block, reach)
     if not (attacked | (possible & ~block.protected(reach.low, reach.high))).any():
-        return solved
+        return
     need = np.maximum.reduce([block.lower, block.upper, block.sliding, np.ones(len(block))])
     widest = _FAR * float(need[block.sensitive].max())
     first = Attacker(block, low, high, widest)
@@ -220,7 +215,6 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: Reach) -
                 reach.see(attacker.farthest(int(at), 1.0), whole=attacker.whole)
             if not attacker.narrowed:
                 break
-    return solved + sum(attacker.solved for attacker in attackers.values())
 
 
 def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: Reach) -> None:
@@ -255,7 +249,7 @@ def certificate_from_proofs(draft: DraftPattern) -> Certificate:
     check.reach.cap(*outer_bounds(known))
     at = np.flatnonzero(known.sensitive)
     shown = np.setdiff1d(draft.problem.primary, known.cells[at])
-    return _certificate(known, at, check.reach, shown=shown, solved=draft.solved)
+    return _certificate(known, at, check.reach, shown)
 
 
 #: A larger gap between cost and bound is a warning.

@@ -132,19 +132,17 @@ class DraftPattern(Confidential):
         return np.concatenate([above, below])
 
     def take(self, cells: IntArray, moved: FloatArray) -> tuple[IntArray, IntArray]:
-        """Hide the cells that move; note what they prove that was open.
+        """Hide cells, all of which move; note what they prove that was open.
 
         Returns:
             The cells that were not hidden before, and the tasks that were open.
         """
-        at = np.flatnonzero(moved)
-        proof = Proof(cells=cells[at], moved=moved[at])
-        done = self.tasks_done(proof.cells, proof.moved)
+        done = self.tasks_done(cells, moved)
         fresh = done[self.proven[done] < 0]
         if fresh.size:
             self.proven[fresh] = len(self.proofs)
-            self.proofs.append(proof)
-        new = proof.cells[~self.hidden[proof.cells]]
+            self.proofs.append(Proof(cells=cells, moved=moved))
+        new = cells[~self.hidden[cells]]
         self.hidden[new] = True
         return new, fresh
 
@@ -372,8 +370,8 @@ def _work_on(
 _LARGEST_PATCH = 8 * PATCH_SIZE
 
 
-def reach_by_patches(problem: SuppressionProblem, unknowns: Unknowns, reach: Reach) -> int:
-    """See how far hidden cells move by work on patches; gives how many linear programs it took."""
+def reach_by_patches(problem: SuppressionProblem, unknowns: Unknowns, reach: Reach) -> None:
+    """See how far hidden cells move by work on patches."""
     draft = DraftPattern(problem, unknowns)
     draft.halve()
     # Moves by whole numbers hold against readers who know that values are whole, too.
@@ -402,7 +400,6 @@ def reach_by_patches(problem: SuppressionProblem, unknowns: Unknowns, reach: Rea
                 see([Proof(cells=flow[0][at], moved=flow[1][at])])
                 draft.take_all(*flow)
     see(draft.proofs[number:])
-    return draft.solved
 
 
 #: With fewer tasks, or a smaller share of sensitive cells, single flows hide less.

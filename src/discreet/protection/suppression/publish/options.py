@@ -15,7 +15,7 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import Progress
 from discreet.protection.suppression.problem.linked_tables import Cost
 from discreet.protection.suppression.problem.related_values import SharedOptions
-from discreet.protection.suppression.settings import insider_aim
+from discreet.protection.suppression.settings import checked_settings
 
 #: What of hidden cells is told, coarsest last.
 ToldReasons: TypeAlias = Literal["rule", "kind", "none"]
@@ -58,14 +58,7 @@ def checked_options(options: SuppressionOptions) -> dict[str, Any]:
         message = f"unknown option {unknown[0]!r}"
         hint = f"options: {', '.join(sorted(known))}"
         raise SuppressionError(message, code="option", where="suppress", hint=hint)
-    if options.get("reasons") not in (None, "rule", "kind", "none"):
-        raise SuppressionError(
-            "reasons must be rule, kind or none", code="option", where="suppress: reasons"
-        )
-    insiders = insider_aim(options, "suppress")
-    if options.get("intervals", False) not in (True, False, "instead"):
-        message = "intervals must be True, False or 'instead'"
-        raise SuppressionError(message, code="option", where="suppress: intervals")
+    insiders = checked_settings(options, "suppress").insiders
     return {**{k: v for k, v in options.items() if k != "singletons"}, "insiders": insiders}
 
 

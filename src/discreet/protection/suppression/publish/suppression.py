@@ -11,14 +11,15 @@ an end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray, SmallIntArray
+from discreet.arrays import BoolArray, FloatArray, SmallIntArray, starts
 from discreet.confidential import Confidential, without_values
 from discreet.disclosure import (
     DisclosureVerdict,
@@ -53,7 +54,11 @@ from discreet.protection.suppression.problem.system import (
     SuppressionProblem,
     with_partners,
 )
-from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
+from discreet.protection.suppression.proof.certificate import (
+    Pattern,
+    linked_with_earlier,
+    pattern_of_part,
+)
 from discreet.protection.suppression.publish.options import (
     HOPELESS,
     SuppressionOptions,
@@ -155,9 +160,8 @@ class Suppression(Confidential):
             for table, asked in (listed if "value" not in chosen else ())
         }
         if len(values) > 1:
-            message = "the primaries belong to different values"
             hint = "suppress one value at a time, or name the column with value="
-            raise SuppressionError(message, code="value", hint=hint)
+            raise _wrong("the primaries belong to different values", hint)
         value = chosen.pop("value", None) if not values else values.pop()
         sources = [(table, {value: primary}) for table, primary in problem_sources(listed, value)]
         places = {value: chosen.get("decimals", 0)}
@@ -388,6 +392,13 @@ class _RelatedSystem:
     members: TableCells
     done: BoolArray | None = None
 
+    @property
+    def placed(self) -> Iterator[tuple[_ValueSystem, slice, int]]:
+        """Each value with its cells, and how many times as fine the common unit is."""
+        ends = starts([len(part.problem) for part in self.parts]).tolist()
+        for part, own in zip(self.parts, pairwise(ends), strict=True):
+            yield part, slice(*own), 10 ** (self.problem.decimals - part.problem.decimals)
+
     def solve(self, method: Method, time_left: Mapping[str, float | None]) -> bool:
         """Find the patterns, unless what must be hidden is the pattern found; whether it did."""
         # Cells that say what relations leave open are hidden, and stand at the end.
@@ -408,16 +419,12 @@ class _RelatedSystem:
     def _known_by_readers(self) -> SuppressionProblem:
         """The problem, where any hidden cell of a value may be zero once one of them is."""
         columns: dict[str, Any] = {}
-        start = 0
-        for part in self.parts:
-            own = slice(start, start + len(part.problem))
-            start = own.stop
+        for part, own, scale in self.placed:
             listed = part.members.listed(len(part.problem))
             if not part.shared or not (part.hide & listed & (part.problem.value == 0)).any():
                 continue
             options = {**options_among(part.chosen, _PROBLEM), "zero_cells": "partners"}
             problem, _ = build_problem(part.sources, **options)
-            scale = 10 ** (self.problem.decimals - part.problem.decimals)
             finer = scaled_columns(problem, scale, part.name, costs_in_units=False)
             for name in ("low", "high", "lower", "upper"):
                 column = columns.setdefault(name, getattr(self.problem, name).copy())
@@ -438,8 +445,6 @@ class _RelatedSystem:
         tables: Sequence[LinkedTable] = ()
         several = any(len(own.classifications) > 1 for own in sources[0][0].dimensions)
         if several or len(sources) + len(earlier) > 1:
-            from discreet.protection.suppression.proof.certificate import linked_with_earlier
-
             tables = linked_with_earlier(members, [table for table, _ in sources], values, earlier)
         search = options_among(chosen, _SEARCH)
         pattern = find_pattern(problem, method, insiders=insiders, tables=tables, **search)
@@ -494,10 +499,10 @@ class _RelatedSystem:
         """
         below = problem.value < 0
         negative = np.full(len(problem), bool(below.any()))
-        cells = iter(self.members.cells)
-        for part in self.parts if len(self.parts) > 1 else ():
-            own = np.concatenate([next(cells) for _ in part.sources])
-            negative[own[own >= 0]] = below[own[own >= 0]].any()
+        for part, own, _ in self.placed if len(self.parts) > 1 else ():
+            cells = np.concatenate(part.members.cells)
+            mine = own.start + cells[cells >= 0]
+            negative[mine] = below[mine].any()
         low, high = (problem.value.astype(np.float64) for _ in range(2))
         low[hidden], high[hidden] = published_intervals(
             problem.relations, problem.value, hidden, negative=negative, smallest=smallest
@@ -510,13 +515,11 @@ class _RelatedSystem:
             part = self.parts[0]
             part.done, part.hide = done, done.pattern.hidden[: len(part.problem)]
             return
-        cell = source = 0
-        for part in self.parts:
-            own = slice(cell, cell + len(part.problem))
+        source = 0
+        for part, own, scale in self.placed:
             tables = slice(source, source + len(part.sources))
-            cell, source = own.stop, tables.stop
+            source = tables.stop
             problem = replace(part.problem, state=state[own])
-            scale = 10 ** (self.problem.decimals - part.problem.decimals)
             pattern = pattern_of_part(done.pattern, problem, own, scale)
             part.hide = pattern.hidden
             part.done = replace(

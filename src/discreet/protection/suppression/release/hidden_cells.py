@@ -48,7 +48,7 @@ from discreet.protection.protocol import (
     all_of,
 )
 from discreet.protection.suppression.problem.linked_tables import Cost
-from discreet.protection.suppression.problem.system import LEVELS, Earlier, hidden_in
+from discreet.protection.suppression.problem.system import LEVELS, Earlier, Findings, hidden_in
 from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.protection.suppression.release.sensitive_cells import (
     PrimaryJudge,
@@ -81,20 +81,6 @@ if TYPE_CHECKING:
 _NODES = 2_000
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ChangedTable(Confidential):
-    """An earlier table of one value as it was then (confidential)."""
-
-    table: Table  # its values, hidden ones by guess
-    hidden: BoolArray  # which cells were hidden
-    sensitive: BoolArray  # which of these were or are sensitive
-    lower: FloatArray  # their lower protection levels, by the rules of today
-    upper: FloatArray  # their upper protection levels
-    sliding: FloatArray  # their sliding protection levels
-    changed: int  # how many shown values are others today
-    others: BoolArray  # cells with other records today, whatever their value
-
-
 def table_of_then(
     published: ProtectedTable,
     today: Table,
@@ -102,8 +88,13 @@ def table_of_then(
     column: str | None,
     decimals: int,
     others: BoolArray | None = None,
-) -> ChangedTable | None:
-    """The table of then; None if no whole numbers of at least 0 add up with what was published."""
+    change: float | None = None,
+) -> tuple[Earlier, int] | None:
+    """A table of one value as it was then, and how many shown values are others today.
+
+    Hidden values are guessed. None if no whole numbers of at least 0 add up with what was
+    published.
+    """
     index, value, status = published.cells()
     units = np.rint(value * 10.0**decimals).astype(np.int64)
     hidden: BoolArray = status == CellStatus.suppressed
@@ -131,17 +122,14 @@ def table_of_then(
     if column is not None:
         columns = {"count": ((filled != 0) | hidden).astype(np.int64)}
         columns |= {"weight": values} if column == "weight" else {"sums": {column: values}}
-    return ChangedTable(
-        table=Table(
-            dimensions=tuple(published.spanning), index=tuple(index), where=today.where,
-            name=today.name, parts=today.parts, unit=today.unit, **columns,
-        ),
-        hidden=hidden,
-        sensitive=sensitive,
-        **levels,
-        changed=int((units != guess)[~hidden].sum()),
-        others=there & (False if others is None else others[place]),
+    then = Table(
+        dimensions=tuple(published.spanning), index=tuple(index), where=today.where,
+        name=today.name, parts=today.parts, unit=today.unit, **columns,
     )  # fmt: skip
+    asked: Any = Findings(sensitive=sensitive, **levels)  # by the rules of today
+    other = there & (False if others is None else others[place])
+    earlier = Earlier(table=then, hidden=hidden, primary=asked, change=change, others=other)
+    return earlier, int((units != guess)[~hidden].sum())
 
 
 def _filled(
@@ -190,19 +178,15 @@ class RecountedTable(Confidential):
     before: Any  # what was published
     table: Table  # its cells in the data of today
     primaries: Mapping[str, Primary]  # value → its sensitive cells
-    #: Value → the table as it was then, for values that have changed since
-    then: Mapping[str, ChangedTable]
-    change: float | None  # by which share attackers think that these changed at most; None for any
+    #: Value → the table as it was then, and how many values shown are others today
+    then: Mapping[str, tuple[Earlier, int]]
 
     def as_earlier(self, value: str) -> Earlier:
         """The earlier table for `discreet.suppress`, for one of its values."""
         if value in self.then:
-            then = self.then[value]
-            own: dict[str, Any] = {"hidden": then.hidden, "primary": then, "others": then.others}
-            return Earlier(table=then.table, change=self.change, **own)
-        return Earlier(
-            table=self.table, hidden=self.published(value), primary=self.primaries[value]
-        )
+            return self.then[value][0]
+        primary = self.primaries[value]
+        return Earlier(table=self.table, hidden=self.published(value), primary=primary)
 
     def published(self, value: str) -> ProtectedTable:
         """The published figures of one value."""
@@ -306,31 +290,27 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str], unit: str) -
             raise _other(before, f"{off:,} published values of {value!r} differ from the data")
         primaries[value] = _with_named(before, value, strictest(found), main)
         if off or others.any():
-            old = table_of_then(published, main, primaries[value], summed, decimals, others)
+            change = None if stated in ("refuse", "any") else stated
+            old = table_of_then(published, main, primaries[value], summed, decimals, others, change)
             if old is None:
                 message = f"no suppressed values of {value!r} fit the published totals"
                 hint = "remove this release from earlier, and compare it by hand"
                 raise SuppressionError(message, code="earlier", where=before.name, hint=hint)
             then[value] = old
-    return RecountedTable(
-        before=before,
-        table=main,
-        primaries=primaries,
-        then=then,
-        change=None if stated in ("refuse", "any") else stated,
-    )
+    return RecountedTable(before=before, table=main, primaries=primaries, then=then)
 
 
 def changed_notes(past: Sequence[RecountedTable]) -> list[str]:
     """Changes since its publication, in words."""
     notes = [
-        f"{then.changed:,} values of {value!r} in {one.before.name} changed: its suppression "
+        f"{changed:,} values of {value!r} in {one.before.name} changed: its suppression "
         "pattern is kept where cheap, and both releases are protected together"
         for one in past
-        for value, then in one.then.items()
+        for value, (_, changed) in one.then.items()
     ]
     for one in past:
-        others = max((int(then.others.sum()) for then in one.then.values()), default=0)
+        masks = [np.asarray(then.others) for then, _ in one.then.values()]
+        others = max((int(mask.sum()) for mask in masks), default=0)
         if others:
             message = "have other records now and are treated as different cells"
             notes.append(f"{others:,} cells of {one.before.name} {message}")
