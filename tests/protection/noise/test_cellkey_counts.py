@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from discreet import Classification, PerturbationTable, Table, perturb, tabulate
+from discreet import Classification, PerturbationTable, perturb, tabulate
 from discreet.errors import RecordKeyError
+from tests.helpers.noise_tables import keyed, noisy_cells
 
 #: That tool keeps all digits of weighted figures.
 pytestmark = pytest.mark.filterwarnings("ignore:decimals of:discreet.errors.DisclosureWarning")
-
-Cells = Callable[[Table, PerturbationTable], pl.DataFrame]
-Tree = Callable[[Path, str], Classification]
-Keyed = Callable[..., pl.DataFrame]
 
 
 def folder(reference: Path) -> Path:
@@ -67,13 +64,7 @@ TABLES = [("A1u", ""), ("A1w", ""), ("A2", "_{}"), ("A3p1", "_p1"), ("A3p2", "_p
     [(case, named, v) for case, named in TABLES for v in CASES[case[:2]][1]],
 )
 def test_every_cell_is_that_of_the_other_tool(
-    reference: Path,
-    keyed: Keyed,
-    levels_tree: Tree,
-    cells_of: Cells,
-    case: str,
-    named: str,
-    variable: str,
+    reference: Path, case: str, named: str, variable: str
 ) -> None:
     """Sub-counts are 0/1 columns: their cell key sums the keys of records with value 1.
 
@@ -82,7 +73,10 @@ def test_every_cell_is_that_of_the_other_tool(
     own = case[:2]
     names, columns, digits = CASES[own]
     records = pl.read_csv(folder(reference) / f"{own}_microdata.csv.gz", infer_schema=False)
-    by = [levels_tree(folder(reference) / f"{own}_hier_{name}.csv.gz", name) for name in names]
+    by = [
+        Classification.read(folder(reference) / f"{own}_hier_{name}.csv.gz", name=name)
+        for name in names
+    ]
     records = keyed(records, "rec_key" if own == "A1" else "rkey", digits=digits).with_columns(
         *(pl.col(column).cast(pl.Int64) for column in ("sampling_weight", *columns[1:])),
         *(pl.col(tree.name).replace(only_children(tree)) for tree in by),
@@ -96,7 +90,7 @@ def test_every_cell_is_that_of_the_other_tool(
         expected_cells(reference, case, variable),
         perturb(table, ptable, decimals=None),
     )
-    assert_same_cells(expected, cells_of(table, ptable), safe.to_polars(complete=True), names)
+    assert_same_cells(expected, noisy_cells(table, ptable), safe.to_polars(complete=True), names)
     assert expected.height == 8019 or own != "A3"
     assert safe.value.dtype.kind == ("i" if weight is None else "f")
 
@@ -106,7 +100,7 @@ def only_children(tree: Classification) -> Mapping[str, str]:
     return {code: tree.children(code)[0] for code in tree.codes if len(tree.children(code)) == 1}
 
 
-def test_a4_keys_on_the_bounds(reference: Path, keyed: Keyed) -> None:
+def test_a4_keys_on_the_bounds(reference: Path) -> None:
     """The row is the first whose upper bound is greater than the key.
 
     That tool takes a key of exactly 1 as 0, and a double of 17 digits as it is. Ours

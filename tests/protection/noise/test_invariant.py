@@ -8,12 +8,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.errors import DisclosureWarning, PerturbationError
 from discreet.protection.noise import invariant_risk, invariant_table
+from tests.helpers.command import run
 from tests.helpers.rows import for_all_rows
 
 M = 10**15
@@ -192,15 +191,15 @@ def test_the_command(tmp_path: Path) -> None:
     words = ["perturb-invariant", str(tmp_path / "cells.csv"), "--by", "place", "--count", "count"]
     words += ["--cell-key", "cell_key", "--transition", str(matrix)]
     words += ["--out", str(tmp_path / "t.parquet")]
-    result = CliRunner().invoke(app, words)
+    result = run(*words)
     assert result.exit_code == 0, result.output
     expected = dc.perturb_invariant(worked(), P).to_polars()
     written = pl.read_parquet(tmp_path / "t.parquet")
     assert written["value"].to_list() == expected["value"].to_list()
-    refused = CliRunner().invoke(app, [*words, "--forbid", "1"])
+    refused = run(*words, "--forbid", "1")
     assert refused.exit_code == 2
     matrix.write_text("0.5,0.5\n0.5")
-    assert CliRunner().invoke(app, words).exit_code == 2
+    assert run(*words).exit_code == 2
 
 
 def test_how_often_the_most_likely_original_is_right() -> None:

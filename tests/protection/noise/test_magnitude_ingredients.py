@@ -40,6 +40,7 @@ from discreet.protection.noise.magnitude_cells import (
     noise_keys,
     perturbed,
 )
+from tests.helpers.noise_tables import magnitude_table, single_cells
 
 DRAWS = 20_000
 GRID = KeyGrid()
@@ -50,7 +51,7 @@ SIMPLE = SimpleStrength(share=0.1)
 
 
 @pytest.fixture
-def rents(magnitude_table: Callable[..., Table]) -> Table:
+def rents() -> Table:
     draw = np.random.default_rng(71)
     size = 600
     dwellings = pl.DataFrame(
@@ -119,12 +120,12 @@ def test_later_keys_are_nearly_independent():
     assert magnitude_deviations(cells, noise)[0] == pytest.approx(value.std(), rel=0.08)
 
 
-def test_counts_deviate_as_the_row_of_their_published_value_says(one_cell: Callable[..., Table]):
+def test_counts_deviate_as_the_row_of_their_published_value_says():
     """The row of the original would tell by a bracket which row that is."""
     ptable = PerturbationTable.from_rows(
         {0: {0: 1}, 1: {0: 1}, 2: {-1: 0.5, 1: 0.5}, 3: {-1: 0.125, 0: 0.75, 1: 0.125}}
     )
-    table = one_cell([0, 1, 2, 3, 40], ["0.1", "0.1", "0.9", "0.5", "0.5"])
+    table = single_cells([0, 1, 2, 3, 40], ["0.1", "0.1", "0.9", "0.5", "0.5"])
     made = count_ingredient(table, ptable)
     assert made.value.tolist() == [0, 1, 3, 3, 40]
     assert made.deviation.tolist() == [0, 0, 0.5, 0.5, 0.5]

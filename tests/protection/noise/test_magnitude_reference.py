@@ -35,9 +35,7 @@ from tests.helpers.magnitude_cases import (
     table_of,
     traced_cells,
 )
-
-Tree = Callable[[Path, str], Classification]
-
+from tests.helpers.noise_tables import magnitude_table
 
 # -- from the contributions the reference used ------------------------
 
@@ -93,9 +91,7 @@ def test_cases_without_results_are_those_the_package_refuses(reference: Path):
 
 
 @pytest.fixture
-def records_of(
-    reference: Path, magnitude_table: Callable[..., Table], levels_tree: Tree
-) -> Callable[[str], Table]:
+def records_of(reference: Path) -> Callable[[str], Table]:
     """The tables of the cases, made from the records."""
     folder = reference / "cellkey"
     spanned = {"B1": ("sex", "age"), "B3": ("a1", "sexc", "wat")}
@@ -108,7 +104,10 @@ def records_of(
         records = records.with_columns(
             *numbers, record_key=(key / 1e7).round(0).cast(pl.Int64) * 10**7
         )
-        by = [levels_tree(folder / f"{kind}_hier_{name}.csv.gz", name) for name in spanned[kind]]
+        by = [
+            Classification.read(folder / f"{kind}_hier_{name}.csv.gz", name=name)
+            for name in spanned[kind]
+        ]
         return magnitude_table(records, by, values[kind], k=6, weight="sampling_weight")
 
     return make

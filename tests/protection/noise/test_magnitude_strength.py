@@ -80,11 +80,3 @@ def test_large_contributions_never_get_the_larger_share():
         PerturbationError, match="the share for large contributions exceeds that for small ones"
     ):
         FlexStrength(point=100, small=0.03, large=0.2, exponent=2)
-
-
-def test_nothing_is_shown():
-    strength = FlexStrength(point=1234, small=0.25, large=0.05, exponent=3)
-    for text in (repr(strength), str(strength), repr(SimpleStrength(share=0.25))):
-        assert "secret" in text
-        assert "1234" not in text
-        assert "0.25" not in text

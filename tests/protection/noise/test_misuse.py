@@ -91,8 +91,10 @@ def test_a_perturbation_table_is_read_from_a_path(wrong: Any) -> None:
         PerturbationTable.read(wrong)
 
 
-@pytest.mark.parametrize("text", ["sex > age.level", "sex.level == sex"])
-def test_codes_are_not_compared_to_levels(cells: Table, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["sex ==", "sex == 3", "import os", "sex > age.level", "sex.level == sex"]
+)
+def test_filters_that_cannot_be_understood(cells: Table, text: str) -> None:
     with pytest.raises(FilterError):
         perturb(cells, PTABLE, official=text, totals={"age": "Total"})
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from discreet import MagnitudePerturbationTable, PerturbationTable
 from discreet.errors import PerturbationError
 from discreet.protection.noise.intervals import Beyond
+from tests.helpers.noise_tables import ptable
 from tests.helpers.rows import for_all_rows
 
 PTABLE_CASES = [f"c{n:02}" for n in (1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 18, 19, 25)]
@@ -206,9 +207,7 @@ def test_json_keeps_everything(tmp_path: Path, beyond: Beyond) -> None:
 
 
 @pytest.mark.parametrize("name", ["table.json", "table.csv", "table.txt"])
-def test_files_are_readable_by_their_owner_only(
-    tmp_path: Path, ptable: PerturbationTable, name: str
-) -> None:
+def test_files_are_readable_by_their_owner_only(tmp_path: Path, name: str) -> None:
     closed = ptable.with_closed("right") if name.endswith("txt") else ptable
     path = closed.write(tmp_path / name)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -318,9 +317,7 @@ def test_ons_tables_must_be_complete(tmp_path: Path) -> None:
     assert any("750" in p for p in problems_of(tmp_path, ons_text({751: [0] * 256})))
 
 
-def test_what_a_format_cannot_hold_is_refused(
-    tmp_path: Path, ptable: PerturbationTable, reference: Path
-) -> None:
+def test_what_a_format_cannot_hold_is_refused(tmp_path: Path, reference: Path) -> None:
     ons = PerturbationTable.read(reference / "ons" / "ptable_10_5_rule.csv.gz")
     for table, kind in ((ptable, "ons"), (ptable, "argus"), (ons, "intervals"), (ons, "argus")):
         with pytest.raises(PerturbationError) as caught:
@@ -333,7 +330,7 @@ def test_what_a_format_cannot_hold_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_json_fields_are_checked(tmp_path: Path, ptable: PerturbationTable) -> None:
+def test_json_fields_are_checked(tmp_path: Path) -> None:
     path = ptable.write(tmp_path / "table.json")
     sound = json.loads(path.read_text())
     for field, value in {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,7 @@ import polars as pl
 import pytest
 
 from discreet import PerturbationTable, perturb, tabulate
-
-Keyed = Callable[..., pl.DataFrame]
+from tests.helpers.noise_tables import keyed, noisy_cells
 
 
 @pytest.fixture
@@ -26,7 +24,7 @@ def students(reference: Path, number: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize("number", [10, 1001])
 def test_every_published_value_is_reproduced(
-    reference: Path, matrix: PerturbationTable, keyed: Keyed, number: int
+    reference: Path, matrix: PerturbationTable, number: int
 ) -> None:
     expected = pl.read_csv(reference / "seminar" / f"expected_{number}.csv")
     table = tabulate(
@@ -44,20 +42,18 @@ def test_every_published_value_is_reproduced(
 
 
 def test_cell_keys_and_noise_of_the_ten_students(
-    reference: Path, matrix: PerturbationTable, keyed: Keyed, cells_of: Callable[..., pl.DataFrame]
+    reference: Path, matrix: PerturbationTable
 ) -> None:
     expected = pl.read_csv(reference / "seminar" / "expected_10.csv")
     table = tabulate(keyed(students(reference, 10)), ["university", "sex"], record_key="record_key")
-    cells = expected.join(cells_of(table, matrix), on=["university", "sex"], suffix="_ours")
+    cells = expected.join(noisy_cells(table, matrix), on=["university", "sex"], suffix="_ours")
     assert cells.height == expected.height == 5
     assert cells["noise"].equals(cells["noise_ours"])
     difference = cells["cell_key"] / 10**15 - cells["cell_key_6_digits"]
     assert difference.abs().max() < 1e-6  # type: ignore[operator]
 
 
-def test_the_published_cells_do_not_add_up(
-    reference: Path, matrix: PerturbationTable, keyed: Keyed
-) -> None:
+def test_the_published_cells_do_not_add_up(reference: Path, matrix: PerturbationTable) -> None:
     table = tabulate(
         keyed(students(reference, 1001)), ["university", "sex"], record_key="record_key"
     )

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
     from .counts import NON_ADDITIVITY as NON_ADDITIVITY
     from .counts import UNSUITABLE_KEYS as UNSUITABLE_KEYS
-    from .counts import WITHOUT_NOISE as WITHOUT_NOISE
     from .counts import CountCells as CountCells
     from .counts import check_found_codes as check_found_codes
     from .counts import count_ingredient as count_ingredient
     from .counts import keep_found_codes as keep_found_codes
     from .counts import perturb as perturb
     from .counts import perturbed_cells as perturbed_cells
-    from .counts import protect_counts as protect_counts
     from .design.discretisation import discretised as discretised
     from .design.permutation import permuted as permuted
     from .design.tables import design_magnitude_perturbation as design_magnitude_perturbation
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from .invariant import invariant_risk as invariant_risk
     from .invariant import invariant_table as invariant_table
     from .invariant import perturb_invariant as perturb_invariant
-    from .invariant import read_transition as read_transition
     from .invariant import transition_rows as transition_rows
     from .invariant_method import InvariantProtection as InvariantProtection
     from .limits import CHANCE as CHANCE
@@ -55,7 +52,6 @@ if TYPE_CHECKING:
     from .magnitudes import magnitude_ingredient as magnitude_ingredient
     from .magnitudes import mean_ingredient as mean_ingredient
     from .magnitudes import perturb_magnitudes as perturb_magnitudes
-    from .magnitudes import shared_keys_warning as shared_keys_warning
     from .method import NoiseProtection as NoiseProtection
     from .method import noise_warnings as noise_warnings
     from .method import unused_noise as unused_noise
@@ -70,12 +66,8 @@ if TYPE_CHECKING:
     from .sources import read_json as read_json
     from .table import PerturbationTable as PerturbationTable
     from .unit_factors import UnitNoise as UnitNoise
-    from .unit_factors import noisy as noisy
-    from .unit_factors import with_unit_noise as with_unit_noise
     from .unit_method import UnitNoiseProtection as UnitNoiseProtection
     from .unit_sums import UnitRisk as UnitRisk
-    from .unit_sums import noisy_ingredient as noisy_ingredient
-    from .unit_sums import noisy_sums as noisy_sums
     from .unit_sums import perturb_units as perturb_units
     from .unit_sums import unit_risk as unit_risk
 

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.confidential import Unpicklable
+from discreet.confidential import SecretValues, Unpicklable
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 
@@ -57,7 +57,7 @@ class StatedInterval:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Intervals(Unpicklable):
+class Intervals(SecretValues, Unpicklable):
     """Rows 0 … n_max, each a sequence of intervals; neighbours differ in noise."""
 
     scale: int  # the bounds are integers 1 … scale
@@ -116,9 +116,6 @@ class Intervals(Unpicklable):
         arrays = (self.starts, self.upper, self.noise)
         parts = [np.ascontiguousarray(part, dtype="<i8").tobytes() for part in arrays]
         return b"".join([head.encode(), *parts])
-
-    def __repr__(self) -> str:
-        return "<Intervals: secret>"
 
 
 def moments(shares: Mapping[int, Fraction]) -> tuple[Fraction, Fraction]:

@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import PlainValidator, ValidationError
 
 from discreet.arrays import FloatArray
-from discreet.confidential import Unpicklable
+from discreet.confidential import SecretValues, Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.limits import plain_number
 from discreet.protection.noise.magnitude_table import (
@@ -36,14 +36,14 @@ from discreet.protection.noise.settings import (
     MagnitudeSettings,
     MarkedNoiseSettings,
 )
-from discreet.settings import refused, setting_problems
+from discreet.settings import SecretSettings, refused, setting_problems
 
 #: Powers beyond this would only stand for a step.
 HIGHEST_EXPONENT = 20
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SimpleStrength:
+class SimpleStrength(SecretValues):
     """One share of every contribution. SECRET.
 
     Args:
@@ -68,12 +68,9 @@ class SimpleStrength:
         """The share of each contribution."""
         return np.full(contributions.shape, self.share, dtype=np.float64)
 
-    def __repr__(self) -> str:
-        return "<SimpleStrength: secret>"
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class FlexStrength:
+class FlexStrength(SecretValues):
     """A share that falls with the size of the contribution x (Flex-Funktion). SECRET.
 
     Below the point it is `small`; from there on
@@ -123,9 +120,6 @@ class FlexStrength:
         falling = self.large * (1 + (self.small * size - base) / base * power)
         return np.where(size < self.point, self.small, falling)
 
-    def __repr__(self) -> str:
-        return "<FlexStrength: secret>"
-
 
 _POSITIVE = "must be above 0"
 _SHARE = "must be a share above 0 and at most 1"
@@ -173,7 +167,7 @@ def _known_strength(value: Any) -> FlexStrength | SimpleStrength:
     return value
 
 
-class MagnitudeNoise(Unpicklable, MarkedNoiseSettings):  # type: ignore[misc]
+class MagnitudeNoise(Unpicklable, MarkedNoiseSettings, SecretSettings):  # type: ignore[misc]
     """The noise for sums of one value column. SECRET.
 
     Args:
@@ -313,8 +307,3 @@ class MagnitudeNoise(Unpicklable, MarkedNoiseSettings):  # type: ignore[misc]
         text = "discreet magnitude noise 1|" + "|".join(map(repr, parts)) + "|"
         content = text.encode() + self.table.digest(key).encode()
         return hmac.new(key, content, hashlib.sha256).hexdigest()
-
-    def __repr__(self) -> str:
-        return "<MagnitudeNoise: secret>"
-
-    __str__ = __repr__

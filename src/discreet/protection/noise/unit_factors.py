@@ -13,16 +13,17 @@ balanced, for a total that is true tells the largest value there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+from pydantic import ValidationError
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.confidential import without_values
+from discreet.confidential import SecretValues, without_values
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.microdata import (
@@ -37,6 +38,7 @@ from discreet.microdata import (
 )
 from discreet.protection.noise.settings import UnitNoiseSettings
 from discreet.record_batches import collected
+from discreet.settings import name_list, setting_problems
 
 _PURPOSE = "discreet unit noise, version 1; {}"
 #: Sums of whole numbers up to here are exact as floats.
@@ -50,7 +52,7 @@ _USUAL = UnitNoiseSettings(unit="unit")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class UnitNoise:
+class UnitNoise(SecretValues):
     """Factors that change the values of units. SECRET.
 
     Args:
@@ -74,19 +76,13 @@ class UnitNoise:
     balance: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        problems = [
-            Problem("must be above 0 and below 1", name)
-            for name in ("least", "most")
-            if type(getattr(self, name)) not in (int, float) or not 0 < getattr(self, name) < 1
-        ]
-        if not problems and self.least >= self.most:
-            problems.append(Problem("least must be below most", "least"))
-        if self.shape not in ("falling", "even"):
-            problems.append(Problem('shape must be "falling" or "even"', "shape"))
-        if not isinstance(self.unit, str) or not self.unit:
-            problems.append(Problem("the column of units is missing", "unit"))
-        if isinstance(self.balance, str):
-            object.__setattr__(self, "balance", (self.balance,))
+        stated = {one.name: getattr(self, one.name) for one in fields(self)}
+        problems = []
+        try:
+            settings = UnitNoiseSettings(**stated | {"balance": name_list(self.balance)})
+            object.__setattr__(self, "balance", tuple(settings.balance))
+        except ValidationError as error:
+            problems = setting_problems(error)
         raise_all(PerturbationError, problems, code="unit-noise", where="noise")
 
     @classmethod
@@ -126,9 +122,6 @@ class UnitNoise:
         if self.shape == "falling":
             share = 1 - np.sqrt(1 - share)
         return sign, self.least + (self.most - self.least) * share
-
-    def __repr__(self) -> str:
-        return "<UnitNoise: secret>"
 
 
 class UnitFactors(NamedTuple):

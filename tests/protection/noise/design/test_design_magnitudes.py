@@ -66,16 +66,6 @@ def test_argus_texts_are_read_back_without_loss(
     assert right.with_closed("left") == parity
 
 
-def test_tables_of_other_tools_are_read(reference: Path) -> None:
-    folder = reference / "cellkey"
-    table = MagnitudePerturbationTable.read(folder / "B_ptab_C_even_odd_small.csv.gz")
-    assert table.kinds == ("even", "odd", "small")
-    assert table.classes("even") == (0, 1, 5, 8)
-    assert table.step("small") == 5
-    argus = reference / "argus" / "ckm" / "Magnitude" / "ptab_savings_smallcells.txt"
-    assert MagnitudePerturbationTable.read(argus, kind="small").kinds == ("small",)
-
-
 def test_noise_is_looked_up_in_steps() -> None:
     table = design_magnitude_perturbation(1, 0.25, classes=(1,), step=2)
     keys = [0, 10**15 // 2, 10**15 - 1]
@@ -101,11 +91,6 @@ def test_equality_and_digest_follow_the_content(parity: MagnitudePerturbationTab
     assert same.digest(b"key") == parity.digest(b"key")
     assert parity.part("odd") != parity.part("even")
     assert parity != 1
-
-
-def test_nothing_secret_is_shown(parity: MagnitudePerturbationTable) -> None:
-    assert repr(parity) == "<MagnitudePerturbationTable: secret>"
-    assert repr(parity.parts[0]) == "<Part even: secret>"
 
 
 @pytest.mark.parametrize(

@@ -241,12 +241,6 @@ def test_the_value_a_message_names_is_feasible(stay: float) -> None:
         assert design_rows(4, named, stay={4: stay}).residual < 1e-12
 
 
-def test_nothing_secret_is_shown() -> None:
-    design = design_rows(2, 1)
-    assert repr(design) == "<Design of 3 rows: secret>"
-    assert repr(design.rows[1]) == "<DesignedRow 1: secret>"
-
-
 @pytest.mark.parametrize(
     ("max_noise", "variance", "seconds"),
     [(20, 30, 5), pytest.param(100, 400, 60, marks=pytest.mark.exhaustive)],

@@ -216,7 +216,8 @@ def _per_row(
     reported: set[str] = set()
     for row, single in stated_rows.items():
         if row not in values:
-            problems.append(Problem(f"row {row} not found", name, f"rows: {_range(rows)}"))
+            listed = ", ".join(map(str, rows)) if len(rows) < 10 else f"{rows[0]} to {rows[-1]}"
+            problems.append(Problem(f"row {row} not found", name, f"rows: {listed}"))
             continue
         try:
             values[int(row)] = convert(single)
@@ -225,10 +226,6 @@ def _per_row(
                 problems.append(Problem(str(error), name))
             reported.add(str(error))
     return values
-
-
-def _range(rows: Sequence[int]) -> str:
-    return ", ".join(map(str, rows)) if len(rows) < 10 else f"{rows[0]} to {rows[-1]}"
 
 
 def _as_truth(value: Any) -> bool:

@@ -55,7 +55,10 @@ def permuted(
     rows = []
     for count, upper, noise in content.rows():
         widths = [bound - below for below, bound in pairwise([0, *upper])]
-        pieces = list(_pieces(widths, noise, widest))
+        pieces = []  # (width, noise) of each interval, wide ones in several pieces
+        for width, value in zip(widths, noise, strict=True):
+            pieces += [(widest, value)] * (width // widest)
+            pieces += [(width % widest, value)] if width % widest else []
         words = _words(key, count)
         for last in range(len(pieces) - 1, 0, -1):  # every order is equally likely (Fisher-Yates)
             # Words that would favour small numbers are passed over.
@@ -106,15 +109,6 @@ def _widest(split: object, scale: int) -> int:
     raise PerturbationError(
         problem.what, code="split", where=problem.where, hint=problem.hint, problems=[problem]
     )
-
-
-def _pieces(widths: list[int], noise: list[int], widest: int) -> Iterator[tuple[int, int]]:
-    """(width, noise) of each interval, wide ones in several pieces."""
-    for width, value in zip(widths, noise, strict=True):
-        whole, rest = divmod(width, widest)
-        yield from [(widest, value)] * whole
-        if rest:
-            yield (rest, value)
 
 
 def _words(key: bytes, row: int) -> Iterator[int]:
