@@ -26,6 +26,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 
@@ -166,18 +167,8 @@ class DiscreetError(Exception):
         return "\n".join([head, *lines])
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.what, self.code, self.where, self.hint, self.problems))
-
-
-def _rebuild(
-    kind: type[DiscreetError],
-    what: str,
-    code: str,
-    where: str,
-    hint: str,
-    problems: tuple[Problem, ...],
-) -> DiscreetError:
-    return kind(what, code=code, where=where, hint=hint, problems=problems)
+        facts = {name: getattr(self, name) for name in ("code", "where", "hint", "problems")}
+        return (partial(type(self), self.what, **facts), ())
 
 
 class DiscreetWarning(UserWarning):

@@ -134,10 +134,6 @@ def arrow_package() -> Iterator[None]:
         ) from None
 
 
-def _is_relation(native: object) -> bool:
-    return type(native).__name__ == "DuckDBPyRelation"
-
-
 def collected(frame: nw.LazyFrame[Any] | nw.DataFrame[Any]) -> pl.DataFrame:
     """All records of a frame.
 
@@ -149,7 +145,7 @@ def collected(frame: nw.LazyFrame[Any] | nw.DataFrame[Any]) -> pl.DataFrame:
 
     lazy = frame.lazy()
     native: Any = lazy.to_native()
-    if _is_relation(native):
+    if type(native).__name__ == "DuckDBPyRelation":
         return pl.DataFrame(ArrowStream(native))
     with arrow_package():
         held: pl.DataFrame = lazy.collect("polars").to_native()

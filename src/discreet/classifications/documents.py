@@ -83,11 +83,6 @@ def _read_csv(file: TextFile, stated: str | None, total: str | None) -> CodeTree
     )
 
 
-def _separator(file: TextFile) -> str:
-    first = file.lines()[0][1]
-    return ";" if first.count(";") > first.count(",") else ","
-
-
 def _records(file: TextFile, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not blank, each with the number of its last line."""
     reader = csv.reader(io.StringIO(file.text, newline=""), delimiter=separator, strict=True)
@@ -356,16 +351,14 @@ def _document(tree: CodeTree) -> tuple[Document, list[list[str]]]:
         "levels": list(tree.level_names),
         "level_columns": list(tree.level_columns),
         "level_titles": {level: dict(texts) for level, texts in tree.level_titles.items()},
-        "bounds": None if tree.bounds is None else [_plain(bound) for bound in tree.bounds],
+        "bounds": None
+        if tree.bounds is None
+        else [int(bound) if float(bound).is_integer() else bound for bound in tree.bounds],
         "labels": others,
         "columns": [*_HEADS, *(LABEL_PREFIX + language for language in languages)],
     }
     kept = {key: value for key, value in fields.items() if value not in (None, [], {})}
     return kept, tree_rows(tree)
-
-
-def _plain(bound: float) -> float:
-    return int(bound) if float(bound).is_integer() else bound
 
 
 def _json_text(tree: CodeTree) -> str:

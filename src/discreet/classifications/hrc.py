@@ -39,7 +39,9 @@ def read_hrc(
         raise file_error("the lead string is empty", file.path, hint='such as lead="@"')
     entries = []
     for number, line in lines:
-        depth, code = _split(line, mark)
+        depth, code = 0, line
+        while code.startswith(mark):
+            depth, code = depth + 1, code[len(mark) :]
         entries.append((number, depth, code.strip() if strip else code))
     return tree_from_links(name or file.stem, nested_links(file, entries), total)
 
@@ -55,14 +57,6 @@ def _lead(file: TextFile, lines: Sequence[str]) -> str:
             hint='name it, such as lead="@"',
         )
     return used[0]
-
-
-def _split(line: str, lead: str) -> tuple[int, str]:
-    depth = 0
-    while line.startswith(lead):
-        line = line[len(lead) :]
-        depth += 1
-    return depth, line
 
 
 def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> list[CodeLink]:

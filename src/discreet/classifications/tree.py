@@ -13,10 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Literal, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -204,7 +204,7 @@ def suggestion(code: str, codes: Collection[str]) -> str | None:
     >>> suggestion(" 1", ["01", "02"])
     '01'
     """
-    for loosen in (str.strip, _no_zeros, str.casefold, _loose):
+    for loosen in (str.strip, _no_zeros, str.casefold, lambda other: _no_zeros(other).casefold()):
         wanted = loosen(code)
         same = [other for other in codes if loosen(other) == wanted]
         if len(same) == 1:
@@ -216,10 +216,6 @@ def suggestion(code: str, codes: Collection[str]) -> str | None:
 
 def _no_zeros(code: str) -> str:
     return code.strip().lstrip("0") or code.strip()[-1:]
-
-
-def _loose(code: str) -> str:
-    return _no_zeros(code).casefold()
 
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -461,16 +457,12 @@ class CodeTree:
 
     def __reduce__(self) -> tuple[object, ...]:
         labels = {code: dict(texts) for code, texts in self.labels.items()}
-        plain = {**self.fields(), "labels": labels, "titles": dict(self.titles)}
+        plain: dict[str, Any] = {**self.fields(), "labels": labels, "titles": dict(self.titles)}
         plain["level_titles"] = dict(self.level_titles)
-        return (_rebuild, (type(self), plain))
+        return (partial(type(self), **plain), ())
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self.codes)} codes, {self.depth} levels>"
-
-
-def _rebuild(kind: type[CodeTree], fields: dict[str, object]) -> CodeTree:
-    return kind(**fields)  # type: ignore[arg-type]

@@ -54,7 +54,9 @@ def firms_of(country: Geography) -> pl.DataFrame:
     state = Outcomes.of([shares]).pick(stream.draw(number))
     section = section_of[division]
     order = stream.order(number)
-    employees = _employees(stream, section, order[-(number // _GIANTS) :])
+    chances = skewed(_EMPLOYEES, [_EMPLOYEES_SPREAD] * len(_EMPLOYEES), least=1, most=2_000)
+    employees = chances.pick(stream.draw(number), section)
+    employees[order[-(number // _GIANTS) :]] *= _GIANT
     per_employee = skewed(_TURNOVER, [_TURNOVER_SPREAD] * len(_TURNOVER), least=5, most=20_000)
     turnover = employees * per_employee.pick(stream.draw(number), section)
     return pl.DataFrame(
@@ -67,13 +69,6 @@ def firms_of(country: Geography) -> pl.DataFrame:
             "turnover": turnover,
         }
     )
-
-
-def _employees(stream: Stream, section: AnyArray, giants: IntArray) -> AnyArray:
-    chances = skewed(_EMPLOYEES, [_EMPLOYEES_SPREAD] * len(_EMPLOYEES), least=1, most=2_000)
-    drawn = chances.pick(stream.draw(len(section)), section)
-    drawn[giants] *= _GIANT
-    return drawn
 
 
 def _holdings(order: IntArray, division: AnyArray) -> IntArray:

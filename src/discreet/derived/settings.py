@@ -6,7 +6,7 @@ In: values. Out: settings in order.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, field_validator
 
@@ -16,20 +16,15 @@ MOST_SHARES = 99
 _SHARE = "shares must rise, each above 0 and below 1"
 
 
-def _several(value: Any) -> Any:
-    """One number stands for a list of one."""
-    return (
-        value if isinstance(value, list) else list(value) if isinstance(value, tuple) else [value]
-    )
-
-
 class QuantileRules(Settings):
     """Which quantiles of a variable in classes are published, and on how many they must rest."""
 
     #: Shares of the records that lie below each quantile; the median, 0.5, if there are none
-    shares: Annotated[list[Number], BeforeValidator(_several), Field(max_length=MOST_SHARES)] = (
-        Field(default_factory=list)
-    )
+    shares: Annotated[
+        list[Number],
+        BeforeValidator(lambda value: list(value) if isinstance(value, list | tuple) else [value]),
+        Field(max_length=MOST_SHARES),
+    ] = Field(default_factory=list)
     minimum: Count = 10  # protected counts on either side of a quantile, at least
     #: Digits after the decimal point; None for about a tenth of the narrowest class
     decimals: Annotated[int, Field(ge=0, le=9)] | None = None

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from .operation import draws_nothing as draws_nothing
     from .records import AnonymisationSettings as AnonymisationSettings
     from .records import RecordsStudy as RecordsStudy
-    from .records import TableEffect as TableEffect
     from .registry import OPERATIONS as OPERATIONS
     from .study import HiddenCell as HiddenCell
-    from .study import MethodReport as MethodReport
     from .study import Study as Study
     from .study import StudyRemark as StudyRemark
     from .suppression import AUDIT as AUDIT

@@ -54,12 +54,9 @@ def _studied(source: ReleaseSource, settings: AttackSettings, secret: Secret | N
     return Study(
         table=source.release,
         truth=source.truth[""][0] if isinstance(source.truth, Mapping) else None,
-        verdict=None,
-        audit=None,
         facts=report.described(),
         remarks=remarks,
         measures=lambda language: attack_rates(report, language),
-        hidden=None,
         notes=report.text().splitlines(),
     )
 

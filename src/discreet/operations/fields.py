@@ -107,6 +107,9 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
         bounds = [*info.metadata, *_bounds(info.annotation)]
         content = next((mark for mark in bounds if isinstance(mark, FileContent)), None)
         usual = None if info.default is PydanticUndefined else info.default
+        lowest = [bound.ge if isinstance(bound, Ge) else bound.gt for bound in bounds
+                  if isinstance(bound, Ge | Gt)]  # fmt: skip
+        highest = [bound.le for bound in bounds if isinstance(bound, Le)]
         fields.append(
             SettingField(
                 name=name,
@@ -115,17 +118,8 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
                 needed=info.is_required(),
                 optional=optional,
                 usual=usual,
-                least=next(
-                    (
-                        float(str(bound.ge if isinstance(bound, Ge) else bound.gt))
-                        for bound in bounds
-                        if isinstance(bound, Ge | Gt)
-                    ),
-                    None,
-                ),
-                most=next(
-                    (float(str(bound.le)) for bound in bounds if isinstance(bound, Le)), None
-                ),
+                least=float(str(lowest[0])) if lowest else None,
+                most=float(str(highest[0])) if highest else None,
                 label={item: texts["labels", item][name] for item in ("en", "de")},
                 help={item: texts["helps", item].get(name, "") for item in ("en", "de")},
                 choice_labels={
@@ -141,12 +135,6 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
             )
         )
     return tuple(fields)
-
-
-def _least(info: FieldInfo, bounds: list[Any]) -> float | None:
-    lowest = [float(str(bound.ge)) for bound in bounds if isinstance(bound, Ge)]
-    lowest += [float(str(bound.gt)) for bound in bounds if isinstance(bound, Gt)]
-    return lowest[0] if lowest else None
 
 
 def _bounds(hint: Any) -> list[Any]:

@@ -55,14 +55,9 @@ def _studied(source: ProtectedSource, settings: QuantileSettings, secret: Secret
     report = _stated(source, settings, secret, safe)
     return Study(
         table=safe,
-        truth=None,
-        verdict=None,
-        audit=None,
         facts=report.facts,
         remarks=report.remarks,
         measures=lambda language: [],
-        hidden=None,
-        notes=(),
     )
 
 

@@ -49,16 +49,17 @@ class Study(Confidential):
     """A protected table beside the truth, with its disclosure risk. CONFIDENTIAL."""
 
     table: ProtectedTable  # what may be published
-    truth: Table | None  # the table that it was, if figures are shown beside true ones
-    verdict: DisclosureVerdict | None  # on what is protected; None for noise, which hides nothing
-    audit: Mapping[str, Any] | None  # what an audit says, for programs
+    truth: Table | None = None  # what it was, if figures are shown beside true ones
+    #: On what is protected; None for noise, which hides nothing
+    verdict: DisclosureVerdict | None = None
+    audit: Mapping[str, Any] | None = None  # what an audit says, for programs
     facts: Mapping[str, Any]  # all else that programs are told
     remarks: Sequence[StudyRemark]  # what people are told
     #: From a language: what each measure is called, and what it is
     measures: Callable[[str], Sequence[tuple[str, str]]]
     #: Its hidden cells, in the order of the table; None for methods that hide none
-    hidden: Sequence[HiddenCell] | None
-    notes: Sequence[str]  # what is taken to be known
+    hidden: Sequence[HiddenCell] | None = None
+    notes: Sequence[str] = ()  # what is taken to be known
 
     def described(self) -> dict[str, Any]:
         """Plain values, for JSON. CONFIDENTIAL."""
@@ -91,13 +92,9 @@ def compared_study(
     return Study(
         table=safe,
         truth=truth,
-        verdict=None,
-        audit=None,
         facts={"measures": measures, **(facts or {})},
         remarks=remarks,
         measures=lambda language: compared.told(figure, language, leave_out),
-        hidden=None,
-        notes=(),
     )
 
 

@@ -138,9 +138,7 @@ def _studied(
     }
     return Study(
         table=safe,
-        truth=None,
         verdict=verdict,
-        audit=None,
         facts=facts,
         remarks=remarks,
         measures=measures,

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .holdings import count_holdings as count_holdings
     from .holdings import count_waivers as count_waivers
     from .holdings import lone_contributors as lone_contributors
-    from .holdings import without_consent as without_consent
     from .marks import Mark as Mark
     from .marks import Marks as Marks
     from .marks import read_bounds as read_bounds

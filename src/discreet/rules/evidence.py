@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, find_sorted
+from discreet.confidential import SecretValues
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.tables import Contributions, Dimension, Table
 
@@ -40,7 +41,7 @@ class RuleJudgement:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RuleInference:
+class RuleInference(SecretValues):
     """Inference about a published number by someone who knows a rule and its marks. SECRET."""
 
     at_most: float  # a cell that the rule marks shows no more than this; infinite for nothing
@@ -51,9 +52,6 @@ class RuleInference:
     def nothing(cls) -> RuleInference:
         """That of rules on something else than the published number."""
         return cls(at_most=float("inf"), at_least=float("-inf"), opens=False)
-
-    def __repr__(self) -> str:
-        return "<RuleInference: secret>"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

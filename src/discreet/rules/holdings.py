@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.confidential import Confidential
 from discreet.errors import MicrodataError, SuppressionError
 from discreet.microdata import parse_filter
 from discreet.rules.evidence import chosen_contributions
@@ -218,7 +219,7 @@ def _largest(within: IntArray, value: FloatArray, cells: int, k: int) -> FloatAr
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Waivers:
+class Waivers(Confidential):
     """A copy of the waivers for these contributors only (confidential).
 
     Args:
@@ -228,9 +229,6 @@ class Waivers:
 
     records: Table
     holdings: Table | None = None
-
-    def __repr__(self) -> str:
-        return "<Waivers (confidential)>"
 
 
 def without_consent(consent: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from discreet.arrays import BoolArray
+from discreet.confidential import SecretValues
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules.evidence import CellEvidence, CellLookup, RuleInference, RuleJudgement
 from discreet.tables import Dimension
@@ -229,7 +230,7 @@ class Rule(ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class CodeRules:
+class CodeRules(SecretValues):
     """Rules in place of the general ones of their kind, in cells with some codes. SECRET.
 
     Args:
@@ -283,9 +284,6 @@ class CodeRules:
             inside &= within[part]
             touched &= holding[part]
         return inside, touched
-
-    def __repr__(self) -> str:
-        return "<CodeRules: secret>"
 
 
 def _family(dimension: Dimension, codes: Sequence[str]) -> tuple[BoolArray, BoolArray]:

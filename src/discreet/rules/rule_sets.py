@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.confidential import SecretValues
 from discreet.errors import DiscreetError, Problem, nearest
 from discreet.rules.contributors import MissingSafe, NothingSensitive
 from discreet.rules.holdings import Waivers, without_consent
@@ -50,7 +51,7 @@ class _Stated:
 _NOBODY = Table(dimensions=(), index=(), count=np.zeros(0, dtype=np.int64))
 
 
-class RuleSet:
+class RuleSet(SecretValues):
     """The rules of one section. SECRET.
 
     >>> from discreet.release.programme.rule_sections import RuleSetEntry
@@ -145,9 +146,6 @@ class RuleSet:
             manual_range=float(self.entry.manual_range),
             **options,
         )
-
-    def __repr__(self) -> str:
-        return "<RuleSet: secret>"
 
 
 def _stated(entry: Any) -> list[_Stated]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .measures import SynthesisMeasure as SynthesisMeasure
     from .settings import SynthesisSettings as SynthesisSettings
     from .synthetic_records import SynthesisReport as SynthesisReport
     from .synthetic_records import SyntheticRecords as SyntheticRecords

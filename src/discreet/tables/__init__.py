@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .dimension import level_numbers as level_numbers
     from .dimension import parts_of as parts_of
     from .dimension import parts_with_figures as parts_with_figures
-    from .dimension import texts_by as texts_by
     from .dimension import within as within
     from .ingredient import CELL_KEY as CELL_KEY
     from .ingredient import Draw as Draw

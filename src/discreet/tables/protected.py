@@ -41,7 +41,7 @@ from discreet.tables.dimension import (
     texts_by,
     within,
 )
-from discreet.tables.table import grid_size, sort_cells
+from discreet.tables.table import sort_cells
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -382,7 +382,7 @@ class ProtectedTable:
     @property
     def grid_size(self) -> int:
         """Number of cells of the complete grid."""
-        return grid_size(self.dimensions)
+        return CellIndex.of(self.dimensions).size
 
     @property
     def stored(self) -> int:

@@ -263,11 +263,6 @@ def _weights(series: pl.Series, where: str) -> FloatArray:
 _ENOUGH_BITS = 256
 
 
-def grid_size(dimensions: Sequence[Dimension]) -> int:
-    """Number of cells of the complete grid over `dimensions`."""
-    return CellIndex.of(dimensions).size
-
-
 def sort_cells(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> IntArray:
     """The order in which cells stand: by position of their codes, first variable first.
 
