@@ -15,11 +15,11 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-import highspy
 import numpy as np
 import polars as pl
 
 import discreet as dc
+from tests.helpers.bounded_sums import BoundedSums
 
 #: Spanning variables, and a filter.
 Spec = tuple[list[str], str]
@@ -250,47 +250,26 @@ class AtomReader:
         # A combination within an empty cell is empty; those that no cell tells apart are one.
         empty = rows[self.high <= 0].any(axis=0)
         self.sums = np.unique(rows[:, ~empty], axis=1).astype(float)
-        self._lp = self._program(whole=False)
-        self._mip = self._program(whole=True) if whole else None
-        self.solved = 0
+        ends = np.zeros(self.sums.shape[1]), np.full(self.sums.shape[1], np.inf)
+        known = [(np.flatnonzero(row), 1, *both)
+                 for row, *both in zip(self.sums, self.low, self.high, strict=True)]  # fmt: skip
+        self._lp = BoundedSums(*ends, known)
+        self._mip = BoundedSums(*ends, known, whole=True) if whole else None
         self.seen_low = np.full(len(rows), np.inf)
         self.seen_high = np.full(len(rows), -np.inf)
 
-    def _program(self, *, whole: bool) -> Any:
-        solver = highspy.Highs()
-        for name, option in {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0}.items():
-            solver.setOptionValue(name, option)
-        size, infinite = self.sums.shape[1], highspy.kHighsInf
-        solver.addVars(size, np.zeros(size), np.full(size, infinite))
-        for row, low, high in zip(self.sums, self.low, self.high, strict=True):
-            at = np.flatnonzero(row).astype(np.int32)
-            if len(at):
-                solver.addRow(
-                    max(low, -infinite), min(high, infinite), len(at), at, np.ones(len(at))
-                )
-        if whole:
-            every = np.arange(size, dtype=np.int32)
-            solver.changeColsIntegrality(size, every, np.ones(size, dtype=np.uint8))
-        return solver
-
-    def _wish(self, solver: Any, wish: np.ndarray) -> float:
+    def _wish(self, program: BoundedSums, wish: np.ndarray) -> float:
         """The largest value of a sum of combinations; infinite where nothing bounds it."""
-        size = len(wish)
-        solver.changeColsCost(size, np.arange(size, dtype=np.int32), -wish)
-        solver.run()
-        self.solved += 1
-        status = solver.getModelStatus()
-        if status in (
-            highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible,
-        ):  # fmt: skip
-            return np.inf
-        assert status == highspy.HighsModelStatus.kOptimal, status
-        answer = np.array(solver.getSolution().col_value)
-        if not self.whole or np.abs(answer - np.rint(answer)).max(initial=0.0) < 1e-6:
+        at = np.flatnonzero(wish)
+        most = program.farthest(at, wish[at], 1)
+        answer = program.solution
+        if most < np.inf and (
+            not self.whole or np.abs(answer - np.rint(answer)).max(initial=0.0) < 1e-6
+        ):
             values = self.sums @ answer
             np.minimum(self.seen_low, values, out=self.seen_low)
             np.maximum(self.seen_high, values, out=self.seen_high)
-        return float(wish @ answer)
+        return most
 
     def look_around(self, cells: np.ndarray, times: int = 4) -> None:
         """Move some cells at random: what is seen to move needs no program of its own."""

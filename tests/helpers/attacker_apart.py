@@ -11,11 +11,12 @@ import gzip
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-import highspy
 import numpy as np
+
+from tests.helpers.bounded_sums import BoundedSums
 
 Cell = Hashable
 #: A sum of cells with their coefficients, and what it is equal to.
@@ -55,7 +56,6 @@ class Attacker:
     blanks: Mapping[Cell, tuple[float, float]]
     sums: Sequence[Sum]
     whole: bool = False  # whether he knows that values are whole numbers
-    solved: int = 0
     _number: dict[Cell, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -79,43 +79,22 @@ class Attacker:
             rests.append((equal - known) / self._unit)
         self._rows = (np.array(starts), np.array(columns, dtype=int), np.array(coefs, dtype=float))
         self._rests = np.array(rests)
-        self._solver = self._loaded()
+        parts = zip(pairwise(starts), rests, strict=True)
+        sums = [(columns[a:b], coefs[a:b], rest, rest) for (a, b), rest in parts]
+        self._program = BoundedSums(self._low, self._high, sums, whole=self.whole)
         self.seen_low = np.full(len(bounds), np.inf)
         self.seen_high = np.full(len(bounds), -np.inf)
 
-    def _loaded(self) -> Any:
-        starts, columns, coefs = self._rows
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        size = len(self._low)
-        solver.addVars(size, self._low, self._high)
-        for row, rest in enumerate(self._rests):
-            part = slice(starts[row], starts[row + 1])
-            cells = columns[part].astype(np.int32)
-            solver.addRow(rest, rest, len(cells), cells, coefs[part])
-        if self.whole:
-            every = np.arange(size, dtype=np.int32)
-            solver.changeColsIntegrality(size, every, np.ones(size, dtype=np.uint8))
-        return solver
-
     def farthest(self, wish: Mapping[Cell, int], sense: int) -> float:
         """The largest (1) or smallest (-1) value of a sum of blanks, given all that is known."""
-        solver = self._solver
-        for cell, weight in wish.items():
-            solver.changeColCost(self._number[cell], -sense * float(weight))
-        solver.run()
-        self.solved += 1
-        status = solver.getModelStatus()
-        for cell in wish:
-            solver.changeColCost(self._number[cell], 0.0)
-        assert status == highspy.HighsModelStatus.kOptimal, f"the attack ended as {status}"
-        found = np.array(solver.getSolution().col_value)
-        self._check(found)
-        found *= self._unit
+        at = [self._number[cell] for cell in wish]
+        far = self._program.farthest(at, [*wish.values()], sense)
+        assert math.isfinite(far), "the attack ended without bounds"
+        self._check(self._program.solution)
+        found = self._program.solution * self._unit
         np.minimum(self.seen_low, found, out=self.seen_low)
         np.maximum(self.seen_high, found, out=self.seen_high)
-        return float(sum(weight * found[self._number[cell]] for cell, weight in wish.items()))
+        return far * self._unit
 
     def _check(self, found: np.ndarray) -> None:
         """Whether a solution fits all that is known; else it says nothing."""

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
-import highspy
 import numpy as np
+
+from tests.helpers.bounded_sums import BoundedSums
 
 #: Programs that are solved at most, of groups that do not follow by adding up alone.
 _SOLVED = 12
@@ -75,7 +76,10 @@ class QuantileReader:
         equal = parts[same][:, ~nobody].astype(float)
         basis, weight, _ = np.linalg.svd(equal.T, full_matrices=False)
         basis = basis[:, weight > 1e-9 * weight.max(initial=1)]
-        solver = _program(parts, low, high, nobody)
+        sums = [
+            (np.flatnonzero(row), 1, *ends) for row, *ends in zip(parts, low, high, strict=True)
+        ]
+        program = BoundedSums(np.zeros(len(atoms)), np.where(nobody, 0.0, np.inf), sums)
         solved = 0
         groups = [
             *((one, one) for one in self._differences(parts[whole], truth)),
@@ -91,8 +95,9 @@ class QuantileReader:
             follows &= not (touched & ~sure).any()
             if not follows and solved < _SOLVED:
                 solved += 1
-                follows = _end(solver, sure, 1) > number - 0.999 + 1e-6
-                follows = follows and _end(solver, touched, -1) < number + 0.999 - 1e-6
+                fewest = program.farthest(np.flatnonzero(sure), 1, -1)
+                most = program.farthest(np.flatnonzero(touched), 1, 1)
+                follows = fewest > number - 0.999 + 1e-6 and most < number + 0.999 - 1e-6
             if follows:
                 yield np.flatnonzero(touched[part_of[person]]).tobytes()
 
@@ -144,27 +149,3 @@ def _parts(sets: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray, np.nd
         marks, return_index=True, return_inverse=True, return_counts=True
     )
     return part_of.ravel(), sets[:, first], size
-
-
-def _program(
-    sets: np.ndarray, low: Sequence[float], high: Sequence[float], nobody: np.ndarray
-) -> highspy.Highs:
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    for empty in nobody.tolist():
-        solver.addVar(0.0, 0.0 if empty else highspy.kHighsInf)
-    for row, least, most in zip(sets, low, high, strict=True):
-        places = np.flatnonzero(row).astype(np.int32)
-        solver.addRow(least, most, len(places), places, np.ones(len(places)))
-    return solver
-
-
-def _end(solver: highspy.Highs, parts: np.ndarray, sign: int) -> float:
-    """The fewest persons of a group that are possible, or the most, with sign −1."""
-    places = np.flatnonzero(parts).astype(np.int32)
-    solver.changeColsCost(len(places), places, np.full(len(places), float(sign)))
-    solver.run()
-    optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    value = sign * solver.getInfo().objective_function_value if optimal else -sign * np.inf
-    solver.changeColsCost(len(places), places, np.zeros(len(places)))
-    return float(value)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import highspy
 import numpy as np
 import polars as pl
 
 import discreet as dc
+from tests.helpers.bounded_sums import BoundedSums
 
 TOTAL = "Total"
 #: All variables of the tables.
@@ -42,7 +42,7 @@ class Reader:
         for cell, figure in shown.items():
             at = self.at(value, dict(zip(by, cell, strict=True)))
             half = 0.5 * 10.0**-digits if digits else 0.0
-            free = (-highspy.kHighsInf if signed else 0.0, highspy.kHighsInf)
+            free = (-np.inf if signed else 0.0, np.inf)
             told = free if figure is None else (figure - half, figure + half)
             old = self.bounds.get(at, free)
             self.bounds[at] = (max(told[0], old[0]), min(told[1], old[1]))
@@ -78,31 +78,14 @@ class Reader:
                 self.rows.append((row, 0.0, (room or {}).get(cell, 0.0)))
 
     def intervals(self, wanted: Sequence[int], slack: float) -> dict[int, tuple[float, float]]:
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        for at in range(len(self.number)):
-            solver.addVar(*self.bounds[at])
-        for row, rhs, room in self.rows:
-            places = np.array(list(row), dtype=np.int32)
-            off = room + slack * len(row)
-            solver.addRow(
-                rhs - off, rhs + off, len(row), places,
-                np.array(list(row.values())),
-            )  # fmt: skip
-        found = {}
-        for at in wanted:
-            ends = []
-            for sense in (1.0, -1.0):
-                solver.changeColCost(at, sense)
-                solver.run()
-                status = solver.getModelStatus()
-                optimal = status == highspy.HighsModelStatus.kOptimal
-                assert optimal or status != highspy.HighsModelStatus.kInfeasible
-                solved = solver.getInfo().objective_function_value * sense
-                ends.append(solved if optimal else -sense * np.inf)
-            solver.changeColCost(at, 0.0)
-            found[at] = (ends[0], ends[1])
-        return found
+        low, high = np.array([self.bounds[at] for at in range(len(self.number))]).T.copy()
+        sums = [
+            (list(row), list(row.values()), rhs - off, rhs + off)
+            for row, rhs, room in self.rows
+            for off in [room + slack * len(row)]
+        ]
+        program = BoundedSums(low, high, sums)
+        return {at: program.interval([at]) for at in wanted}
 
 
 def opened(
