@@ -20,10 +20,10 @@ from discreet_service.installation import LOCAL
 from discreet_service.permissions import Grant
 from discreet_service.policies import sign_policy
 from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ReviewSettings, ServiceSettings
+from discreet_service.settings import ReviewSettings, ServiceSettings
 from discreet_service.web.openapi import operations
 from tests.helpers.asgi_browser import AsgiBrowser
-from tests.helpers.running_service import CHEAP
+from tests.helpers.running_service import CHEAP, UNBOUNDED
 from tests.helpers.service_cells import parameters
 
 #: Who makes the calls of which operations, in an order in which each finds what it needs. A job
@@ -145,9 +145,8 @@ class Storyteller:
         shown = make_demonstration(folder / "demo")
         self._keys, self._root = shown.keys, folder / "demo"
         self._second_version()
-        limits = LimitSettings(requests_per_second=1e9, burst=10**9, anonymous_per_second=1e9)
         settings = ServiceSettings.read(shown.settings)
-        self.service = Service(replace(settings, limits=limits, reviews=self._reviews()))
+        self.service = Service(replace(settings, limits=UNBOUNDED, reviews=self._reviews()))
         self.service.users._cost = CHEAP
         self._add_people(ruth="researcher", bert="reviewer")
         self.app = create_app(self.service)

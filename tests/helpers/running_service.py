@@ -30,6 +30,7 @@ from discreet_service.people.users import PasswordCost
 from discreet_service.permissions import ROLES, Grant, Principal
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers.service_people import SetClock
 
 HOST = "127.0.0.1:8077"
 ORIGIN = f"http://{HOST}"
@@ -61,17 +62,6 @@ class Told:
         """All of it but the number of the request."""
         text = re.sub(r"urn:discreet:request:[0-9a-f]+", "", self.text)
         return self.status, text, [each for each in self.headers if each[0] != "x-request-id"]
-
-
-class HastyClock:
-    """A clock that goes on by a step whenever it is asked: limits by time are out of the way."""
-
-    def __init__(self, now: int = 1_800_000_000_000) -> None:
-        self.now, self.step = now, 0
-
-    def __call__(self) -> int:
-        self.now += self.step
-        return self.now
 
 
 @contextmanager
@@ -110,7 +100,7 @@ class RunningDemo:
 
     folder: Path  # Where it is
     service: Service  # The service
-    clock: HastyClock  # Its clock
+    clock: SetClock  # Its clock
     app: Any  # Its application
     printed: dict[str, dict[str, str]]  # Passwords and keys
     lines: io.StringIO = field(default_factory=io.StringIO)  # What it logs
@@ -217,7 +207,7 @@ def running_demo(
     """
     shutil.copytree(made, folder)
     change(folder)
-    clock = HastyClock(1_000 * int((folder / "SERVICE.toml").stat().st_mtime + 60))
+    clock = SetClock(1_000 * int((folder / "SERVICE.toml").stat().st_mtime + 60))
     settings = replace(ServiceSettings.read(folder / "SERVICE.toml"), limits=limits)
     service = Service(settings, clock)
     service.users._cost = CHEAP

@@ -22,8 +22,8 @@ from discreet_service.application import create_app
 from discreet_service.demo import make_demonstration
 from discreet_service.jobs.worker import JobWorker
 from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
-from tests.helpers.running_service import CHEAP, cheap_passwords
+from discreet_service.settings import ServiceSettings
+from tests.helpers.running_service import CHEAP, UNBOUNDED, cheap_passwords
 from tests.helpers.service_server import served_on_port
 
 #: Who plays which role in a demonstration.
@@ -39,8 +39,6 @@ PLAYERS = {
     "auditor": "otto",
     "admin": "adam",
 }
-#: As the demonstration, but nobody is slowed down.
-_HASTY = LimitSettings(requests_per_second=1e9, burst=10**9, anonymous_per_second=1e9)
 _LONG_NUMBER = re.compile(r"0\.[0-9]{10,}")
 _MARKS = (",", ".", "", " ", "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "&nbsp;")
 
@@ -189,7 +187,7 @@ def served_studio(
     """
     with cheap_passwords():
         made = make_demonstration(folder, persons=persons)
-    settings = replace(ServiceSettings.read(made.settings), limits=_HASTY)
+    settings = replace(ServiceSettings.read(made.settings), limits=UNBOUNDED)
     if database:
         move_database(settings, database)
         settings = replace(settings, database=database)

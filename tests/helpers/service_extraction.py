@@ -8,7 +8,6 @@ when staff is told, which is looked up in the log of the service.
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ from statistics import median
 import numpy as np
 
 from tests.helpers.running_service import RunningDemo
-from tests.helpers.service_attacks import DATA, AttackRate, real_keys
+from tests.helpers.service_attacks import AttackRate, real_keys
+from tests.helpers.service_averaging import KnownNoise
 
 _GRID = 10**15
 #: Cells of a call, and of an attack at most.
@@ -92,10 +92,8 @@ def _next_day(demo: RunningDemo) -> None:
 
 def true_shares(demo: RunningDemo, count: int) -> dict[int, float]:
     """How often each noise is drawn, in truth."""
-    table = json.loads((demo.folder / DATA / "ptable.json").read_text("utf-8"))
-    row = table["rows"][min(count, len(table["rows"]) - 1)]
-    shares = np.diff([0, *row["upper"]]) / table["scale"]
-    return dict(zip(row["noise"], shares.tolist(), strict=True))
+    rows = KnownNoise.of(demo).rows
+    return rows[min(count, len(rows) - 1)]
 
 
 def _error(demo: RunningDemo, count: int, found: Mapping[int, float]) -> float:

@@ -26,12 +26,13 @@ KEY = b"k" * 32
 
 
 class SetClock:
-    """A clock that goes on when it is told to."""
+    """A clock that goes on when it is told to, or by a step whenever it is asked."""
 
-    def __init__(self) -> None:
-        self.now = 1_800_000_000_000
+    def __init__(self, now: int = 1_800_000_000_000) -> None:
+        self.now, self.step = now, 0
 
     def __call__(self) -> int:
+        self.now += self.step
         return self.now
 
     def pass_by(self, seconds: float) -> None:
