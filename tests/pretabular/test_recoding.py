@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -25,6 +26,7 @@ from discreet.pretabular import (
     top_code,
 )
 from discreet.pretabular.changed_records import InputRecords
+from tests.helpers.engines import ENGINES, collected
 from tests.helpers.rows import for_all_rows
 
 REGION = dc.Classification(
@@ -239,26 +241,16 @@ def test_wrong_suppressions_are_refused(asked, said) -> None:
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow", "duckdb"])
 def test_recodings_know_no_engine(kind) -> None:
     frame = pl.DataFrame({"id": range(6), "u": list("aabbbc"), "x": [1, 2, 3, 10, 20, 60]})
-    other = {
-        "pandas": lambda: frame.to_pandas(),
-        "pyarrow": lambda: frame.to_arrow(),
-        "duckdb": lambda: pytest.importorskip("duckdb").from_arrow(frame.to_arrow()),
-    }[kind]()
-    for made, again in (
-        (top_code(frame, "x", above=5), top_code(other, "x", above=5)),
-        (
-            local_suppression(frame, ["u"], id="id", k=2),
-            local_suppression(other, ["u"], id="id", k=2),
-        ),
-        (microaggregate(frame, "x", id="id"), microaggregate(other, "x", id="id")),
-        (
-            drop_identifiers(frame, ["id"], harmless=["x"]),
-            drop_identifiers(other, ["id"], harmless=["x"]),
-        ),
+    other = ENGINES[kind](frame)
+    for method in (
+        partial(top_code, variable="x", above=5),
+        partial(local_suppression, keys=["u"], id="id", k=2),
+        partial(microaggregate, variables="x", id="id"),
+        partial(drop_identifiers, direct=["id"], harmless=["x"]),
     ):
+        made, again = method(frame), method(other)
         assert type(again.records) is type(other)
-        read = again.records.pl() if kind == "duckdb" else pl.DataFrame(again.records)
-        read = read.with_columns(pl.col(pl.Float64).fill_nan(None))
+        read = collected(again.records).with_columns(pl.col(pl.Float64).fill_nan(None))
         assert read.rows() == made.records.rows()
 
 

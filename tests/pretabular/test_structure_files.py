@@ -15,14 +15,13 @@ import pyreadstat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.errors import MicrodataError, PublicationError
 from discreet.microdata.described_files import described_records, write_described
 from discreet.pretabular import StructureSettings
 from discreet.pretabular.structure_forms import Form, FormFinder
+from tests.helpers.command import run
 from tests.helpers.rows import for_all_rows
 from tests.helpers.run_data import Run
 
@@ -471,11 +470,8 @@ def test_wrong_input_is_refused_all_at_once(tmp_path: Path) -> None:
 
 def test_the_command(stata_file: Path, tmp_path: Path) -> None:
     out, told = tmp_path / "dummy.sav", tmp_path / "findings.json"
-    called = CliRunner().invoke(
-        app,
-        ["structure-file", str(stata_file), "--out", str(out), "--records", "50", "--id", "pid",
-         "--findings", str(told), "--json"],
-    )  # fmt: skip
+    words = ("--records", "50", "--id", "pid", "--findings", told, "--json")
+    called = run("structure-file", stata_file, "--out", out, *words)
     assert called.exit_code == 0, called.output
     assert "50 erfundene" in json.loads(called.output)["de"]
     assert json.loads(told.read_text())["variables"]["country"]["found"] == ["1 codes omitted"]

@@ -121,22 +121,16 @@ class RecordsStudy(Confidential):
         }
 
 
-def _steps(method: str, settings: Settings) -> list[dict[str, Any]]:
-    """The steps of one method, or those of a chain."""
-    if isinstance(settings, AnonymisationSettings):
-        return list(settings.steps)
-    return [{"method": method, "settings": settings}]
-
-
 @without_values
 def _changed(
     method: str, source: ChangedSource, settings: Settings, secret: Secret | None
 ) -> AnonymisedRecords:
     from discreet.pretabular import anonymise_records
 
+    steps: Sequence[Mapping[str, Any]] = [{"method": method, "settings": settings}]
     return anonymise_records(
         source.records,
-        _steps(method, settings),
+        settings.steps if isinstance(settings, AnonymisationSettings) else steps,
         id=source.id,
         secret=secret,
         drop=source.drop,
@@ -260,12 +254,6 @@ def _risk(
     return assess_records(source.records, settings)
 
 
-def _assessed(
-    source: MicrodataSource, settings: RecordRiskSettings, secret: Secret | None
-) -> Mapping[str, Any]:
-    return _risk(source, settings, secret).described()
-
-
 def _operation(name: str, settings: type[Settings], **own: Any) -> Operation:
     word = name.replace("_", "-")
     usual: dict[str, Any] = {
@@ -360,7 +348,7 @@ ON_RECORDS = (
         RecordRiskSettings,
         package="discreet.assessment",
         takes=MicrodataSource,
-        run=_assessed,
+        run=lambda *given: _risk(*given).described(),
         gives="report",
         study=_risk,
         begin=RecordRiskSettings(keys=["district", "sex", "age"]),

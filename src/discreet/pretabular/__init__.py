@@ -38,24 +38,11 @@ if TYPE_CHECKING:
     from .recoding import top_code as top_code
     from .safe import safe as safe
     from .settings import METHODS as METHODS
-    from .settings import BottomCodeSettings as BottomCodeSettings
     from .settings import CalibrateSettings as CalibrateSettings
-    from .settings import DropIdentifiersSettings as DropIdentifiersSettings
-    from .settings import LocalSuppressionSettings as LocalSuppressionSettings
-    from .settings import MicroaggregateSettings as MicroaggregateSettings
-    from .settings import PermuteSettings as PermuteSettings
-    from .settings import PramSettings as PramSettings
-    from .settings import RankSwapSettings as RankSwapSettings
-    from .settings import RecodeSettings as RecodeSettings
     from .settings import RecordSettings as RecordSettings
-    from .settings import RoundValuesSettings as RoundValuesSettings
-    from .settings import SafeSettings as SafeSettings
     from .settings import StructureSettings as StructureSettings
-    from .settings import SwapSettings as SwapSettings
-    from .settings import TopCodeSettings as TopCodeSettings
     from .steps import AnonymisedRecords as AnonymisedRecords
     from .steps import RecordChain as RecordChain
-    from .steps import RecordStep as RecordStep
     from .steps import anonymise_records as anonymise_records
     from .steps import checked_steps as checked_steps
     from .steps import record_chain as record_chain

@@ -20,6 +20,7 @@ from discreet.settings import (
     FileContent,
     NameList,
     Names,
+    SecretSettings,
     Settings,
     Some,
     Text,
@@ -30,10 +31,6 @@ from discreet.settings import (
 MOST_KEYS = 12
 #: The column of record keys, if none is named.
 KEY = "record_key"
-
-
-def _named(value: Any) -> Any:
-    return Path(value) if isinstance(value, str) else value
 
 
 def _together(value: Any) -> Any:
@@ -48,7 +45,12 @@ def _together(value: Any) -> Any:
 Matrix = Invariant | PramMatrix
 Share = Annotated[float, Field(gt=0, le=1)]
 #: A `Classification`, or a file of one.
-Tree = Annotated[Any, FILE, BeforeValidator(_named), WithJsonSchema({"type": "string"})]
+Tree = Annotated[
+    Any,
+    FILE,
+    BeforeValidator(lambda value: Path(value) if isinstance(value, str) else value),
+    WithJsonSchema({"type": "string"}),
+]
 
 
 def _table(value: Any) -> Any:
@@ -61,7 +63,7 @@ PublishedCells = Annotated[
 ]
 
 
-class RecordSettings(Settings):
+class RecordSettings(SecretSettings):
     """Settings of a method on records, and its other inputs."""
 
     identified: ClassVar[bool] = False  # whether columns have to identify a record
@@ -75,11 +77,6 @@ class RecordSettings(Settings):
         """The files that are named, by setting."""
         named = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: value for name, value in named.items() if isinstance(value, Path)}
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: secret>"
-
-    __str__ = __repr__
 
 
 class SwapSettings(RecordSettings):
