@@ -363,13 +363,13 @@ class Separator:
 
 # -- the program -------------------------------------------------------------------------
 
-#: Cells are taken as hidden by so much more: in parts first by this, then by that; in whole
-#: patterns, too, and in the end by nothing.
+#: Attacks take each cell as hidden by a little more than it is, which gives cuts over fewer cells:
+#: by these shares, one after the other, for patterns in parts, and by these for whole ones.
 _BLURS, _WHOLE_BLURS = (1e-2, 1e-4), (1e-2, 1e-3, 0.0)
 #: Reduced costs are compared with this tolerance; a bound so near below a cost has met it.
 _NEAR, _MET = 1e-3, 0.5
-#: Iterations of the solver between two times that it asks whether to go on, about, and how
-#: many cuts each of them counts for at least on whole programs.
+#: About how many iterations the solver makes before it asks again whether to go on; each counts
+#: for at least so many cuts.
 _ASKED, _ITERATION = 60, 1_000
 #: Rounds in which the cheapest cells of cuts are added to a whole pattern.
 _COMPLETIONS = 12

@@ -290,11 +290,11 @@ class InsiderProofs(Confidential):
         return [insider for insider in self.cells_of if insider not in free]
 
     def other_ways(self, failed: OpenAim) -> list[tuple[float, float]]:
-        """Smaller movements down and up where an aim cannot be shown to an insider.
+        """Distances down and up to ask for instead, where nothing shows an aim to an insider.
 
-        An interval as wide that lies otherwise; or what protects the rest of a cell of which
-        he may have the larger part himself, by the values of the cells that are his alone; or,
-        where it is known that he has, at least one unit. Nothing, if it may be his own.
+        An interval of the same width around another place; the levels that protect what others
+        contribute, should he contribute most of the cell, by the values of his own cells; at least
+        one unit, if he is known to. No distance, if the cell may be his own.
         """
         if failed.insider is None:
             return []
