@@ -160,7 +160,16 @@ def extended(
     known_rules: Policy, text: str, place: str, sections: tuple[str, ...] = _SECTIONS
 ) -> Policy:
     """A policy with the rules of a TOML file added; rules on the same words replace."""
-    reader, new = RuleReader("stata", text, place), known_rules.copy()
+    reader = RuleReader("stata", text, place)
+    new = replace(
+        known_rules,
+        commands=dict(known_rules.commands),
+        words={name: dict(rules) for name, rules in known_rules.words.items()},
+        options={name: dict(rules) for name, rules in known_rules.options.items()},
+        results=dict(known_rules.results),
+        shown=dict(known_rules.shown),
+        used=dict(known_rules.used),
+    )
     for written, rule in reader.rules():
         head, _, word = written.partition(" ")
         if _COMMAND.fullmatch(head) is None or (word and _COMMAND.fullmatch(word) is None):
@@ -251,7 +260,7 @@ def extended_by_list(known_rules: Policy, text: str, place: str) -> Policy:
     command goes on to do so. Blank lines and lines that start with ``*`` or ``#`` are passed
     over; abbreviations are understood.
     """
-    reader, new = RuleReader("stata", "", place), known_rules.copy()
+    reader, commands = RuleReader("stata", "", place), dict(known_rules.commands)
     texts = [line.strip() for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
     if texts and all(line.startswith("##") for line in texts):
         hint = "lines with ## belong to the list for logs: discreet fire post --rules"
@@ -271,16 +280,10 @@ def extended_by_list(known_rules: Policy, text: str, place: str) -> Policy:
             reader.wrong(message, f"line {number}")
         elif old is None or old.action not in (Action.REFUSED, Action.WRAPPED):
             rule = CommandRule(action=Action.ALLOWED, name=safe, reason=f"named in {place}")
-            new.commands[name] = replace(rule, action=Action.WRAPPED, name=name, safe=safe)
-            new.commands[safe] = rule
+            commands[name] = replace(rule, action=Action.WRAPPED, name=name, safe=safe)
+            commands[safe] = rule
     reader.finish(())
-    return new
-
-
-_OWN_PROGRAM = "a program of this submission; its body is treated like any text"
-
-#: Commands that run a do-file, which a rewritten program calls by its rewritten name.
-_CALLS = commands_with("calls")
+    return replace(known_rules, commands=commands)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -310,18 +313,6 @@ class Policy:
     safe: frozenset[str] = frozenset()  # commands with a safe command, for lists of the older tool
     adopath: str = ""  # folder of the safe commands on the server; empty if Stata finds them
 
-    def copy(self) -> Policy:
-        """A policy that can be added to without changing this one."""
-        return replace(
-            self,
-            commands=dict(self.commands),
-            words={name: dict(rules) for name, rules in self.words.items()},
-            options={name: dict(rules) for name, rules in self.options.items()},
-            results=dict(self.results),
-            shown=dict(self.shown),
-            used=dict(self.used),
-        )
-
     @classmethod
     @cache
     def default(cls) -> Policy:
@@ -347,11 +338,10 @@ class Policy:
         >>> Policy.default().for_officer().option("summarize", "critical").action.value
         'allowed'
         """
-        policy = self.copy()
         pattern = WordPattern.of("CRITical()")
         rule = CommandRule(action=Action.ALLOWED, name=f"*, {pattern.full}")
-        policy.options["*"] = policy.options["*"] | {pattern.full: (pattern, rule)}
-        return policy
+        every = self.options["*"] | {pattern.full: (pattern, rule)}
+        return replace(self, options=self.options | {"*": every})
 
     def verdict(self, name: str, words: Iterable[str] = ()) -> CommandRule:
         """Verdict on a command.
@@ -412,23 +402,6 @@ class Policy:
         """SHA-256 of all rules; the same rules give the same digest."""
         return digest_of({one.name: getattr(self, one.name) for one in fields(self)})
 
-    def with_programs(self, names: Iterable[str]) -> Policy:
-        """The policy for a submission that defines programs of its own.
-
-        A program that has the name of a command with a rule changes nothing.
-
-        >>> Policy.default().with_programs(["mytable"]).verdict("mytable").action.value
-        'allowed'
-        """
-        new = [name for name in names if name not in self.commands]
-        if not new:
-            return self
-        policy = self.copy()
-        for name in new:
-            rule = CommandRule(action=Action.ALLOWED, name=name, reason=_OWN_PROGRAM)
-            policy.commands[name] = rule
-        return policy
-
     def run_time_lines(self) -> list[str]:
         """The rules as lines ``name action safe``, which `fdzrun` reads on the server.
 
@@ -439,7 +412,7 @@ class Policy:
         lines = []
         for name, rule in self.commands.items():
             hidden = rule.action is Action.ALLOWED and self.shown.get(name) == ()
-            stopped = hidden or name in _CALLS or prefix_kind(name) is not None
+            stopped = hidden or name in commands_with("calls") or prefix_kind(name) is not None
             lines.append(_line(name, rule, stopped=stopped))
         for name, words in self.words.items():
             for pattern, rule in words.values():

@@ -46,11 +46,8 @@ from discreet_fire.stata import DoFile, DoStatement
 
 #: Other languages, which may write anything.
 _LANGUAGES = commands_with("body", "block")
-_TEMPORARY = commands_with("texts", "names")
 #: Commands that give texts to macros, or may do so in a way that is not read.
 _GIVE_TEXTS = commands_with("texts", "some")
-#: Commands that may give a text to any macro.
-_GIVE_ALL = commands_with("texts", "all")
 #: What `syntax` gives texts to besides the names in it.
 _BY_SYNTAX = frozenset((
     "varlist", "varname", "namelist", "anything", "using", "if", "in", "exp", "weight", "options",
@@ -74,7 +71,7 @@ def named_texts(
     through: list[tuple[str, str]] = []
     for part in parts:
         name, code = part.name, part.code
-        if name in _GIVE_ALL or (name == "macro" and "`" in code):
+        if name in commands_with("texts", "all") or (name == "macro" and "`" in code):
             return {}, frozenset(), frozenset()
         gives = name in _GIVE_TEXTS or part.by_macro
         words = set(FORM.identifier.findall(FORM.macro.sub(" ", code)))
@@ -89,7 +86,7 @@ def named_texts(
             changed |= files | {"*"}
         if "loc" in code:
             others.update(FORM.option.findall(code))
-        if name in _TEMPORARY:
+        if name in commands_with("texts", "names"):
             texts |= {word: texts.get(word, set()) for word in code.split()}
         elif name == "local" and begins:
             pass
@@ -183,17 +180,9 @@ _OF_RECORDS = {
 }
 #: How `display` writes what follows.
 _STYLES = frozenset(("as", "text", "txt", "result", "res", "error", "err", "input", "inp"))
-_GIVE_VARIABLES = commands_with("gives", "variable")
 #: What names and labels of variables may tell.
 MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")
-_MAKE_COLUMNS = commands_with("columns", "made")
-_MAY_MAKE = commands_with("columns", "by option")
-_TESTING = commands_with("tests")
-_CALLS = commands_with("calls")
 _AROUND = ("capture", "quietly", "noisily")
-_GATHERING = commands_with("gathers")
-#: Commands that show words as they stand, or take them for files, variables or names of graphs.
-_FREE_WORDS = commands_with("words", "free")
 #: Commands whose words are coefficients; it is not sure that they never are scalars.
 _COEFFICIENTS = commands_with("words", "coefficients")
 _CONTROL = commands_with("control")
@@ -203,13 +192,11 @@ _FOLLOWED = commands_with("gives") - commands_with("gives", "variable", "columns
 _EXPRESSIONS = commands_with("gives", "variable", "scalar", "macro") | commands_with(
     "log", "results"
 )
-_MACROS = commands_with("gives", "macro")
 _POSITIONS = frozenset("123456789")
 #: Commands that only go on elsewhere.
 _LEAVING = frozenset(("continue", "error", "exit"))
 #: Commands whose count or error tells how many records there are beyond a bound.
 _COUNTING = commands_with("tests") - commands_with("gives")
-_LIST_COLUMNS = commands_with("columns", "listed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +244,8 @@ class FigureFlow:
         self.constants = {
             match[1]
             for part in parts
-            if (match := FORM.constant.fullmatch(part.outside)) and part.name in _GIVE_VARIABLES
+            if (match := FORM.constant.fullmatch(part.outside))
+            and part.name in commands_with("gives", "variable")
         }
         #: From which place on a variable holds a figure.
         self.since: dict[str, int] = {}
@@ -282,8 +270,9 @@ class FigureFlow:
     def _learn(self, part: StatementParts) -> None:
         if id(part) in self._caught and part.name not in _AROUND:
             self._give_return_code(part)
-        if part.name in _MAKE_COLUMNS or (
-            part.name in _MAY_MAKE and FORM.generate.search(part.outside.partition(",")[2])
+        if part.name in commands_with("columns", "made") or (
+            part.name in commands_with("columns", "by option")
+            and FORM.generate.search(part.outside.partition(",")[2])
         ):
             self.taints.columns["values"] = MADE_OF_VALUES
         if (give := _GIVERS.get(part.name)) is not None:
@@ -295,7 +284,7 @@ class FigureFlow:
             else:
                 self._note(name, taint, "matrices", self.taints.known_matrices)
         for prefix in part.statement.prefixes:
-            if prefix.canonical in _GATHERING and prefix.arguments:
+            if prefix.canonical in commands_with("gathers") and prefix.arguments:
                 text = part.statement.source[slice(*prefix.arguments)]
                 for name, result in FORM.gathered.findall(text):
                     self._note_variable(part, name, self._held(result, ""))
@@ -304,8 +293,9 @@ class FigureFlow:
         """``capture assert x[1] > 5`` makes ``_rc`` tell of a record."""
         taint = self.taints.held(part.outside, part.inside)
         # What fails in a do-file, or in a command that is not known, may be anything.
-        tests = part.by_macro or part.name in _TESTING or part.name not in known_commands()
-        if taint.rank < BAD and (tests or part.name in _CALLS):
+        tests = part.by_macro or part.name not in known_commands()
+        tests = tests or part.name in commands_with("tests")
+        if taint.rank < BAD and (tests or part.name in commands_with("calls")):
             taint = Held(BAD, "the records")
         if taint.rank >= BAD:
             message = f"whether {part.name} failed, which discloses {taint.what}"
@@ -599,7 +589,8 @@ class FigureFlow:
             held = self._held(outside, "")
             return Held(DOUBT, f"{held.what} as estimates") if held.rank else CLEAN
         # A macro may name a function; where texts are given, only behind an equals sign.
-        code = part.outside.partition("=")[2] if part.name in _MACROS else part.outside
+        gives = part.name in commands_with("gives", "macro")
+        code = part.outside.partition("=")[2] if gives else part.outside
         if FORM.files.search(part.code) or (part.name in _EXPRESSIONS and "'(" in code):
             return Held(DOUBT, "a file that a function reads or writes")
         if part.name in _FOLLOWED:
@@ -610,7 +601,7 @@ class FigureFlow:
             return Held(DOUBT, f"what it makes of {used.what}")
         if (joined := self._joined(outside)).rank:
             return joined
-        if part.name in _LIST_COLUMNS and self.taints.columns:
+        if part.name in commands_with("columns", "listed") and self.taints.columns:
             return self.taints.columns["values"]
         return CLEAN
 
@@ -659,9 +650,8 @@ class FigureFlow:
     def _written(self, name: str, outside: str, inside: str) -> Held:
         """What the words of a command hold, as far as it takes them for names of scalars."""
         held = self._held(outside, inside)
-        if held.rank == 0 or (name not in _FREE_WORDS and name not in _COEFFICIENTS):
-            return held
-        if "function" in outside:  # a graph of an expression
+        expression = "function" in outside  # a graph of one
+        if held.rank == 0 or expression or name not in commands_with("words"):
             return held
         certain = max(
             self.taints.within(outside, words=False),

@@ -77,21 +77,14 @@ class OutputPart:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        names = None if self.names is None else sorted(self.names)
-        lines = None if self.lines is None else list(self.lines)
-        called = {"called": None if self.called is None else list(self.called)}
-        return {**vars(self), "names": names, "lines": lines} | called
+        return {**vars(self), "names": None if self.names is None else sorted(self.names)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """From plain values."""
-        names, lines = plain["names"], plain["lines"]
-        read = {
-            "names": None if names is None else frozenset(names),
-            "lines": None if lines is None else (int(lines[0]), int(lines[1])),
-        }
-        called = plain.get("called")
-        return cls(**{**plain, **read, "called": None if called is None else tuple(called)})
+        fields = {key: tuple(one) if isinstance(one, list) else one for key, one in plain.items()}
+        names = None if plain["names"] is None else frozenset(plain["names"])
+        return cls(**fields | {"names": names})
 
     @classmethod
     def of_file(

@@ -490,10 +490,8 @@ def take_session(work: SubmissionWork) -> None:
         if one.comment:
             _note(work, one, "comment", Severity.INFO, f"the researcher says: {one.comment}")
         if one.exception:
-            message, hint = (
-                f"an exception is asked for: {one.exception}",
-                "accept it or hold it back",
-            )
+            message = f"an exception is asked for: {one.exception}"
+            hint = "accept it or hold it back"
             _note(work, one, "exception-requested", Severity.REVIEW, message, hint)
     results, work.parts = _repeat(work, handed), []
     for one in handed.outputs:
@@ -533,9 +531,9 @@ def _repeat(work: SubmissionWork, handed: HandedSession) -> dict[int, CallResult
         message = "the session did not count cases by the variable that the centre names"
         work.note("session", "entity", Severity.REVIEW, message, "begin it with entity=…")
     records = SessionData.of(Path(data[0]), unit)
-    done = repeated(handed, records, work.submission.limits)
+    done, tables = repeated(handed, records, work.submission.limits)
     same: dict[int, CallResult] = {}
-    for again in done.outputs:
+    for again in done:
         one, home = again.handed, work.folder / "outputs"
         files = {name: text.encode() for name, text in again.files.items()}
         if again.result is None:
@@ -568,10 +566,10 @@ def _repeat(work: SubmissionWork, handed: HandedSession) -> dict[int, CallResult
             left=kinds_left(() if result.table is None else result.table.measures),
         )
         record_tables(work, shown)
-    for at in done.unfollowed:
+    for at in tables.unfollowed:
         message = f"output {at}: its counts were not compared with those of other tables"
         work.note("session", "linked-tables", Severity.REVIEW, message, "weighted tables are not")
-    work.findings += [StageFinding.of("session", MANIFEST, one) for one in done.linked]
+    work.findings += [StageFinding.of("session", MANIFEST, one) for one in tables.notes()]
     return same
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from discreet.errors import DisclosureWarning, DiscreetError, OutputCheckError
-from discreet_fire.findings import Finding
 from discreet_fire.persons import plain_text
 from discreet_fire.research_session.calls import (
     METHODS,
@@ -438,17 +437,10 @@ class RepeatedOutput:
     failure: str  # why the call failed; empty if it did not
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class SessionRepetition:
-    """A session that was repeated (confidential)."""
-
-    outputs: tuple[RepeatedOutput, ...]
-    linked: tuple[Finding, ...]  # what its tables give away, taken together
-    unfollowed: tuple[int, ...]  # outputs whose counts were not held against others
-
-
-def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> SessionRepetition:
-    """Repeat all calls of a session."""
+def repeated(
+    handed: HandedSession, data: SessionData, limits: SafeLimits
+) -> tuple[list[RepeatedOutput], SessionTables]:
+    """All calls of a session repeated, and the tables that they give here (confidential)."""
     outputs: list[RepeatedOutput] = []
     tables = SessionTables(limits=limits)
     for one in handed.outputs:
@@ -469,5 +461,4 @@ def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> Se
         except Exception as error:  # arguments that no session writes; a text may quote data
             result, failure = None, type(error).__name__
         outputs.append(RepeatedOutput(handed=one, result=result, files=files, failure=failure))
-    linked, left = tables.notes(), tables.unfollowed
-    return SessionRepetition(outputs=tuple(outputs), linked=linked, unfollowed=left)
+    return outputs, tables

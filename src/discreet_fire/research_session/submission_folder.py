@@ -21,6 +21,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,23 +54,22 @@ class _Loose(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
+class SacroMarks(_Loose):
+    """What acro's checks say of a file."""
+
+    cells: dict[str, list[tuple[int, int]]] = {}  # by the check: row and column, without headings
+
+
 class SacroFile(_Loose):
     """A file of an output, with the cells that acro marked."""
 
     name: Annotated[str, Field(max_length=200)]
-    sdc: dict[str, Any] = {}
+    sdc: SacroMarks = SacroMarks()
 
     @property
-    def marked(self) -> list[tuple[int, int]]:
-        """Places of cells that a check was about, from 0, without headings."""
-        cells = self.sdc.get("cells")
-        marked = set()
-        for places in cells.values() if isinstance(cells, dict) else ():
-            for place in places if isinstance(places, list) else ():
-                whole = isinstance(place, list) and all(type(at) is int for at in place)
-                if whole and len(place) == 2:
-                    marked.add((place[0], place[1]))
-        return sorted(marked)
+    def marked(self) -> set[tuple[int, int]]:
+        """Places of cells that a check was about, from 0."""
+        return set(chain.from_iterable(self.sdc.cells.values()))
 
 
 class SacroOutput(_Loose):

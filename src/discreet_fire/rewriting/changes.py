@@ -11,18 +11,20 @@ ends. All that is not seen to be so needs a look. Nothing is run.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from discreet.files import texts_of
 from discreet_fire.catalogue import (
     Action,
     CommandRule,
     Forms,
+    ScriptLanguage,
     ScriptPolicy,
     commands_with,
     stata_catalogue,
@@ -113,9 +115,10 @@ class ProgramNotes:
     edits: list[Edit] = field(default_factory=list)
     spans: set[tuple[int, int]] = field(default_factory=set)
     findings: dict[tuple[int, int, str, str], Finding] = field(default_factory=dict)
+    calls: list[CalledFile] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.lines = Lines(self.text)
+        self.lines, self.newline = Lines(self.text), newline_of(self.text)
 
     def find(
         self, rule: str, severity: Severity, what: str, span: tuple[int, int], hint: str = ""
@@ -123,25 +126,6 @@ class ProgramNotes:
         """Note a finding, once for each place."""
         finding = self.lines.finding(rule, severity, what, *span, hint)
         self.findings.setdefault((*span, rule, what), finding)
-
-    def rewritten(
-        self,
-        judge: Callable[[], None],
-        words: str = "{what}",
-        hint: str = "correct the script; nothing was written",
-    ) -> Rewriting:
-        """The new text; a finding in place of all edits where the text cannot be read."""
-        try:
-            judge()
-        except ReadingError as error:
-            self.edits.clear()
-            what, span = words.format(what=error.what), (error.at, error.at)
-            self.find("syntax", Severity.ERROR, what, span, error.hint or hint)
-        except RecursionError:
-            self.edits.clear()
-            message = "the code is nested too deeply to be read"
-            self.find("too-deep", Severity.ERROR, message, (0, 0), "write it in smaller parts")
-        return self.rewriting()
 
     def last_on_line(self, end: int) -> bool:
         """Whether nothing but blanks or a comment follows on the line."""
@@ -188,7 +172,54 @@ class ProgramNotes:
             if one.severity is not Severity.REVIEW or not moot((one.start, one.end))
         )  # fmt: skip
         findings = sorted(left, key=lambda f: (f.start, -f.severity.rank, f.rule))
-        return Rewriting(text=applied(self.text, kept), edits=tuple(kept), findings=tuple(findings))
+        return Rewriting(
+            text=applied(self.text, kept),
+            edits=tuple(kept),
+            findings=tuple(findings),
+            calls=tuple(self.calls),
+        )
+
+
+@dataclass(kw_only=True)
+class ScriptNotes(ProgramNotes, ABC):
+    """A program in a language but Stata that is judged, by the rules on its names."""
+
+    policy: ScriptPolicy  # the rules
+    language: Language  # of what is written and told
+    folder: Path | None  # where the program lies; other programs in it, or below, may be run
+    parts: Sequence[tuple[int, int]] | None  # where its code stands in a document; None for all
+    kind: ClassVar[ScriptLanguage]
+    #: What is said where the program cannot be read, and what to do about it
+    unread: ClassVar[tuple[str, str]] = ("{what}", "correct the script; nothing was written")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.wording = texts_of("discreet_fire.rewriting", "wording", self.language)["code"]
+
+    @abstractmethod
+    def judge(self) -> None:
+        """Read the program, and note findings and edits."""
+
+    @classmethod
+    def rewrite(
+        cls, text: str, policy: ScriptPolicy | None = None, *, language: Language = "en",
+        folder: Path | None = None, parts: Sequence[tuple[int, int]] | None = None,
+    ) -> Rewriting:  # fmt: skip
+        """The new text of a program; a finding in place of all edits where it cannot be read."""
+        rules = policy or ScriptPolicy.default(cls.kind)
+        notes = cls(text=text, policy=rules, language=language, folder=folder, parts=parts)
+        words, hint = cls.unread
+        try:
+            notes.judge()
+        except ReadingError as error:
+            notes.edits.clear()
+            what, span = words.format(what=error.what), (error.at, error.at)
+            notes.find("syntax", Severity.ERROR, what, span, error.hint or hint)
+        except RecursionError:
+            notes.edits.clear()
+            message = "the code is nested too deeply to be read"
+            notes.find("too-deep", Severity.ERROR, message, (0, 0), "write it in smaller parts")
+        return notes.rewriting()
 
 
 def comment_words(text: str) -> str:
@@ -259,19 +290,10 @@ _Where = SpssCommand | SasStatement | tuple[int, int]
 _SEVERITY = {Action.REVIEW: Severity.REVIEW, Action.REFUSED: Severity.REFUSED}
 
 
-@dataclass(kw_only=True)
-class PackageProgram(ProgramNotes):
+class PackageProgram(ScriptNotes):
     """A program in SPSS or SAS, with findings and edits as they are made."""
 
-    policy: ScriptPolicy  # the rules
-    language: Language  # of what is written and told
-    folder: Path | None  # where the program lies; other programs in it, or below, may be run
-    calls: list[CalledFile] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.newline = newline_of(self.text)
-        self.wording = texts_of("discreet_fire.rewriting", "wording", self.language)["code"]
+    unread = (SAID["syntax"], "")
 
     def check_reserved(self, statement: SpssCommand | SasStatement) -> None:
         """Names of the safe macros may not be given by a program."""
@@ -322,10 +344,6 @@ class PackageProgram(ProgramNotes):
         wrapped = Action.WRAPPED
         self.calls.append(CalledFile(command=command, written=place, action=wrapped, target=target))
         return place if stem.endswith(SUFFIX) else f"{stem}{SUFFIX}{dot}{suffix}"
-
-    def rewriting(self) -> Rewriting:
-        """The new text, with the programs that it runs."""
-        return replace(super().rewriting(), calls=tuple(self.calls))
 
 
 def _span(where: _Where) -> tuple[int, int]:
@@ -487,12 +505,6 @@ def _writing(form: str) -> Mapping[str, re.Pattern[str]]:
     return {name: re.compile(text, re.S | re.X) for name, text in texts.items()}
 
 
-_DRAWING = commands_with("data", "drawn", "models")
-#: Commands that draw no graph.
-_DRAWING_NONE = commands_with("data", "kept")
-_MODELS = commands_with("data", "models")
-
-
 def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
     """Whether a statement draws nothing but models that are stored, or files a graph that was
     judged where it was drawn.
@@ -501,7 +513,7 @@ def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
     if part.name == "graph":
         picture = earlier and _writing("picture")["graph"].fullmatch(part.code) is not None
         return picture and written_place(statement, dofile, r"ex\w*")[0] is Action.ALLOWED
-    if part.name not in _MODELS or "$" in part.code or "`" in part.code:
+    if part.name not in commands_with("data", "models") or "$" in part.code or "`" in part.code:
         return False
     return _writing("models")[part.name].fullmatch(part.outside) is not None
 
@@ -510,9 +522,9 @@ def judged_graph(part: StatementParts, before: bool) -> bool:
     """Whether the last graph that was drawn, if any, is one that was judged where it was drawn."""
     if part.name == "graph" and (other := FORM.no_drawing.match(part.outside)) is not None:
         return before and other.group().strip() == "ex"
-    if part.name in _DRAWING:
+    if part.name in commands_with("data", "drawn", "models"):
         return not part.by_macro
-    return before and part.name in _DRAWING_NONE and not part.by_macro
+    return before and part.name in commands_with("data", "kept") and not part.by_macro
 
 
 def keeps_records(part: StatementParts, dofile: DoFile, folders: set[str]) -> bool:

@@ -49,7 +49,6 @@ from discreet_fire.rewriting.changes import (
     holds_no_data,
     judged_graph,
     keeps_records,
-    newline_of,
     written_place,
 )
 from discreet_fire.stata import BODIES, DoFile, DoStatement, Kind, Reading, Why, Word, parse_do
@@ -117,14 +116,8 @@ def names_no_command(statement: DoStatement) -> bool:
 
 _DEPTH = 30
 _CLASS = "works on an object, such as a graph, and may show its content"
-_RESERVED = values_of("reserved")
 _PROGRAM_WORDS = ("drop", "di", "dir", "l", "li", "lis", "list")
 
-#: Prefixes that take any command.
-_RUN_ANY = commands_with("runs", "any")
-
-#: Prefixes that run the command as it is; with braces they are looked at by themselves.
-_AROUND = commands_with("runs", "as it is")
 
 #: Safe commands that run another command.
 _RUNNERS = commands_with("runs", "safely")
@@ -191,9 +184,6 @@ _OF_READING = frozenset((
 ))  # fmt: skip
 
 
-_CONDITIONS = commands_with("prefix", "condition")
-
-
 def rewrite(text: str, policy: Policy | None = None, *, language: Language = "en") -> Rewriting:
     r"""Rewrite the text of one do-file.
 
@@ -204,13 +194,12 @@ def rewrite(text: str, policy: Policy | None = None, *, language: Language = "en
     rules, dofile = policy or Policy.default(), parse_do(text)
     following = FigureFlow(dofile, Taints(rules))
     following.learn()
-    own = rules.with_programs(dofile.programs)
-    return DoFileProgram(dofile, following, own, dofile.programs, language).rewriting()
+    return DoFileProgram(dofile, following, rules, dofile.programs, language).rewriting()
 
 
 class DoFileProgram(ProgramNotes):
     """A do-file, perhaps one of several; `following` knows what names hold, from all files of the
-    run, the policy all programs that these define, `place_call` whether a do-file may be run.
+    run, `programs` are those that these define, `place_call` whether a do-file may be run.
     """
 
     def __init__(
@@ -221,7 +210,6 @@ class DoFileProgram(ProgramNotes):
         self.dofile, self.following, self.place_call = dofile, following, place_call
         self.policy, self.programs = policy, programs
         self.wording = texts_of("discreet_fire.rewriting", "wording", language)["command"]
-        self.newline = newline_of(dofile.text)
 
     def rewriting(self) -> Rewriting:
         """The new text, with the do-files that it runs."""
@@ -232,7 +220,7 @@ class DoFileProgram(ProgramNotes):
             by_start.setdefault((one.statement.start, one.statement.end), one)
         self._stop_shown(by_start)
         self._pass_constants(by_start)
-        calls = tuple(self._calls(by_start))
+        self.calls += self._calls(by_start)
         decisions.sort(key=lambda one: one.statement.start)
         self._note_edits(decisions)
         for decision in decisions:
@@ -260,7 +248,7 @@ class DoFileProgram(ProgramNotes):
             message = "names hold each other in so many steps that values cannot be followed"
             findings.append(self.lines.finding("entangled", Severity.ERROR, message, 0, 0))
         findings.sort(key=lambda one: (one.start, -one.severity.rank, one.rule))
-        return replace(done, findings=tuple(findings), calls=calls)
+        return replace(done, findings=tuple(findings))
 
     # ------------------------------------------------------------ what becomes of statements
 
@@ -306,7 +294,7 @@ class DoFileProgram(ProgramNotes):
             self._program(decision, command)
         if name in _RUNNERS:
             self._inner(decision, name, command.end)
-        reserved = vars(FORM).get(f"reserved_{_RESERVED.get(name)}")
+        reserved = vars(FORM).get(f"reserved_{values_of('reserved').get(name)}")
         if reserved is not None and reserved.match(statement.source, command.end, statement.end):
             reason = "the name is the centre's, or says which programs run"
             decision.refuse("reserved-name", name, reason)
@@ -326,8 +314,9 @@ class DoFileProgram(ProgramNotes):
             rule = "command" if verdict.known else "unknown-command"
             decision.judge(rule, verdict.name, verdict.action, verdict.reason, command)
         for prefix in statement.prefixes:
-            found = self.policy.verdict(prefix.name)
-            if found.action is Action.REFUSED or prefix.canonical not in _AROUND:
+            found = self._rule(prefix.name)
+            around = prefix.canonical in commands_with("runs", "as it is")
+            if found.action is Action.REFUSED or not around:
                 decision.judge("command", found.name, found.action, found.reason, prefix)
             if prefix.arguments is not None:
                 self._options(decision, found.name, prefix.arguments, prefix)
@@ -340,9 +329,15 @@ class DoFileProgram(ProgramNotes):
         outside, _ = pieces(statement, statement.body, statement.end)
         if name == "twoway" or (name == "graph" and re.match(r"\s*tw", outside)):
             plots = plots_of(outside if name == "twoway" else re.sub(r"^\s*tw\w*", "", outside))
-            verdicts = [self.policy.verdict("twoway", [word]) for word in plots]
-            return strictest(verdicts) or self.policy.verdict("twoway")
-        return self.policy.verdict(name, FORM.words.findall(outside)[:1])
+            verdicts = [self._rule("twoway", [word]) for word in plots]
+            return strictest(verdicts) or self._rule("twoway")
+        return self._rule(name, FORM.words.findall(outside)[:1])
+
+    def _rule(self, name: str, words: Iterable[str] = ()) -> CommandRule:
+        """The rule on a command; without one, a program of the submission is read itself."""
+        rule = self.policy.verdict(name, words)
+        own = not rule.known and name in self.programs
+        return CommandRule(action=Action.ALLOWED, name=name) if own else rule
 
     def _at_run_time(self, decision: Decision, command: Word) -> None:
         """A command word with a macro: `fdzrun` looks it up when the program runs."""
@@ -379,7 +374,7 @@ class DoFileProgram(ProgramNotes):
                 return
             start = end = before.start
             after = "quietly "
-        elif before is not None and before.canonical not in _RUN_ANY:
+        elif before is not None and before.canonical not in commands_with("runs", "any"):
             message = f"{before.canonical} with {verdict.safe} may not run in Stata"
             decision.note("prefix", Severity.REVIEW, message, before)
         change = (start, end, after, "command", verdict.name, verdict.reason)
@@ -401,7 +396,7 @@ class DoFileProgram(ProgramNotes):
         if len(words) != 1:
             decision.refuse("inner-command", name, "it runs no command that can be recognised")
         elif name != "fdzrun":
-            verdict = self.policy.verdict(words[0].name)
+            verdict = self._rule(words[0].name)
             if verdict.inserted != "fdzestimate " and verdict.name != "regress":
                 reason = "it is not a model that can be checked"
                 decision.refuse("inner-command", verdict.name, reason)
@@ -416,7 +411,7 @@ class DoFileProgram(ProgramNotes):
         if name in self.policy.safe_names or name.startswith(SAFE):
             message = f"the program {name} would replace a safe command"
             decision.note("program-name", Severity.ERROR, message, None, "choose another name")
-        elif self.policy.verdict(name).action is not Action.ALLOWED:
+        elif self._rule(name).action is not Action.ALLOWED:
             message = f"the program {name} has the name of a command that may not run as it is"
             decision.note("program-name", Severity.REVIEW, message, None, "choose another name")
 
@@ -529,7 +524,7 @@ class DoFileProgram(ProgramNotes):
         text, statements = self.text, self.dofile.statements
         start = statement.start
         for at, prefix in enumerate(statement.prefixes):
-            if prefix.canonical in _CONDITIONS:
+            if prefix.canonical in commands_with("prefix", "condition"):
                 words = [*statement.prefixes[at + 1 :], statement.command]
                 start = next((word.start for word in words if word is not None), start)
         end = _without_comment(text, statement, start)

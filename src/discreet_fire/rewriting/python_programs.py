@@ -11,12 +11,10 @@ import ast
 import builtins
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
+from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.rewriting.r_programs import ScriptProgram
 from discreet_fire.scripts import Binding, Node, code_of, read_python
 
@@ -28,14 +26,8 @@ _BUILTINS = frozenset(dir(builtins))
 _OF_FILE = ("__name__", "__file__")
 
 
-def rewrite_python(
-    text: str,
-    policy: ScriptPolicy | None = None,
-    *,
-    language: Language = "en",
-    parts: Sequence[tuple[int, int]] | None = None,
-) -> Rewriting:
-    r"""Rewrite the text of one Python script.
+class _PythonProgram(ScriptProgram):
+    r"""Judges one script in Python.
 
     >>> done = rewrite_python("import pandas as pd\ndf = pd.read_csv('a')\nprint(df.describe())\n")
     >>> print(done.text.splitlines()[-1])
@@ -43,21 +35,14 @@ def rewrite_python(
     >>> print(rewrite_python("df.to_csv('a')").text)
     pass  # FDZ: not permitted in remote execution: df.to_csv('a')
     """
-    rules, shown = policy or ScriptPolicy.default("python"), parts is not None
-    program = _PythonProgram(
-        text=text, policy=rules, language=language, autoshow=shown or bool(_CELL.search(text))
-    )
-    return program.rewritten(lambda: program.judge(read_python(code_of(text, parts))))
 
+    kind = "python"
 
-@dataclass(kw_only=True)
-class _PythonProgram(ScriptProgram):
-    """Judges one script in Python."""
-
-    autoshow: bool  # whether a bare expression is shown, as in notebooks
-
-    def judge(self, tree: Node) -> None:
+    def judge(self) -> None:
+        tree = read_python(code_of(self.text, self.parts))
         self.begin(tree)
+        #: Whether a bare expression is shown, as in notebooks.
+        self.autoshow = self.parts is not None or bool(_CELL.search(self.text))
         classes = [node for node in self.nodes if node.kind == "class"]
         #: Functions and classes of the script.
         self.own = {node.value for node in self.nodes if node.kind in ("define", "class")}
@@ -418,3 +403,6 @@ class _PythonProgram(ScriptProgram):
 
 def _gives_clean(rule: CommandRule) -> bool:
     return rule.known and rule.action is Action.ALLOWED and rule.role == "clean"
+
+
+rewrite_python = _PythonProgram.rewrite

@@ -8,21 +8,13 @@ what decides which lines are shown, is found out where the script runs.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from discreet.files import texts_of
-from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
+from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.changes import (
-    Language,
-    ProgramNotes,
-    Rewriting,
-    comment_words,
-    newline_of,
-)
+from discreet_fire.rewriting.changes import ScriptNotes, comment_words
 from discreet_fire.scripts import Binding, Node, code_of, read_r
 
 #: Kinds of expressions that tell no more than their parts.
@@ -32,16 +24,11 @@ _CLEAN = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(kw_only=True)
-class ScriptProgram(ProgramNotes, ABC):
+class ScriptProgram(ScriptNotes):
     """A script in R or Python, with findings and edits as they are made."""
-
-    policy: ScriptPolicy  # the rules
-    language: Language  # of what is written and told
 
     def begin(self, tree: Node) -> None:
         """Take down what names of the script are given."""
-        self.wording = texts_of("discreet_fire.rewriting", "wording", self.language)["code"]
         self.tree = self.statement = tree  # the whole, and the statement that is visited
         self.nodes = [*tree.walk()]
         #: What names or parts of them are given.
@@ -187,7 +174,7 @@ class ScriptProgram(ProgramNotes, ABC):
 
     def load_safe_functions(self, start: int, line: str, name: str) -> None:
         """Put the line that loads the safe functions before the first statement."""
-        after, reason = line + newline_of(self.text), "the safe functions are loaded"
+        after, reason = line + self.newline, "the safe functions are loaded"
         self.replace((start, start), after, "runtime", name, Action.WRAPPED, reason)
 
     def commented(self, before: str, span: tuple[int, int]) -> str:
@@ -203,29 +190,20 @@ _HINT = "use summary, table, mean, sd, cor or quantile, which have safe forms"
 _PIPES = ("%>%", "%T>%", "%<>%", "%$%")
 
 
-def rewrite_r(
-    text: str,
-    policy: ScriptPolicy | None = None,
-    *,
-    language: Language = "en",
-    parts: Sequence[tuple[int, int]] | None = None,
-) -> Rewriting:
-    r"""Rewrite the text of one R script.
+class _RProgram(ScriptProgram):
+    r"""Judges one script in R.
 
     >>> print(rewrite_r("d <- read.csv('a')\nsummary(d)\nd\n").text.split("\n", 1)[1], end="")
     d <- read.csv('a')
     fdz_summary(d)
     invisible(d)
     """
-    program = _RProgram(text=text, policy=policy or ScriptPolicy.default("r"), language=language)
-    words = "this R cannot be parsed: {what}"
-    return program.rewritten(lambda: program.judge(read_r(code_of(text, parts))), words)
 
+    kind = "r"
+    unread = ("this R cannot be parsed: {what}", ScriptNotes.unread[1])
 
-class _RProgram(ScriptProgram):
-    """Judges one script in R."""
-
-    def judge(self, tree: Node) -> None:
+    def judge(self) -> None:
+        tree = read_r(code_of(self.text, self.parts))
         self.begin(tree)
         #: Words by what is known of them.
         self.listed = self.policy.words
@@ -404,3 +382,6 @@ class _RProgram(ScriptProgram):
         after = "invisible(NULL)" if self._is_whole(node) else f'stop("{self.wording}")'
         after = self.commented(after, node.span) if node is self.statement else after
         self.replace(node.span, after, "call", name, Action.REFUSED, message)
+
+
+rewrite_r = _RProgram.rewrite

@@ -33,8 +33,6 @@ from discreet_fire.texts import SourceText, decode_source, read_source
 
 FORMAT = "discreet-fire-1"
 
-_PARTS: Mapping[str, type] = {"source": dict, "output": dict, "edits": list, "header": str}
-
 
 def manifest_text(document: Mapping[str, Any]) -> str:
     """A manifest as JSON, each edit and each finding in a line of its own.
@@ -67,9 +65,6 @@ def read_manifest(text: str, place: str) -> dict[str, Any]:
         raise _manifest_error("this is not JSON", place) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise _manifest_error("this is not a manifest of a rewritten do-file", place)
-    for part, kind in _PARTS.items():
-        if not isinstance(document.get(part), kind):
-            raise _manifest_error(f"the manifest has no proper {part!r}", place)
     return document
 
 
@@ -78,23 +73,22 @@ def restored(document: Mapping[str, Any], output: bytes) -> bytes:
 
     Both digests are checked: a file that was changed since is an error.
     """
-    place = str(document["output"].get("name", ""))
-    if hashlib.sha256(output).hexdigest() != document["output"].get("sha256"):
-        raise _manifest_error("the file was changed after it was created", place)
+    place = ""
     try:
-        encoding, bom = str(document["source"]["encoding"]), document["source"]["bom"]
-        text = output[len(bytes.fromhex(bom)) :].decode(encoding)
-        parts = []
-        at = len(document["header"])
+        source, place = document["source"], str(document["output"]["name"])
+        if hashlib.sha256(output).hexdigest() != document["output"]["sha256"]:
+            raise _manifest_error("the file was changed after it was created", place)
+        encoding, bom = str(source["encoding"]), bytes.fromhex(source["bom"])
+        text, at, parts = output[len(bom) :].decode(encoding), len(document["header"]), []
         for edit in document["edits"]:
             start = int(edit["output_start"])
             parts += [text[at:start], str(edit["before"])]
             at = start + len(edit["after"])
-        data = bytes.fromhex(bom) + "".join([*parts, text[at:]]).encode(encoding)
-    except (KeyError, TypeError, ValueError, LookupError):
+        data = bom + "".join([*parts, text[at:]]).encode(encoding)
+        if hashlib.sha256(data).hexdigest() != source["sha256"]:
+            raise _manifest_error("the manifest does not belong to the original", place)
+    except (TypeError, ValueError, LookupError):
         raise _manifest_error("the manifest is damaged", place) from None
-    if hashlib.sha256(data).hexdigest() != document["source"].get("sha256"):
-        raise _manifest_error("the manifest does not belong to the original", place)
     return data
 
 
@@ -206,6 +200,11 @@ class SubmittedProgram:
             return bool(document["source"].get("name") == self.source.path.name)
         return text.startswith(MARK)
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that was found in it."""
+        return (*self.source.findings, *self.rewriting.findings)
+
     def problems(self, *, overwrite: bool) -> list[Problem]:
         """Reasons why the result cannot be written."""
         check_writable(self.output.parent)
@@ -223,9 +222,8 @@ class SubmittedProgram:
 
     def write(self, language: Language) -> RewrittenFile:
         """Write a result with its manifest; none for a program that may not run at all."""
-        findings = (*self.source.findings, *self.rewriting.findings)
         output, changed = None, True
-        if any(finding.severity is Severity.ERROR for finding in findings):
+        if any(finding.severity is Severity.ERROR for finding in self.findings):
             if self.is_made():
                 # A result of an earlier version must not run in place of this one.
                 self.output.unlink()
@@ -241,7 +239,7 @@ class SubmittedProgram:
             output=output,
             rewriting=self.rewriting,
             changed=changed,
-            findings=findings,
+            findings=self.findings,
         )
 
     def manifest(self, output: bytes, head: str, language: Language) -> dict[str, Any]:
@@ -268,18 +266,15 @@ class SubmittedProgram:
                 {"command": call.command, "path": call.written, "action": call.action.value}
                 for call in self.rewriting.calls
             ],
-            "findings": [item.to_dict() for item in (*source.findings, *self.rewriting.findings)],
+            "findings": [item.to_dict() for item in self.findings],
         }
 
     def header(self, language: Language) -> str:
         """The lines that go before the result, or the safe macros before one in SPSS or SAS."""
         source, policy, done = self.source, self.policy, self.rewriting
-        words, newline = (
-            texts_of("discreet_fire.rewriting", "header", language),
-            newline_of(source.text),
-        )
-        of_text = source.findings if isinstance(policy, Policy) else ()
-        count = sum(one.severity is Severity.REVIEW for one in (*of_text, *done.findings))
+        words = texts_of("discreet_fire.rewriting", "header", language)
+        newline = newline_of(source.text)
+        count = sum(one.severity is Severity.REVIEW for one in self.findings)
         made, digest = f"{MARK} (discreet {__version__})", policy.digest[:16]
         by = words["policy"].format(digest=digest, language=language)
         review = words["review"].format(count=count)

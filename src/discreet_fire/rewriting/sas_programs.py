@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
-from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
-from discreet_fire.rewriting.changes import SAID, Language, PackageProgram, Rewriting
+from discreet_fire.catalogue import Action, CommandRule
+from discreet_fire.rewriting.changes import PackageProgram
 from discreet_fire.scripts import (
     PackageToken,
     SasStatement,
@@ -183,14 +182,8 @@ _FOLLOWS = ("%ELSE", "%THEN", "ELSE", "OTHERWISE")
 _MOST_PREFIXES = 40
 
 
-def rewrite_sas(
-    text: str,
-    policy: ScriptPolicy | None = None,
-    *,
-    language: Language = "en",
-    folder: Path | None = None,
-) -> Rewriting:
-    r"""Rewrite the text of one SAS program.
+class _SasProgram(PackageProgram):
+    r"""Judges the statements of a program, step by step.
 
     >>> print(rewrite_sas("proc print data=a; run;\ndata b; set a; run;\n").text)
     /* FDZ: not permitted in remote execution: proc print data=a; run; */;
@@ -199,15 +192,11 @@ def rewrite_sas(
     %fire_gate(kind=table, data=a, values=x);
     proc means data=work._fire_data mean; var x; run;
     """
-    rules = policy or ScriptPolicy.default("sas")
-    program = _SasProgram(text=text, policy=rules, language=language, folder=folder)
-    return program.rewritten(lambda: program.judge(parse_sas(text)), SAID["syntax"], "")
 
+    kind = "sas"
 
-class _SasProgram(PackageProgram):
-    """Judges the statements of a program, step by step."""
-
-    def judge(self, statements: Sequence[SasStatement]) -> None:
+    def judge(self) -> None:
+        statements = parse_sas(self.text)
         self.rules, self.words = self.policy.rules, self.policy.words
         self.statements = statements
         #: The macros of the program, and whether macro variables get values of the data.
@@ -771,3 +760,6 @@ def _data_sets(tokens: _Tokens) -> list[str]:
             names.append(f"{names.pop()}.{token.upper}" if before == "." and names else token.upper)
         before = token.text
     return names
+
+
+rewrite_sas = _SasProgram.rewrite

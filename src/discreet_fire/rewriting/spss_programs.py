@@ -11,11 +11,10 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 
-from discreet_fire.catalogue import Action, CommandRule, PartRule, ScriptPolicy
+from discreet_fire.catalogue import Action, CommandRule, PartRule
 from discreet_fire.findings import Severity
-from discreet_fire.rewriting.changes import SAID, Language, PackageProgram, Rewriting
+from discreet_fire.rewriting.changes import SAID, PackageProgram
 from discreet_fire.scripts import (
     PackageToken,
     SpssCommand,
@@ -39,14 +38,8 @@ _Block = tuple[list[str], str]
 _LINE = re.compile(r"(\r\n|\n|\r)(?=([A-Za-z-]+)(?:[ \t]+([A-Za-z]+))?)")
 
 
-def rewrite_spss(
-    text: str,
-    policy: ScriptPolicy | None = None,
-    *,
-    language: Language = "en",
-    folder: Path | None = None,
-) -> Rewriting:
-    r"""Rewrite the text of one SPSS program.
+class _SpssProgram(PackageProgram):
+    r"""Judges the commands of a program one by one.
 
     >>> print(rewrite_spss("LIST wage.\nGET FILE='a.sav'.\n").text)
     * FDZ: not permitted in remote execution: LIST wage.
@@ -59,15 +52,11 @@ def rewrite_spss(
     CROSSTABS a BY b.
     !fire_end.
     """
-    rules = policy or ScriptPolicy.default("spss")
-    program = _SpssProgram(text=text, policy=rules, language=language, folder=folder)
-    return program.rewritten(lambda: program.judge(parse_spss(text)), SAID["syntax"], "")
 
+    kind = "spss"
 
-class _SpssProgram(PackageProgram):
-    """Judges the commands of a program one by one."""
-
-    def judge(self, statements: Sequence[SpssCommand]) -> None:
+    def judge(self) -> None:
+        statements = parse_spss(self.text)
         self.rules, self.words = self.policy.rules, self.policy.words
         self.starts: dict[str, list[CommandRule]] = {}
         for rule in self.rules.values():
@@ -494,3 +483,6 @@ def _lists(kept: _Kept, name: str) -> list[SpssPart]:
 
 def _whole(name: str, kept: _Kept) -> str:
     return " ".join([name, *(text for _, text in kept)])
+
+
+rewrite_spss = _SpssProgram.rewrite

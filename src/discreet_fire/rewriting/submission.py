@@ -14,7 +14,7 @@ import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
@@ -223,6 +223,14 @@ def _listed_files(paths: list[Path]) -> tuple[list[Path], Path]:
     return list(files), root
 
 
+_REWRITERS: Mapping[ScriptLanguage, Callable[..., Rewriting]] = {
+    "python": rewrite_python,
+    "r": rewrite_r,
+    "spss": rewrite_spss,
+    "sas": rewrite_sas,
+}
+
+
 def _script(path: Path, policies: ScriptPolicies, language: Language) -> SubmittedProgram:
     source, suffix = read_source(path), path.suffix.lower()
     notebook = read_notebook(source.text, path.name) if suffix == NOTEBOOK else None
@@ -233,15 +241,10 @@ def _script(path: Path, policies: ScriptPolicies, language: Language) -> Submitt
         kind, parts = chunks_of(text, path.name)
     script = cast("ScriptLanguage", kind)
     policy = policies.get(kind) or ScriptPolicy.default(script)
-    if kind in ("spss", "sas"):
-        rewrite = rewrite_spss if kind == "spss" else rewrite_sas
-        done = rewrite(text, policy, language=language, folder=path.parent)
-        return SubmittedProgram(source=source, policy=policy, rewriting=done)
-    rewriter = rewrite_python if kind == "python" else rewrite_r
-    done = rewriter(text, policy, language=language, parts=parts)
+    done = _REWRITERS[script](text, policy, language=language, folder=path.parent, parts=parts)
     if notebook is not None:
         done = in_notebook(source, notebook, done)
-    else:
+    elif script in ("python", "r"):
         findings = _encoding(source, python=kind == "python" and parts is None)
         done = replace(done, findings=(*findings, *done.findings))
     document = notebook is not None or parts is not None
@@ -294,10 +297,9 @@ def _follow(files: list[SubmittedProgram], root: Path, policy: Policy, language:
             following.learn()
         if len(followings) == 1:
             break
-    own = policy.with_programs(programs)
     for file, following in zip(files, followings, strict=True):
         place = partial(placed, root=root, file=file.source.path)
-        program = DoFileProgram(file.dofile, following, own, programs, language, place)
+        program = DoFileProgram(file.dofile, following, policy, programs, language, place)
         file.rewriting = program.rewriting()
 
 

@@ -43,11 +43,6 @@ MOST_OF_A_RULE = 100
 _FORM = Forms(__package__, "parser")
 _MACROS_AT_MOST = 8
 
-#: Commands that a block in braces may follow.
-_WITH_BLOCK = commands_with("block")
-#: Commands that take a command within quotes.
-_TEXT_RUNNERS = commands_with("text", "runs")
-
 
 def parse_do(text: str) -> DoFile:
     r"""Take a do-file apart.
@@ -275,7 +270,7 @@ class DoFileParser:
             word = head.command
             # A brace opens no block behind the command of a prefix.
             if not (piece.opens and head.prefixes and word) or (
-                word.canonical in _WITH_BLOCK or word.has_macro
+                word.canonical in commands_with("block") or word.has_macro
             ):
                 break
         self.at = piece.end
@@ -419,7 +414,7 @@ class DoFileParser:
         elif is_community(name) and not name.startswith(SAFE):  # may be a prefix
             for colon in _behind(piece.colons, command)[:1]:
                 yield from self.second(colon + 1, piece.end, Why.PREFIX)
-        elif name in _TEXT_RUNNERS:
+        elif name in commands_with("text", "runs"):
             strings = (one for one in piece.spans if one.kind == "string")
             for _, first, last in (one for one in strings if one.start >= command.end):
                 quoted = _FORM.quoted_word.match(self.text, first, last - 1)

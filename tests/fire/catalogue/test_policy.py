@@ -139,9 +139,9 @@ def test_what_is_no_policy_is_told_with_its_line(
 
 
 def test_programs_of_the_submission_are_known_but_replace_no_rule() -> None:
-    policy = POLICY.with_programs(["mine", "list"])
-    assert policy.verdict("mine").action == "allowed"
-    assert policy.verdict("list").action == "refused"
+    done = rewrite("program mine\nend\nprogram tabulate\nend\nmine\ntabulate x\n")
+    assert [(one.line, one.rule) for one in done.findings] == [(3, "program-name")]
+    assert done.text.splitlines()[4:] == ["mine", "fdztabulate x"]
 
 
 def test_the_rules_for_the_server_name_every_command_once() -> None:

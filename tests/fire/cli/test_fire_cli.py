@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.commands import app
+from tests.helpers.command import run
 
 MASTER = """\
 version 14
@@ -16,10 +15,6 @@ do "sub/clean.do"
 su wage, d
 local top = r(max)
 """
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture

@@ -6,17 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.policy import Policy, extended_by_list
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.rewriting.results import undo
-
-
-def fire(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ["fire", *(str(word) for word in words)])
+from tests.helpers.command import run
 
 
 @pytest.mark.parametrize(
@@ -29,21 +24,21 @@ def fire(*words: str | Path) -> Result:
     ],
 )
 def test_the_policy_answers_for_a_command_with_its_second_word(asked: str, told: str) -> None:
-    answer = fire("policy", "--command", asked)
+    answer = run("fire", "policy", "--command", asked)
     assert answer.exit_code == 0
     assert answer.output.startswith(told)
     assert len(answer.output.splitlines()) == 1
 
 
 def test_the_rules_for_the_server_are_a_file(tmp_path: Path) -> None:
-    answer = fire("policy", "--out", tmp_path)
+    answer = run("fire", "policy", "--out", tmp_path)
     assert answer.exit_code == 2
     assert "not a file but a folder" in answer.output
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_question_about_the_policy_is_a_mistake() -> None:
-    answer = fire("policy", "--command", "")
+    answer = run("fire", "policy", "--command", "")
     assert answer.exit_code == 2
     assert "[policy] --command: this is not the name of a command" in answer.output
 
@@ -55,7 +50,7 @@ def test_undo_of_no_manifest_is_a_clear_finding(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputCheckError, match="manifest not found"):
         undo(place)
-    answer = fire("undo", place)
+    answer = run("fire", "undo", place)
     assert answer.exit_code == 2
     assert "manifest not found" in answer.output
 

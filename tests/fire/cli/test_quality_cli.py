@@ -6,11 +6,8 @@ import json
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.commands import app
-
-RUN = CliRunner()
+from tests.helpers.command import run
 
 
 @pytest.fixture
@@ -24,7 +21,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def call(text: str) -> tuple[int, str]:
-    done = RUN.invoke(app, ["fire", "quality", *text.split()])
+    done = run("fire", "quality", *text.split())
     return done.exit_code, done.output
 
 

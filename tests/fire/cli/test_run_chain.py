@@ -6,17 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.commands import app
+from tests.helpers.command import fire
 from tests.helpers.places import ROOT
 from tests.helpers.run_panel import FORTY_STATEMENTS, panel
-
-
-def fire(*words: object) -> str:
-    done = CliRunner().invoke(app, ["fire", *[str(word) for word in words]])
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.commands import app
+from tests.helpers.command import run
 from tests.helpers.run_panel import panel
-
-
-def fire(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ["fire", "run", *[str(word) for word in words]])
 
 
 @pytest.fixture
@@ -26,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_log_and_the_checks_are_written(folder) -> None:
     (folder / "a.do").write_bytes("summarize wage // Größe\ncount if sex == 1\n".encode("latin-1"))
     words = ("--data", folder / "panel.parquet", "--entity", "pid", "--json")
-    done = fire(folder / "a.do", *words)
+    done = run("fire", "run", folder / "a.do", *words)
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
     assert (told["verdict"], told["log"]) == ("pass", str(folder / "a.log"))
@@ -40,7 +35,7 @@ def test_a_log_and_the_checks_are_written(folder) -> None:
 
 def test_a_program_that_stops_says_where(folder) -> None:
     (folder / "a.do").write_text("count\n\nxtabond wage\n")
-    done = fire(folder / "a.do", "--data", folder / "panel.parquet", "--json")
+    done = run("fire", "run", folder / "a.do", "--data", folder / "panel.parquet", "--json")
     assert done.exit_code == 2
     told = json.loads(done.output)
     assert told["error"]["line"] == 3
@@ -50,17 +45,17 @@ def test_a_program_that_stops_says_where(folder) -> None:
 
 def test_the_time_limit_ends_a_program(folder) -> None:
     (folder / "a.do").write_text("count\n" * 20_000)
-    done = fire(folder / "a.do", "--time-limit", "0.2")
+    done = run("fire", "run", folder / "a.do", "--time-limit", "0.2")
     assert done.exit_code == 1
     assert "time allowed" in (folder / "a.log").read_text()
 
 
 def test_a_log_of_somebody_else_is_not_replaced(folder) -> None:
     (folder / "a.log").write_text("my own log\n")
-    done = fire(folder / "a.do", "--data", folder / "panel.parquet")
+    done = run("fire", "run", folder / "a.do", "--data", folder / "panel.parquet")
     assert done.exit_code == 2
     assert (folder / "a.log").read_text() == "my own log\n"
-    done = fire(folder / "a.do", "--data", folder / "panel.parquet", "--overwrite")
+    done = run("fire", "run", folder / "a.do", "--data", folder / "panel.parquet", "--overwrite")
     assert done.exit_code == 0
 
 
@@ -80,7 +75,7 @@ def test_a_log_of_somebody_else_is_not_replaced(folder) -> None:
 )
 def test_bad_programs_end_with_a_clear_error(folder, name, data) -> None:
     (folder / name).write_bytes(data)
-    done = fire(folder / name, "--data", folder / "panel.parquet")
+    done = run("fire", "run", folder / name, "--data", folder / "panel.parquet")
     assert done.exit_code == 2, done.output
     assert "internal" not in done.output
     assert "Traceback" not in done.output
@@ -97,7 +92,7 @@ def test_bad_programs_end_with_a_clear_error(folder, name, data) -> None:
 )
 def test_bad_options(folder, words) -> None:
     given = [word if word.startswith("--") or word == "nobody" else folder / word for word in words]
-    done = fire(folder / "a.do", *given)
+    done = run("fire", "run", folder / "a.do", *given)
     assert done.exit_code == 2, done.output
     assert not (folder / "a.log").exists()
 
@@ -105,5 +100,5 @@ def test_bad_options(folder, words) -> None:
 def test_limits_from_a_file(folder) -> None:
     (folder / "limits.toml").write_text("[limits]\nminimum = 60\n")
     words = ("--data", folder / "panel.parquet", "--limits", folder / "limits.toml")
-    assert fire(folder / "a.do", *words).exit_code == 0
+    assert run("fire", "run", folder / "a.do", *words).exit_code == 0
     assert "  ." in (folder / "a.log").read_text()

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import discreet_fire as fire
-from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.extras.interchange import CratePublisher, write_crate, write_decided
 from discreet_fire.queue import OutputDecision, OutputPart, PartVerdict, Queue, Submission, submit
 from discreet_fire.research_session.submission_folder import read_sacro
+from tests.helpers.command import run
 from tests.helpers.queue_parts import let_go, new_queue
 from tests.helpers.session_parts import people
 
@@ -145,9 +144,9 @@ def test_the_command(queue: Queue, tmp_path: Path) -> None:
     given = ["fire", "queue", "export", "1", "--queue", str(tmp_path / "q")]
     crate = ["--crate", str(tmp_path / "c"), "--publisher", "FDZ", "--address",
              "https://fdz.example.org/", "--licence", "https://example.org/l"]  # fmt: skip
-    done = CliRunner().invoke(app, [*given, *crate, "--sacro", str(tmp_path / "s")])
+    done = run(*given, *crate, "--sacro", tmp_path / "s")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "c" / "bagit.txt").exists()
     assert (tmp_path / "s" / "results.json").exists()
-    assert CliRunner().invoke(app, [*given, *crate]).exit_code == 2  # it is there
-    assert CliRunner().invoke(app, given).exit_code == 2
+    assert run(*given, *crate).exit_code == 2  # it is there
+    assert run(*given).exit_code == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from discreet_fire.rewriting.do_files import rewrite
-from tests.helpers.everyday import REFUSED, rewritten, said
-from tests.helpers.rows import for_all_rows
+from tests.helpers.everyday import REFUSED, rewritten, said, shown
+from tests.helpers.rows import for_all_rows, grouped
 
 
 @pytest.mark.parametrize(
@@ -24,69 +24,9 @@ def test_prefixes_that_take_commands_of_their_own(line: str, after: str) -> None
     assert (("review", "prefix") in said(done)) is ("estpost" in line)
 
 
-@for_all_rows(
-    ("line", "refused"),
-    [
-        ('esttab, cells("mean sd min max")', True),
-        ("estout, main(p99)", True),
-        ("esttab . using a.tex, c(range)", True),
-        ('esttab using a.tex, cells("mean(fmt(2)) sd") title(min)', False),
-        ("esttab m1 m2, se", False),
-    ],
-)
-def test_tables_of_smallest_and_largest_values_are_refused(line: str, refused: bool) -> None:
-    assert rewritten(line).text.startswith(REFUSED) is refused
-
-
-@pytest.mark.parametrize(
-    ("line", "outcome"),
-    [
-        ("collect layout (g[`levels']#x)", "review"),
-        ('collect layout (g["a b"]#x)', None),
-        ("collect layout (g[`top'])", "refused"),
-    ],
-)
-def test_macros_in_dimensions_are_followed(line: str, outcome: str | None) -> None:
-    done = rewrite(f"levelsof g, local(levels)\nlocal top = r(max)\n{line}\n")
-    found = {one.severity.value for one in done.findings if one.rule == "shown"}
-    assert found == ({outcome} if outcome else set())
-
-
-@pytest.mark.parametrize(
-    "line", ["sort `cat'", "su `z'", "keep `a' $b", "append using `\"`new'\"'"]
-)
-def test_macros_are_no_words_that_may_be_scalars(line: str) -> None:
-    head = "program q\nlocal res \"`1'\"\nmatrix `res'[1,2] = x[3]\n"
-    done = rewritten(f"{head}{line}\nend\n")
-    assert "shown" not in [rule for _, rule in said(done)]
-
-
 def test_only_whole_macros_are_taken_for_names() -> None:
     text = rewritten("local b x\ndi `m_`a'`b''\ndi `b'\n").text
     assert text == f"local b x\ndi `m_`a'`b''\n{REFUSED}: di 'b'\n"
-
-
-PROGRAM = """program p, rclass
-return scalar diff = {value}
-return scalar p50 = 1
-end
-"""
-
-
-@for_all_rows(
-    ("value", "line", "outcome"),
-    [
-        ("3", "bootstrap r(diff): p", None),
-        ("3", "display r(diff)", None),
-        ("r(max)", "display r(diff)", "refused"),
-        ("3", "display r(other)", "review"),
-        ("3", "display r(p50)", "review"),  # it is also a result of summarize
-    ],
-)
-def test_results_of_own_programs_are_followed(value: str, line: str, outcome: str | None) -> None:
-    done = rewritten(f"{PROGRAM.format(value=value)}{line}\n")
-    found = {one.severity.value for one in done.findings if one.rule == "shown"}
-    assert found == ({outcome} if outcome else set())
 
 
 NOTES = "this is a note: it's \"x\nend\nlist y\n/* never closed\n"
@@ -107,54 +47,76 @@ def test_a_comment_without_end_is_looked_at_and_its_commands_are_stopped() -> No
     assert ("review", "open-comment") in said(done)
 
 
-@pytest.mark.parametrize("line", ["for any list su: X age", "for var a b: list X"])
-def test_commands_that_for_puts_in_are_refused(line: str) -> None:
-    assert rewritten(line).text.startswith(REFUSED)
-
-
-@for_all_rows(
-    ("line", "outcome"),
-    [
-        ("`nd' r(max)", "refused"),
-        ("`nd' in ye r(mean)", None),
-        ("`nd' y x if z > 3", None),
-        ("`byc' replace m = m[3]", "refused"),
-    ],
-)
-def test_a_command_in_a_macro_may_be_display(line: str, outcome: str | None) -> None:
-    done = rewritten(f'local nd "noisily di"\nlocal byc "by g:"\n{line}\n')
-    found = {one.severity.value for one in done.findings if one.rule == "shown"}
-    assert found == ({outcome} if outcome else set())
-
-
 def test_a_loop_over_a_list_of_numbers_gives_numbers() -> None:
     text = "foreach j of numlist 2/`i' {\nlocal k = `j'-1\ndi `k'\n}\n"
     assert rewritten(text).text == text
     assert said(rewrite(text)) == []
 
 
-@for_all_rows(
-    ("line", "outcome"),
-    [
-        ('di "`return(top)\'"', "refused"),
-        ("di `return(top)'", "refused"),
-        ("di return(top)", "refused"),
-        ("local a = return(top)\ndi `a'", "refused"),
-        ("di return(m)", None),
-        ("di `return(m)'", None),
-        ("di sreturn(top)", None),
+def program(value: str) -> str:
+    """A program that returns a value."""
+    return f"program p, rclass\nreturn scalar diff = {value}\nreturn scalar p50 = 1\nend\n"
+
+
+#: Lines behind others, and what becomes of the values that they would show.
+FOLLOWED = {
+    # macros in dimensions
+    "levelsof g, local(levels)\nlocal top = r(max)\n": [
+        ("collect layout (g[`levels']#x)", "review"),
+        ('collect layout (g["a b"]#x)', None),
+        ("collect layout (g[`top'])", "refused"),
     ],
-)
-def test_what_a_program_returned_so_far_is_followed(line: str, outcome: str | None) -> None:
-    head = "program p, rclass\nsu x\nreturn scalar top = r(max)\nreturn scalar m = r(mean)\n"
-    done = rewritten(f"{head}{line}\nend\n")
-    found = {one.severity.value for one in done.findings if one.rule == "shown"}
-    assert found == ({outcome} if outcome else set())
+    # macros that are no words, which may be scalars
+    "program q\nlocal res \"`1'\"\nmatrix `res'[1,2] = x[3]\n": [
+        (f"{line}\nend", None)
+        for line in ("sort `cat'", "su `z'", "keep `a' $b", "append using `\"`new'\"'")
+    ],
+    # results of programs of the submission
+    program("3"): [
+        ("bootstrap r(diff): p", None),
+        ("display r(diff)", None),
+        ("display r(other)", "review"),
+        ("display r(p50)", "review"),  # it is also a result of summarize
+    ],
+    program("r(max)"): [("display r(diff)", "refused")],
+    # a command in a macro, which may be display
+    'local nd "noisily di"\nlocal byc "by g:"\n': [
+        ("`nd' r(max)", "refused"),
+        ("`nd' in ye r(mean)", None),
+        ("`nd' y x if z > 3", None),
+        ("`byc' replace m = m[3]", "refused"),
+    ],
+    # what a program returned so far
+    "program p, rclass\nsu x\nreturn scalar top = r(max)\nreturn scalar m = r(mean)\n": [
+        ('di "`return(top)\'"\nend', "refused"),
+        ("di `return(top)'\nend", "refused"),
+        ("di return(top)\nend", "refused"),
+        ("local a = return(top)\ndi `a'\nend", "refused"),
+        ("di return(m)\nend", None),
+        ("di `return(m)'\nend", None),
+        ("di sreturn(top)\nend", None),
+    ],
+}
+
+
+@for_all_rows(("head", "line", "outcome"), grouped(FOLLOWED))
+def test_values_are_followed(head: str, line: str, outcome: str | None) -> None:
+    assert shown(f"{head}{line}\n") == outcome
 
 
 @for_all_rows(
     ("line", "refused"),
     [
+        # tables of smallest and largest values
+        ('esttab, cells("mean sd min max")', True),
+        ("estout, main(p99)", True),
+        ("esttab . using a.tex, c(range)", True),
+        ('esttab using a.tex, cells("mean(fmt(2)) sd") title(min)', False),
+        ("esttab m1 m2, se", False),
+        # commands that `for` puts in
+        ("for any list su: X age", True),
+        ("for var a b: list X", True),
+        # only kinds of plots are taken for plots
         ("twoway (lfit y x), title(Line of fit)", False),
         ("twoway (lfit y x), by(area) legend(label(1 scatter))", False),
         ("twoway (kdensity y if (line == 1))", False),
@@ -166,7 +128,30 @@ def test_what_a_program_returned_so_far_is_followed(line: str, outcome: str | No
         ("tw (lfit y x) sc y x", True),
         ("twoway (lfit y x) if z > 1, title(sc y x)", False),
         ("graph tw (lfit y x)(scatter y x)", True),
+        # dimensions of a collection are no subscripts
+        ("collect style cell result[sd mean], nformat(%9.2f)", False),
+        ("collect layout (colname) (model[1 2]#result[_r_b])", False),
+        ("collect, tag(model[3]): summarize x", False),
+        ("collect r(max), tag(model[3]): summarize x", True),
+        ("collect get top=(r(max)), tags(var[x])", True),
+        ("collect get a=y[17]", True),
+        ("collect style cell result[r(max)]", True),
+        # an unknown word may be a prefix
+        ("nosuch: list x", True),
+        ("reghdfe: list x", True),
+        ("xi: nosuch: list x", True),
+        # names of the centre, and where programs are found
+        ("global S_ADO x", True),
+        ("macro define S_ADO x", True),
+        ("macro drop a S_ADO", True),
+        ("macro drop fdz_k", True),
+        ("global FDZ_k 1", True),
+        ("gl fdz 1", True),
+        ("macro def FDZ 1", True),
+        ("mac drop a FDZ*", True),
+        ("global x FDZ Berlin", False),
+        ("macro drop x", False),
     ],
 )
-def test_only_kinds_of_plots_are_taken_for_plots(line: str, refused: bool) -> None:
+def test_a_line_is_refused_where_it_must_be(line: str, refused: bool) -> None:
     assert rewritten(line).text.startswith(REFUSED) is refused

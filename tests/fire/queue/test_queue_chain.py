@@ -8,9 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet.microdata.secret import Secret
 from discreet_fire.queue import Queue, Submission, approve, submit, view
@@ -18,6 +16,7 @@ from discreet_fire.queue import release as release_now
 from discreet_fire.queue import submissions as intake_module
 from discreet_fire.runners.builtin.data import DataSet, dta_bytes
 from discreet_fire.runners.registry import VARIABLE
+from tests.helpers.command import fire, run
 from tests.helpers.queue_parts import hand_in, new_queue, output_stage, version
 from tests.helpers.run_panel import FORTY_STATEMENTS, panel
 
@@ -27,10 +26,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "panel.dta"
     path.write_bytes(dta_bytes(DataSet.of(panel())))
     return path
-
-
-def run(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_forty_statements_in_one_command_and_in_three(tmp_path: Path, data: Path) -> None:
@@ -199,11 +194,6 @@ def test_a_program_that_cannot_be_rewritten_waits_without_output(tmp_path: Path)
 
 
 def test_two_commands_release_what_shows_nothing_to_look_at(tmp_path: Path) -> None:
-    def run(*words: object) -> str:
-        done = CliRunner().invoke(app, ["fire", "queue", *map(str, words)])
-        assert done.exit_code == 0, done.output
-        return done.output
-
     rows = range(60)
     frame = pl.DataFrame({"pid": rows, "wage": [1000 + 7.5 * row for row in rows]})
     frame.write_csv(tmp_path / "a.csv")
@@ -211,11 +201,11 @@ def test_two_commands_release_what_shows_nothing_to_look_at(tmp_path: Path) -> N
     new_queue(tmp_path, clean_approvals=0).close()
     place = ("--queue", tmp_path / "q")
     handed = ("--researcher", "Weber", "--data", tmp_path / "a.csv", "--entity", "pid")
-    entered = run("submit", tmp_path / "a.do", *handed, *place)
+    entered = fire("queue", "submit", tmp_path / "a.do", *handed, *place)
     command = entered.splitlines()[-1].partition("discreet fire queue ")[2].split()
     who = ("--person", "Anna", "--reason", "nothing was found")
     assert command[0] == "release"
-    assert "released in" in run(*command[: command.index("--person")], *who)
+    assert "released in" in fire("queue", *command[: command.index("--person")], *who)
 
 
 def test_the_minimum_of_a_queue_holds_for_logs_and_runs(tmp_path: Path) -> None:
@@ -229,10 +219,7 @@ def test_the_minimum_of_a_queue_holds_for_logs_and_runs(tmp_path: Path) -> None:
     (tmp_path / "b.do").write_text("summarize x\n")
     words = ("--researcher", "Weber", "--data", str(tmp_path / "a.csv"))
     place = ("--queue", str(tmp_path / "q"))
-    done = CliRunner().invoke(
-        app, ["fire", "queue", "submit", str(tmp_path / "b.do"), *words, *place]
-    )
-    assert done.exit_code == 0, done.output
+    fire("queue", "submit", tmp_path / "b.do", *words, *place)
     [shown] = (tmp_path / "q" / "store").glob("*/outputs/b.log")
     assert "withheld" in shown.read_text()
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import (
     OutputDecision,
@@ -25,6 +24,7 @@ from discreet_fire.queue import (
 )
 from discreet_fire.queue.folder import events, standing
 from discreet_fire.queue.parts import HELD, parts_of, without
+from tests.helpers.command import run
 from tests.helpers.queue_parts import LOG, hand_in, new_queue, people, run_in, version
 
 ACCEPT = OutputDecision(verdict=PartVerdict.accept)
@@ -354,19 +354,15 @@ def test_a_file_that_calls_itself_ends(tmp_path: Path) -> None:
 
 
 def test_output_by_output_on_the_command_line(tmp_path: Path, data: Path) -> None:
-    def run(*words: object):
-        return CliRunner().invoke(app, ["fire", "queue", *(str(word) for word in words)])
-
     with new_queue(tmp_path) as queue:
         number = run_in(queue, tmp_path, data, APART)
         now = version(queue, number)
-    place = ("--queue", tmp_path / "q", "--person", "Anna")
-    wrong = run("decide", number, "--hold", "two=no", "--version", now, *place)
-    assert wrong.exit_code == 2
-    twice = run("decide", number, "--hold", "2=no", "--accept", 2, "--version", now, *place)
-    assert twice.exit_code == 2
-    done = run("decide", number, "--hold", "2=one firm", "--accept-rest", "--version", now, *place)
+    place = ("--version", now, "--queue", tmp_path / "q", "--person", "Anna")
+    decide_now = partial(run, "fire", "queue", "decide", number, *place)
+    assert decide_now("--hold", "two=no").exit_code == 2
+    assert decide_now("--hold", "2=no", "--accept", 2).exit_code == 2
+    done = decide_now("--hold", "2=one firm", "--accept-rest")
     assert done.exit_code == 0, done.output
-    shown = run("show", number, "--queue", tmp_path / "q").output
+    shown = run("fire", "queue", "show", number, "--queue", tmp_path / "q").output
     assert "output 2: hold, fdzsummarize pay (Anna: one firm)" in shown
     assert "output 3: accept, fdztabulate grp" in shown

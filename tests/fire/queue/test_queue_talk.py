@@ -6,9 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import (
     Queue,
@@ -24,6 +22,7 @@ from discreet_fire.queue import (
     verify,
     view,
 )
+from tests.helpers.command import fire
 from tests.helpers.queue_parts import LOG, hand_in, new_queue, output_stage, version
 
 
@@ -143,9 +142,7 @@ def test_on_the_command_line(queue: Queue, tmp_path: Path) -> None:
     at = ["--queue", str(tmp_path / "q")]
 
     def run(*words: str) -> str:
-        done = CliRunner().invoke(app, ["fire", "queue", *words, *at])
-        assert done.exit_code == 0, done.output
-        return done.output
+        return fire("queue", *words, *at)
 
     asked = run("ask", "1", "--person", "Anna", "--text", "who?")
     assert "Waiting for the researcher: who?" in asked

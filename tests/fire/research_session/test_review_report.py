@@ -8,13 +8,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import discreet_fire as fire
-from discreet.cli.commands import app
 from discreet_fire.queue import Queue, Submission, approve, submit, view
 from discreet_fire.review_report import review_page
 from tests.conftest import without
+from tests.helpers.command import run
 from tests.helpers.queue_parts import new_queue
 from tests.helpers.session_parts import people
 
@@ -158,12 +157,12 @@ def test_the_command_writes_a_private_page(tmp_path: Path) -> None:
     _handed_in(tmp_path).close()
     given = ["fire", "review", "1", "--queue", str(tmp_path / "q"), "--html"]
     out = tmp_path / "review.html"
-    assert CliRunner().invoke(app, [*given, str(out)]).exit_code == 0
+    assert run(*given, out).exit_code == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    again = CliRunner().invoke(app, [*given, str(out)])
+    again = run(*given, out)
     assert again.exit_code == 2
     assert "add --overwrite" in again.output
-    assert CliRunner().invoke(app, [*given, str(out), "--overwrite"]).exit_code == 0
+    assert run(*given, out, "--overwrite").exit_code == 0
 
 
 @pytest.mark.browser

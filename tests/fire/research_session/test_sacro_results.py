@@ -116,6 +116,13 @@ def _results(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]
         (_results(lambda told: told["output_0"].update(files=[{"name": "../a"}])), "not taken"),
         (_results(lambda told: told["output_0"].update(files=[{"name": "a.py"}])), "not taken"),
         (_results(lambda told: told["output_0"].update(status=3)), "not what SACRO"),
+        # marks that cannot be placed are not left out
+        (
+            _results(
+                lambda told: told["output_0"]["files"][0]["sdc"]["cells"].update(other=[["1", 0]])
+            ),
+            "not what SACRO",
+        ),
         (_results(lambda told: told.update(other=told["output_0"])), "one file for several"),
     ],
 )

@@ -11,7 +11,7 @@ from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import Kind
-from tests.helpers.everyday import REFUSED, rewritten, said
+from tests.helpers.everyday import REFUSED, rewritten, said, shown
 from tests.helpers.rows import for_all_rows
 
 
@@ -32,11 +32,6 @@ def test_a_community_model_behind_a_prefix_is_checked_once(line: str) -> None:
     assert len(done.edits) == 1
 
 
-@pytest.mark.parametrize("line", ["nosuch: list x", "reghdfe: list x", "xi: nosuch: list x"])
-def test_an_unknown_word_may_be_a_prefix(line: str) -> None:
-    assert rewritten(line).text.startswith(REFUSED)
-
-
 def test_a_comment_of_several_lines_stays_one() -> None:
     done = rewritten('* graph twoway ///\n  scatter y x ///\n  title("a") ///\n  name(b)\nsu x\n')
     assert done.text == (
@@ -50,22 +45,6 @@ def test_a_comment_of_several_lines_stays_one() -> None:
 def test_a_comment_of_commands_only_stays_one() -> None:
     done = rewritten("* su x ///\n list y ///\n list z\nsu x")
     assert done.text == (f"* su x ///\n {REFUSED}: list y ///\n {REFUSED}: list z\nfdzsummarize x")
-
-
-@for_all_rows(
-    ("line", "refused"),
-    [
-        ("collect style cell result[sd mean], nformat(%9.2f)", False),
-        ("collect layout (colname) (model[1 2]#result[_r_b])", False),
-        ("collect, tag(model[3]): summarize x", False),
-        ("collect r(max), tag(model[3]): summarize x", True),
-        ("collect get top=(r(max)), tags(var[x])", True),
-        ("collect get a=y[17]", True),
-        ("collect style cell result[r(max)]", True),
-    ],
-)
-def test_dimensions_of_a_collection_are_no_subscripts(line: str, refused: bool) -> None:
-    assert rewritten(line).text.startswith(REFUSED) is refused
 
 
 TEXT_BLOCK = """putdocx textblock begin
@@ -131,10 +110,7 @@ HELD = "summarize z\nscalar m = r(max)\nmatrix x = r(max)\n"
     ],
 )
 def test_words_are_scalars_only_where_one_is_looked_up(line: str, outcome: str | None) -> None:
-    done = rewritten(HELD + line)
-    told = [finding for finding in done.findings if finding.line == 4]
-    found = {finding.severity.value for finding in told if finding.rule == "shown"}
-    assert found == ({outcome} if outcome else set())
+    assert shown(HELD + line, 4) == outcome
 
 
 def test_old_marks_at_both_ends_of_a_file_are_blanks() -> None:
@@ -211,16 +187,6 @@ def test_back_quotes_without_end_are_told_and_take_no_time(line: str) -> None:
 @for_all_rows("line", ["di `x'", 'di "it`s"', "* `x", 'di `"a"\'', "di 1 // `x"])
 def test_closed_macros_strings_and_comments_open_none(line: str) -> None:
     assert "open-macro" not in [rule for _, rule in said(rewrite(line))]
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["global S_ADO x", "macro define S_ADO x", "macro drop a S_ADO", "macro drop fdz_k",
-     "global FDZ_k 1", "gl fdz 1", "macro def FDZ 1", "mac drop a FDZ*"],
-)  # fmt: skip
-def test_names_of_the_centre_and_where_programs_are_found_stay(line: str) -> None:
-    assert rewritten(line).text.startswith(REFUSED)
-    assert rewrite("global x FDZ Berlin\nmacro drop x\n").edits == ()
 
 
 @pytest.mark.parametrize(

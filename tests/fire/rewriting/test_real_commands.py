@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import rewrite
+from tests.helpers.everyday import REFUSED as NO
+from tests.helpers.everyday import rules
 from tests.helpers.rows import for_all_rows
-
-NO = "*FDZ: command not permitted in remote execution"
-
-
-def rules(text: str, severity: Severity = Severity.REVIEW) -> list[str]:
-    """The rules of the findings of one severity."""
-    return [one.rule for one in rewrite(text).findings if one.severity is severity]
 
 
 @for_all_rows(

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.stata.parser import parse_do
+from tests.helpers.everyday import REFUSED as NO
+from tests.helpers.everyday import rules
 from tests.helpers.rows import for_all_rows
-
-NO = "*FDZ: command not permitted in remote execution"
-
-
-def rules(text: str, severity: Severity = Severity.REVIEW) -> list[str]:
-    """The rules of the findings of one severity."""
-    return [one.rule for one in rewrite(text).findings if one.severity is severity]
 
 
 def commands(text: str) -> list[str]:
@@ -136,44 +128,6 @@ def test_an_option_of_the_centre_is_refused_before_a_colon_too() -> None:
     assert rewrite("jackknife, critical(3): regress y x").edits[0].rule == "option"
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("tempname m\nscalar `m' = r(max)\ndi \"`x' of `y'\"", []),
-        ("tempvar t\ngen `t' = r(max)\nsu wage", []),
-        (
-            "tempname m\nmatrix `m' = r(max)\nlocal s a b\nforeach v of local s {\n di \"`v'\"\n}",
-            [],
-        ),
-        ("by id (t): gen before = y[_n-1]\ngen after = y[_n + 1]\nreg y before after", []),
-    ],
-)
-def test_names_made_up_by_stata_and_neighbours_raise_no_alarm(text: str, what: list[str]) -> None:
-    shown = [one.what for one in rewrite(text).findings if one.rule == "shown"]
-    assert shown == what
-
-
-@for_all_rows(
-    "text",
-    [
-        "tempname m\nscalar `m' = r(max)\ndi `m'",
-        "tempname m\nscalar `m' = r(max)\nscalar list",
-        "tempname m\nscalar `m' = r(max)\nlocal z = `m'\ndi \"`z'\"",
-        "tempname m\nlocal m mx\nscalar `m' = r(max)\ndi scalar(mx)",
-        "local n mx\nscalar `n' = r(max)\ndi scalar(mx)",
-        "foreach v in a b {\nscalar `v'_top = r(max)\n}\ndi scalar(a_top)",
-        "foreach v in a b {\nlocal `v'_top = r(max)\n}\ndi \"`a_top'\"",
-        "tempvar t\ngen `t' = r(max)\nsu `t'",
-        "gen z = y[1]\nsu z",
-        "gen z = y[_n-_n+17]\nsu z",
-        "gen z = y[_N]\nsu z",
-    ],
-)
-def test_figures_are_followed_through_names_made_of_macros(text: str) -> None:
-    shown = [one for one in rewrite(text).findings if one.rule == "shown"]
-    assert shown
-
-
 def test_names_with_an_end_of_their_own_are_kept_apart() -> None:
     text = "foreach v in a b {\nscalar `v'_top = r(max)\nscalar `v'_mean = r(mean)\n}\n"
     done = rewrite(text + "di a_mean\ndi a_top\n")
@@ -184,6 +138,27 @@ def test_names_with_an_end_of_their_own_are_kept_apart() -> None:
 @for_all_rows(
     ("text", "shown"),
     [
+        # names made up by Stata, and neighbours
+        ("tempname m\nscalar `m' = r(max)\ndi \"`x' of `y'\"", False),
+        ("tempvar t\ngen `t' = r(max)\nsu wage", False),
+        (
+            "tempname m\nmatrix `m' = r(max)\nlocal s a b\nforeach v of local s {\n di \"`v'\"\n}",
+            False,
+        ),
+        ("by id (t): gen before = y[_n-1]\ngen after = y[_n + 1]\nreg y before after", False),
+        # figures through names made of macros
+        ("tempname m\nscalar `m' = r(max)\ndi `m'", True),
+        ("tempname m\nscalar `m' = r(max)\nscalar list", True),
+        ("tempname m\nscalar `m' = r(max)\nlocal z = `m'\ndi \"`z'\"", True),
+        ("tempname m\nlocal m mx\nscalar `m' = r(max)\ndi scalar(mx)", True),
+        ("local n mx\nscalar `n' = r(max)\ndi scalar(mx)", True),
+        ("foreach v in a b {\nscalar `v'_top = r(max)\n}\ndi scalar(a_top)", True),
+        ("foreach v in a b {\nlocal `v'_top = r(max)\n}\ndi \"`a_top'\"", True),
+        ("tempvar t\ngen `t' = r(max)\nsu `t'", True),
+        ("gen z = y[1]\nsu z", True),
+        ("gen z = y[_n-_n+17]\nsu z", True),
+        ("gen z = y[_N]\nsu z", True),
+        # names of old results, and of lists
         ('di "$S_1"', True),
         ('di "${S_4}"', True),
         ('di "${S_E_depv}"', True),
@@ -208,9 +183,22 @@ def test_names_with_an_end_of_their_own_are_kept_apart() -> None:
         ("local `x' z\nlocal v a\nscalar `v' = r(max)\ndi scalar(z)\n", True),
         ("foreach v of varlist a b {\nby id: replace `v' = `v'[1]\n}\nsu c\n", False),
         ("foreach v of varlist a b {\nby id: replace `v' = `v'[1]\n}\nsu b\n", True),
+        # values of a category in a condition
+        *(
+            (f"levelsof g, local(l)\nforeach v of local l {{\n{command}\n}}\n", shown)
+            for command, shown in (
+                ('keep if g == "`v\'"', False),
+                ('su x if inlist(g, "`v\'", "b, c") & (a | (b))', False),
+                ("logit y x if inlist(g, `v', max(2, 3)), or", False),
+                ('hist x if g == "`v\'", title("g")', False),
+                ('hist x if g == "`v\'", title("`v\'")', True),
+                ('twoway (hist x if a==1) (hist z if b==1, title("`v\'"))', True),
+                ('sts graph, title("if `v\'")', True),
+            )
+        ),
     ],
 )
-def test_what_a_macro_can_name_is_known_where_it_can_be(text: str, shown: bool) -> None:
+def test_figures_are_told_where_names_lead_to_them(text: str, shown: bool) -> None:
     found = [one for one in rewrite(text).findings if one.rule == "shown"]
     assert bool(found) is shown
 
@@ -225,24 +213,6 @@ def test_files_share_local_macros_only_if_one_includes_the_other(tmp_path: Path)
         for outcome in done
     }
     assert shown == {"one.do": ["shown"], "two.do": [], "three.do": []}
-
-
-@for_all_rows(
-    ("command", "shown"),
-    [
-        ('keep if g == "`v\'"', False),
-        ('su x if inlist(g, "`v\'", "b, c") & (a | (b))', False),
-        ("logit y x if inlist(g, `v', max(2, 3)), or", False),
-        ('hist x if g == "`v\'", title("g")', False),
-        ('hist x if g == "`v\'", title("`v\'")', True),
-        ('twoway (hist x if a==1) (hist z if b==1, title("`v\'"))', True),
-        ('sts graph, title("if `v\'")', True),
-    ],
-)
-def test_a_value_in_a_condition_is_not_shown(command: str, shown: bool) -> None:
-    text = f"levelsof g, local(l)\nforeach v of local l {{\n{command}\n}}\n"
-    found = [one for one in rewrite(text).findings if one.rule == "shown"]
-    assert bool(found) is shown
 
 
 def test_a_name_of_which_nothing_is_known_is_a_doubt_in_its_own_file_only(tmp_path: Path) -> None:

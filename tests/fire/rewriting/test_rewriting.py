@@ -17,9 +17,9 @@ from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind, Why
 from tests.helpers.do_files import Planted, planted_do_files
+from tests.helpers.everyday import REFUSED as NO
+from tests.helpers.everyday import rules
 from tests.helpers.rows import for_all_rows
-
-NO = "*FDZ: command not permitted in remote execution"
 
 #: Name, before, after.
 CASES = [
@@ -163,9 +163,11 @@ def live(text: str) -> list[DoStatement]:
 @for_all_rows("before", [case[1] for case in CASES], ids=[case[0] for case in CASES])
 def test_braces_and_programs_stay_balanced(before: str) -> None:
     old, new = parse_do(before), parse_do(rewrite(before).text)
-    rules = ("open-brace", "stray-brace", "open-program", "stray-end", "open-block", "open-comment")
-    assert [f.rule for f in new.findings if f.rule in rules] == [
-        f.rule for f in old.findings if f.rule in rules
+    open_ones = (
+        "open-brace", "stray-brace", "open-program", "stray-end", "open-block", "open-comment",
+    )  # fmt: skip
+    assert [f.rule for f in new.findings if f.rule in open_ones] == [
+        f.rule for f in old.findings if f.rule in open_ones
     ]
     assert old.programs == new.programs
 
@@ -173,10 +175,6 @@ def test_braces_and_programs_stay_balanced(before: str) -> None:
 def test_the_wording_may_be_german() -> None:
     text = rewrite("list x\n", language="de").text
     assert text == "*FDZ: Befehl in der Datenfernverarbeitung nicht erlaubt: list x\n"
-
-
-def findings(text: str, severity: Severity = Severity.REVIEW) -> list[str]:
-    return [finding.rule for finding in rewrite(text).findings if finding.severity is severity]
 
 
 @for_all_rows(
@@ -196,7 +194,7 @@ def findings(text: str, severity: Severity = Severity.REVIEW) -> list[str]:
     ],
 )
 def test_what_needs_a_look_is_told(text: str, rule: str) -> None:
-    assert rule in findings(text)
+    assert rule in rules(text)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +205,7 @@ def test_what_needs_a_look_is_told(text: str, rule: str) -> None:
     ],
 )
 def test_what_makes_a_program_unreadable_is_an_error(text: str, rule: str) -> None:
-    assert rule in findings(text, Severity.ERROR)
+    assert rule in rules(text, Severity.ERROR)
     assert rewrite(text).refused
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
-from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.policy import ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.submission import rewrite_files, rewrite_python, rewrite_r
+from tests.helpers.command import run
 from tests.helpers.rows import for_all_rows
 
 PROGRAM = """\
@@ -28,10 +27,6 @@ print("cases and wages")
 print(df.describe())
 print(df.wage.max())
 """
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_a_script_is_rewritten_restored_and_rewritten_again(tmp_path: Path) -> None:
