@@ -6,12 +6,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.errors import MicrodataError
 from discreet.microdata import sql_databases
+from tests.helpers.engines import rows
 
 
 @pytest.fixture
@@ -24,11 +24,6 @@ def url(tmp_path: Path) -> str:
         connection.executemany("insert into mixed values (?)", [(1,), ("secret",)])
     connection.close()
     return f"sqlite:///{tmp_path}/census.db"
-
-
-def rows(url: str, **said: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = dc.read_microdata(url, **said).lazy().collect("polars").to_native()  # type: ignore[union-attr]
-    return frame
 
 
 def test_tables_and_queries(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

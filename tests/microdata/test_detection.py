@@ -11,6 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import MicrodataError
+from tests.helpers.engines import rows
 
 OFFICE = (
     "Statistisches Amt\n\n"
@@ -24,11 +25,6 @@ OFFICE = (
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
     (folder / "people.csv").write_bytes(text.encode(encoding))
     return folder / "people.csv"
-
-
-def rows(path: Path, **said: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = dc.read_microdata(path, **said).lazy().collect("polars").to_native()  # type: ignore[union-attr]
-    return frame
 
 
 def test_the_file_of_an_office_is_understood(tmp_path: Path) -> None:

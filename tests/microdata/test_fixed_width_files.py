@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.errors import MicrodataError
+from tests.helpers.engines import rows
 
 DESCRIBED = """\
 region 1 3 "99"
@@ -21,11 +20,6 @@ income 6 7 "9999.99"
   <DECIMALS> 2
 """
 RECORDS = "01 m    1.50\n02 w  -12,25\n99 m 9999.99\n      345.67\n"
-
-
-def rows(path: Path, **said: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = dc.read_microdata(path, **said).lazy().collect("polars").to_native()  # type: ignore[union-attr]
-    return frame
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -14,9 +13,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
-
-Engine = Callable[[pl.DataFrame], Any]
-Collect = Callable[[Any], pl.DataFrame]
+from tests.helpers.engines import Engine, collected
 
 KEYS = [0, 1, 250_000_000_000_000, 123_456_789_012_345, 999_999_999_999_999]
 
@@ -34,7 +31,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_engines_agree(engine: Engine, collected: Collect, form: str) -> None:
+def test_engines_agree(engine: Engine, form: str) -> None:
     frame = engine(records(FORMS[form]))
     done = dc.import_record_keys(frame, column="rkey")
     assert type(done) is type(frame)
@@ -44,7 +41,7 @@ def test_engines_agree(engine: Engine, collected: Collect, form: str) -> None:
 
 
 @pytest.mark.parametrize("grid", [256, "2^12", 2**32])
-def test_whole_numbers_of_named_grids(either: Engine, collected: Collect, grid: Any) -> None:
+def test_whole_numbers_of_named_grids(either: Engine, grid: Any) -> None:
     frame = either(records(pl.Series([0, 255, 17, 255])))
     done = dc.import_record_keys(frame, column="rkey", grid=grid, to="rkey")
     assert collected(done).sort("at").to_dict(as_series=False) == {
@@ -76,7 +73,7 @@ def test_plans_count_over_all_batches() -> None:
         dc.import_record_keys(records(keys).lazy(), column="rkey")
 
 
-def test_finer_keys_are_rounded_on_purpose(either: Engine, collected: Collect) -> None:
+def test_finer_keys_are_rounded_on_purpose(either: Engine) -> None:
     floats = pl.Series([0.1 + 0.2, 0.12345678901234567, 0.9999999999999999, 0.25])
     done = collected(
         dc.import_record_keys(either(records(floats)), column="rkey", digits="round")
@@ -84,7 +81,7 @@ def test_finer_keys_are_rounded_on_purpose(either: Engine, collected: Collect) -
     assert done["record_key"].to_list() == [3 * 10**14, 123_456_789_012_346, 0, 25 * 10**13]
 
 
-def test_texts_are_rounded_half_up(either: Engine, collected: Collect) -> None:
+def test_texts_are_rounded_half_up(either: Engine) -> None:
     texts = pl.Series(["0.0000000000000005", "0.00000000000000049", ".9999999999999996", "0.5"])
     done = collected(
         dc.import_record_keys(either(records(texts)), column="rkey", digits="round")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -18,10 +17,8 @@ import discreet as dc
 from discreet.errors import DisclosureWarning, DiscreetError, MicrodataError, RecordKeyError
 from discreet.keygrid import KeyGrid
 from discreet.microdata.key_derivation import derived_keys
+from tests.helpers.engines import Engine, collected
 from tests.helpers.rows import for_all_rows
-
-Engine = Callable[[pl.DataFrame], Any]
-Collect = Callable[[Any], pl.DataFrame]
 
 SECRET = "the secret of these tests"
 GRID = 10**15
@@ -36,14 +33,14 @@ PEOPLE = pl.DataFrame(
 HOMES = pl.DataFrame({"area": [60, 80, 55], "home": [9, 4, 30]})
 
 
-def test_units_have_the_sum_of_their_parts(engine: Engine, collected: Collect) -> None:
+def test_units_have_the_sum_of_their_parts(engine: Engine) -> None:
     frame = engine(PEOPLE)
     homes = dc.inherit_record_keys(frame, by="home")
     assert type(homes) is type(frame)
     assert collected(homes).rows() == [(4, 7), (9, 77), (30, 1)]
 
 
-def test_columns_of_the_unit_can_be_kept(either: Engine, collected: Collect) -> None:
+def test_columns_of_the_unit_can_be_kept(either: Engine) -> None:
     homes = collected(dc.inherit_record_keys(either(PEOPLE), by="home", keep=["street"]))
     assert homes.columns == ["home", "street", "record_key"]
     assert homes.rows() == [(4, "b", 7), (9, None, 77), (30, "a", 1)]
@@ -60,13 +57,13 @@ def test_a_missing_value_beside_a_present_one_differs(either: Engine) -> None:
         dc.inherit_record_keys(either(frame), by="home", keep=["street"])
 
 
-def test_several_columns_can_name_the_unit(either: Engine, collected: Collect) -> None:
+def test_several_columns_can_name_the_unit(either: Engine) -> None:
     frame = PEOPLE.with_columns(street=pl.col("street").fill_null("c"))
     homes = collected(dc.inherit_record_keys(either(frame), by=["street", "home"]))
     assert homes.rows() == [("a", 30, 1), ("b", 4, 7), ("c", 9, 77)]
 
 
-def test_keys_go_onto_a_frame_of_units(engine: Engine, collected: Collect) -> None:
+def test_keys_go_onto_a_frame_of_units(engine: Engine) -> None:
     homes = engine(HOMES)
     done = (
         dc.inherit_record_keys(engine(PEOPLE), by="home", onto=homes)
@@ -97,7 +94,7 @@ def onto(engine: Engine, homes: pl.DataFrame, **options: Any) -> Any:
     return dc.inherit_record_keys(engine(PEOPLE), by="home", onto=moved, **options)
 
 
-def test_vacant_units_need_a_secret(engine: Engine, collected: Collect) -> None:
+def test_vacant_units_need_a_secret(engine: Engine) -> None:
     homes = pl.concat([pl.DataFrame({"area": [20, 30], "home": [1, 2]}), HOMES])
     with pytest.raises(MicrodataError, match="2 units have no parts"):
         onto(engine, homes)
@@ -122,12 +119,12 @@ def test_numbers_and_texts_are_not_matched_silently(either: Engine) -> None:
     assert caught.value.code == "unit-type"
 
 
-def test_different_widths_of_whole_numbers_match(either: Engine, collected: Collect) -> None:
+def test_different_widths_of_whole_numbers_match(either: Engine) -> None:
     done = collected(onto(either, HOMES.with_columns(pl.col("home").cast(pl.Int16))))
     assert done.sort("home")["record_key"].to_list() == [7, 77, 1]
 
 
-def test_parts_without_a_unit_are_an_error_or_left_out(either: Engine, collected: Collect) -> None:
+def test_parts_without_a_unit_are_an_error_or_left_out(either: Engine) -> None:
     frame = PEOPLE.with_columns(home=pl.when(pl.col("home") != 9).then(pl.col("home").cast(str)))
     with pytest.raises(MicrodataError, match="1 of 6 records belong to no unit"):
         dc.inherit_record_keys(either(frame), by="home")
@@ -157,15 +154,13 @@ def test_bad_keys_are_counted(keys: pl.Series, message: str) -> None:
 FLOATS = PEOPLE.with_columns(record_key=pl.col("record_key") / GRID)
 
 
-def test_decimal_keys_are_taken_as_in_tables(either: Engine, collected: Collect) -> None:
+def test_decimal_keys_are_taken_as_in_tables(either: Engine) -> None:
     homes = dc.inherit_record_keys(either(FLOATS), by="home")
     assert collected(homes).rows() == [(4, 7), (9, 77), (30, 1)]
 
 
 @pytest.mark.parametrize("towards", [0.0, 1.0])
-def test_one_unit_in_the_last_place_counts_as_exact(
-    either: Engine, collected: Collect, towards: float
-) -> None:
+def test_one_unit_in_the_last_place_counts_as_exact(either: Engine, towards: float) -> None:
     drawn = np.random.default_rng(4).integers(1, GRID, 5000)
     near = np.nextafter(drawn / GRID, towards)
     frame = pl.DataFrame({"home": np.arange(5000), "record_key": near})
@@ -208,7 +203,7 @@ def test_texts_in_a_plan_are_to_be_imported_first() -> None:
 HOUSEHOLD = derived_keys(np.array([7, 77, 1]), KeyGrid(), "unit household").tolist()
 
 
-def test_keys_are_derived_for_a_kind_of_unit(engine: Engine, collected: Collect) -> None:
+def test_keys_are_derived_for_a_kind_of_unit(engine: Engine) -> None:
     for frame in (PEOPLE, FLOATS):
         moved = engine(frame)
         homes = dc.inherit_record_keys(moved, by="home", unit="household")
@@ -220,7 +215,7 @@ def test_keys_are_derived_for_a_kind_of_unit(engine: Engine, collected: Collect)
         assert back["record_key_sum"].to_list() == [7, 77, 1]
 
 
-def test_derived_keys_go_onto_a_frame_of_units(either: Engine, collected: Collect) -> None:
+def test_derived_keys_go_onto_a_frame_of_units(either: Engine) -> None:
     homes = pl.concat([HOMES, pl.DataFrame({"area": [20], "home": [1]})])
     done = collected(onto(either, homes, secret=SECRET, unit="household")).sort("home")
     assert done.columns == ["area", "home", "record_key", "record_key_sum"]
@@ -278,7 +273,7 @@ def test_pandas_units_keep_their_index() -> None:
     assert isinstance(done, pd.DataFrame)
 
 
-def test_millions_of_large_keys_do_not_overflow(either: Engine, collected: Collect) -> None:
+def test_millions_of_large_keys_do_not_overflow(either: Engine) -> None:
     # 20,000 keys near 10^15 already exceed 64 bits.
     frame = pl.DataFrame({"home": [1] * 20_000, "record_key": [GRID - 3] * 20_000})
     homes = collected(dc.inherit_record_keys(either(frame), by="home"))

@@ -13,12 +13,12 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.errors import DiscreetError
 from discreet.microdata import Secret
+from tests.helpers.command import run
+from tests.helpers.engines import collected
 from tests.helpers.rows import for_all_rows
 
 SECRET = "the secret of these tests"
@@ -91,7 +91,7 @@ def test_same_keys_are_those_of_record_keys_and_periods_have_their_own() -> None
     assert years[1]["record_key_since"].unique().to_list() == ["2026"]
 
 
-def test_engines_and_orders_agree(engine: Any, collected: Any) -> None:
+def test_engines_and_orders_agree(engine: Any) -> None:
     frame = engine(SECOND)
     expected = changed(SECOND, "2026", previous=changed(FIRST, "2025", first=True)).sort("id")
     if isinstance(frame, duckdb.DuckDBPyRelation):
@@ -178,7 +178,7 @@ def test_keys_of_both_periods_on_the_command_line(tmp_path: Path) -> None:
     def program(period: str, out: str, *more: str | Path) -> int:
         line = f"keys period {tmp_path}/{period}.parquet --period {period} --out {tmp_path}/{out}"
         line += f" --id id --option changed --watch area,work --secret-file {tmp_path}/secret.key"
-        return CliRunner().invoke(app, [*line.split(), *map(str, more)]).exit_code
+        return run(*line.split(), *more).exit_code
 
     assert program("2025", "old.parquet", "--first") == 0
     assert program("2026", "new.parquet") == 2

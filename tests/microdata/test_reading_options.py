@@ -17,6 +17,7 @@ from discreet.errors import MicrodataError
 from discreet.microdata.reading_options import APPLIES, ReadingOptions
 from discreet.microdata.sql_databases import is_url, shown_url
 from discreet.release.programme.sources import RecordsEntry
+from tests.helpers.engines import rows
 from tests.helpers.rows import for_all_rows
 
 OFFICE = (
@@ -55,13 +56,6 @@ MEANT = pl.DataFrame(
 def written(folder: Path, text: str, encoding: str = "utf-8", name: str = "people.csv") -> Path:
     (folder / name).write_bytes(text.encode(encoding))
     return folder / name
-
-
-def rows(source: Any, **said: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = (
-        dc.read_microdata(source, **said).lazy().collect("polars").to_native()  # type: ignore[union-attr]
-    )
-    return frame
 
 
 def test_a_file_of_an_office_is_read_as_it_is_meant(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -14,6 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError, MicrodataError
+from tests.helpers.engines import Engine, collected
 from tests.helpers.rows import for_all_rows
 
 SECRET = "the secret of these tests"
@@ -25,9 +25,6 @@ PEOPLE = pl.DataFrame(
     }
 )
 
-Engine = Callable[[pl.DataFrame], Any]
-Collect = Callable[[Any], pl.DataFrame]
-
 
 def keys_of(frame: pl.DataFrame, **options: Any) -> dict[Any, int]:
     keyed = dc.with_record_keys(frame, secret=SECRET, **options)
@@ -36,7 +33,7 @@ def keys_of(frame: pl.DataFrame, **options: Any) -> dict[Any, int]:
 
 @pytest.mark.parametrize("by", ["person", "name", ["person", "name"]])
 def test_engines_give_the_same_keys_and_keep_the_records(
-    engine: Engine, collected: Collect, by: str | list[str]
+    engine: Engine, by: str | list[str]
 ) -> None:
     frame = engine(PEOPLE)
     keyed = dc.with_record_keys(frame, id=by, secret=SECRET)
@@ -80,7 +77,7 @@ def test_the_type_of_an_identifier_does_not_matter(kind: Any) -> None:
     )
 
 
-def test_wide_whole_numbers_stay_exact_in_duckdb(collected: Collect) -> None:
+def test_wide_whole_numbers_stay_exact_in_duckdb() -> None:
     wide = [2**100, 2**100 + 1]
     relation = duckdb.connect().sql(f"select unnest([{wide[0]}, {wide[1]}])::hugeint as id")
     keyed = dc.with_record_keys(relation, id="id", secret=SECRET).fetchall()
@@ -138,7 +135,7 @@ def test_plans_run_later_and_only_where_needed() -> None:
     assert one.item() == keys_of(PEOPLE, id="person")[7]
 
 
-def test_no_records_no_keys(engine: Engine, collected: Collect) -> None:
+def test_no_records_no_keys(engine: Engine) -> None:
     keyed = collected(dc.with_record_keys(engine(PEOPLE.head(0)), id="name", secret=SECRET))
     assert keyed.shape == (0, 4)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
-import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetWarning, MicrodataError
+from tests.helpers.engines import rows
 
 
 def book(folder: Path, rows: list[list[Any]], *merged: str, form: str = "General") -> Path:
@@ -28,11 +28,6 @@ def book(folder: Path, rows: list[list[Any]], *merged: str, form: str = "General
         sheet.merge_cells(area)
     made.save(folder / "people.xlsx")
     return folder / "people.xlsx"
-
-
-def rows(path: Path, **said: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = dc.read_microdata(path, **said).lazy().collect("polars").to_native()  # type: ignore[union-attr]
-    return frame
 
 
 HEADER = ["id", "region", "income", "born", "ok"]

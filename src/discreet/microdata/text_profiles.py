@@ -186,7 +186,8 @@ class ProfileReading:
         points = [c for c in numbers if _sure(c, "point") or c.some("grouped_comma", "float")]
         if not stated and commas and points:
             message = f"decimals have a comma in {_listed(commas)} and a point in {_listed(points)}"
-            hint = f'add decimal = "," with text = [{_quoted(points)}], or the reverse'
+            quoted = ", ".join(f'"{column.name}"' for column in points[:5])
+            hint = f'add decimal = "," with text = [{quoted}], or the reverse'
             return options, [Problem(message, "decimal", hint)]
         if commas and not stated:
             options = replace(options, decimal=",")
@@ -282,10 +283,6 @@ def _sure(column: TextProfile, word: str) -> bool:
 
 def _listed(columns: Sequence[TextProfile]) -> str:
     return ", ".join(column.name for column in columns[:5])
-
-
-def _quoted(columns: Sequence[TextProfile]) -> str:
-    return ", ".join(f'"{column.name}"' for column in columns[:5])
 
 
 def kind_of(dtype: Any) -> str:
