@@ -11,15 +11,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
 
 import discreet as dc
-from discreet.cli import commands
 from discreet.release import open_question
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(commands.app, list(words))
+from tests.helpers.command import run
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ from discreet.errors import MicrodataError, Problem
 from discreet.microdata import inherit_record_keys
 from discreet.protection.noise import PerturbationTable
 from tests.helpers.command import run
+from tests.helpers.noise_tables import ptable
 from tests.helpers.rows import for_all_rows
 
 COMMANDS = [
@@ -74,8 +75,7 @@ def folder(tmp_path: Path) -> Path:
             "age": [n % 7 for n in numbers],
         }
     ).write_csv(tmp_path / "persons.csv")
-    noise = {-1: 0.25, 0: 0.5, 1: 0.25}
-    PerturbationTable.from_rows({0: {0: 1}, 1: noise, 2: noise}).write(tmp_path / "ptable.json")
+    ptable.write(tmp_path / "ptable.json")
     (tmp_path / "programme.toml").write_text(PROGRAMME)
     assert run("keys", "secret", tmp_path / "secret.key").exit_code == 0
     return tmp_path

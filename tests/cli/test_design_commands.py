@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from discreet import (
     MagnitudePerturbationTable,
@@ -15,14 +15,14 @@ from discreet import (
     design_magnitude_perturbation,
 )
 from discreet.assessment import compare, describe
-from discreet.cli.commands import app
 from discreet.protection.noise.design import design_perturbation
 from discreet.protection.noise.design.discretisation import discretised
 from discreet.protection.noise.design.permutation import permuted
+from tests.helpers.command import run as discreet
 
 
 def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ["ptable", *(str(word) for word in words)])
+    return discreet("ptable", *words)
 
 
 def design(out: Path, *words: str | Path) -> Result:
@@ -32,7 +32,7 @@ def design(out: Path, *words: str | Path) -> Result:
 @pytest.fixture
 def seed(tmp_path: Path) -> Path:
     path = tmp_path / "seed.key"
-    assert CliRunner().invoke(app, ["keys", "secret", str(path)]).exit_code == 0
+    assert discreet("keys", "secret", path).exit_code == 0
     return path
 
 

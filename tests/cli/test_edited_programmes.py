@@ -8,13 +8,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.commands import app
 from discreet.demo import example_perturbation_table
 from discreet.errors import DiscreetError
 from discreet.microdata import Secret
 from discreet.release import set_keys
+from tests.helpers.command import run
 
 PROGRAMME = """\
 # Mine
@@ -42,10 +41,6 @@ intervals = [
 by = ["age"]
 title.en = "People by age"
 """
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def done(*words: str | Path) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import typer
 from rich.text import Text
-from typer.testing import CliRunner
 
 from discreet.cli.commands import app
+from tests.helpers.command import run
 
 
 def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -56,5 +56,5 @@ def test_no_bracket_of_any_help_text_is_taken_for_markup() -> None:
     ],
 )
 def test_brackets_are_on_the_screen(words: tuple[str, ...], text: str) -> None:
-    shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
+    shown = run(*words, "--help", env={"COLUMNS": "200"}).output
     assert text in " ".join(shown.replace("│", " ").split())

@@ -10,17 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.demo import example_perturbation_table
 from discreet.microdata import Secret
 from discreet.release.drafted_programmes import drafted
-
-
-def run(*words: str | Path, answers: str | None = None) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words], input=answers)
+from tests.helpers.command import run
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +67,7 @@ def test_what_to_do_next_is_told_until_it_is_done(folder: Path) -> None:
 
 def test_questions_come_with_what_was_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.cli.programmes._asks", lambda: True)
-    done = run("new", "personen.csv", answers="Geschlecht, Beruf\nlfdnr\nPersonen 2026\n")
+    done = run("new", "personen.csv", input="Geschlecht, Beruf\nlfdnr\nPersonen 2026\n")
     assert done.exit_code == 0, done.output
     assert "Gemeinde,Alter,Geschlecht" in done.output
     found = stated()

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import discreet as dc
-from discreet.cli.commands import app
-from discreet.protection.noise import PerturbationTable
 from discreet.release import read_parameters
+from tests.helpers.command import run as discreet
+from tests.helpers.noise_tables import ptable
 
 PARAMETERS = """\
 [perturbation]
@@ -36,20 +36,19 @@ official = "sex == 'Total'"
 
 
 def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ["params", *(str(word) for word in words)])
+    return discreet("params", *words)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The office: tables, parameters, keys."""
     monkeypatch.chdir(tmp_path)
-    noise = {-1: 0.25, 0: 0.5, 1: 0.25}
-    PerturbationTable.from_rows({0: {0: 1}, 1: noise, 2: noise}).write("ptable.json")
+    ptable.write("ptable.json")
     dc.design_magnitude_perturbation(2, 1, classes=(1, 2), step=2).write("rent.csv")
     dc.design_magnitude_perturbation(1, 0.5, classes=(1,), step=2).write("small.csv")
     Path("parameters.toml").write_text(PARAMETERS)
     for file in ("secret.key", "package.key"):
-        assert CliRunner().invoke(app, ["keys", "secret", file]).exit_code == 0
+        assert discreet("keys", "secret", file).exit_code == 0
     assert run("keys", "office").exit_code == 0
     return tmp_path
 

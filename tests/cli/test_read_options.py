@@ -11,12 +11,11 @@ from typing import Any
 import openpyxl
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.demo import example_perturbation_table
 from discreet.microdata import Secret
+from tests.helpers.command import run
 from tests.helpers.sas_files import write_sas7bdat
 
 PEOPLE = pl.DataFrame(
@@ -30,7 +29,7 @@ PEOPLE = pl.DataFrame(
 
 
 def call(*words: str | Path) -> str:
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    done = run(*words)
     assert done.exit_code == 0, done.output + done.stderr
     return done.output
 
@@ -137,20 +136,20 @@ def test_values_are_shown_on_demand_only(desk: Path) -> None:
     (desk / "a.csv").write_text("id,income\n1,secret 77\n")
     words = ["tabulate", "a.csv", "--by", "id", "--out", "c.csv", "--confidential"]
     words += ["--read", "types.income=number"]
-    done = CliRunner().invoke(app, words)
+    done = run(*words)
     assert done.exit_code == 2
     assert "line 2, column 'income'" in done.stderr
     assert "secret" not in done.stderr
-    shown = CliRunner().invoke(app, [*words, "--show-values"])
+    shown = run(*words, "--show-values")
     assert "the first is 'secret 77'" in shown.stderr
 
 
 def test_files_that_can_be_read_in_two_ways_are_a_failure(desk: Path) -> None:
     (desk / "a.csv").write_text("id;a\n1;1.234\n")
-    done = CliRunner().invoke(app, ["detect", "a.csv"])
+    done = run("detect", "a.csv")
     assert done.exit_code == 1
     assert "NOT CLEAR" in done.output
-    assert CliRunner().invoke(app, ["detect", "a.csv", "--read", "decimal=."]).exit_code == 0
+    assert run("detect", "a.csv", "--read", "decimal=.").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_files_that_can_be_read_in_two_ways_are_a_failure(desk: Path) -> None:
 def test_wrong_words_are_refused(word: str, desk: Path) -> None:
     (desk / "a.csv").write_text("id,a\n1,2\n")
     words = ["tabulate", "a.csv", "--by", "id", "--out", "c.csv", "--confidential"]
-    assert CliRunner().invoke(app, [*words, "--read", word]).exit_code == 2
+    assert run(*words, "--read", word).exit_code == 2
     assert not (desk / "c.csv").exists()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.cell_files import CELLS, METADATA
-from tests.helpers.command import run
+from tests.helpers.command import everything, run
 from tests.helpers.rows import for_all_rows
 
 TAB = ("cells.tab", "--metadata", "cells.rda", "--method", "fast")
@@ -26,10 +26,6 @@ def folder(tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def content(folder: Path) -> dict[str, bytes | None]:
-    return {each.name: each.read_bytes() if each.is_file() else None for each in folder.iterdir()}
 
 
 @pytest.mark.parametrize("view", ["cells", "codes", "parts"])
@@ -69,11 +65,11 @@ def test_a_published_table_is_drawn(folder: Path, view: str) -> None:
     ],
 )
 def test_wrong_places_and_words_change_nothing(folder: Path, words: tuple[str, ...]) -> None:
-    before = content(folder)
+    before = everything(folder)
     done = run("suppress", *words, "--json")
     assert done.exit_code == 2, done.output
     assert json.loads(done.stdout)["error"]["what"]
-    assert content(folder) == before
+    assert everything(folder) == before
 
 
 def test_an_input_is_never_overwritten_by_another_name(folder: Path) -> None:
@@ -87,10 +83,10 @@ def test_without_the_drawing_package_nothing_is_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    before = content(folder)
+    before = everything(folder)
     done = run("suppress", *TAB, "--out", "safe.csv", "--picture", "safe.svg", "--json")
     assert json.loads(done.stdout)["error"]["code"] == "missing-package"
-    assert content(folder) == before
+    assert everything(folder) == before
     assert run("suppress", *TAB, "--out", "safe.csv").exit_code == 0
 
 

@@ -15,7 +15,7 @@ import discreet as dc
 from discreet.protection.suppression import audit_published
 from discreet.release.record_tables import rules_from
 from discreet_argus import read_jj
-from tests.helpers.command import run
+from tests.helpers.command import everything, run
 
 FAST = ("--method", "fast")
 
@@ -39,10 +39,6 @@ def firms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
     frame.write_csv(tmp_path / "firms.csv")
     monkeypatch.chdir(tmp_path)
     return frame
-
-
-def content(folder: Path) -> dict[str, bytes | None]:
-    return {each.name: each.read_bytes() if each.is_file() else None for each in folder.iterdir()}
 
 
 def test_words_do_what_the_package_does(firms: pl.DataFrame, tmp_path: Path) -> None:
@@ -137,12 +133,12 @@ def test_weights_shadows_and_missing_categories() -> None:
 
 
 def test_a_check_writes_nothing(tmp_path: Path) -> None:
-    before = content(tmp_path)
+    before = everything(tmp_path)
     words = ("--by", "region,branch", "--value", "turnover", "--rule", "n=3", "--out", "safe.csv")
     done = run("suppress", "firms.csv", *words, "--check")
     assert done.exit_code == 0, done.output
     assert "firms is valid" in done.stdout
-    assert content(tmp_path) == before
+    assert everything(tmp_path) == before
 
 
 def test_a_pattern_of_records_is_private(tmp_path: Path) -> None:
@@ -208,12 +204,12 @@ def test_rules_come_from_a_file_too(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_before_anything_is_written(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    before = content(tmp_path)
+    before = everything(tmp_path)
     done = run("suppress", "firms.csv", *words, "--json")
     assert done.exit_code == 2, done.output
     assert json.loads(done.stdout)["error"]["what"]
     assert "77" not in done.output
-    assert content(tmp_path) == before
+    assert everything(tmp_path) == before
 
 
 def test_consent_of_groups_is_that_of_all_their_firms(firms: pl.DataFrame, tmp_path: Path) -> None:

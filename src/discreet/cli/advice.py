@@ -36,7 +36,10 @@ def advise(
     answers = {name: text for name, text in stated_answers.items() if text is not None}
     while (question := open_question(answers)) is not None:
         if as_json or not sys.stdin.isatty():
-            raise typer.BadParameter(_missing(question))
+            known = ", ".join(question.answers)
+            own = question.name in ("publish", "readers")
+            option = f"--{question.name}" if own else f"--answer {question.name}=ANSWER"
+            raise typer.BadParameter(f"add {option}: {known}")
         answers[question.name] = _prompted(question, language)
     usual = ["auto"] if file.suffix.lower() in (".csv", ".tsv", ".txt") else []
     advice = advised(
@@ -49,14 +52,6 @@ def advise(
         **stated(usual if read is None else read),
     )
     show(advice.text(language), advice.described(language), as_json=as_json)
-
-
-def _missing(question: Question) -> str:
-    """The option that answers a question."""
-    known = ", ".join(question.answers)
-    if question.name in ("publish", "readers"):
-        return f"add --{question.name}: {known}"
-    return f"add --answer {question.name}=ANSWER: {known}"
 
 
 def _prompted(question: Question, language: str) -> str:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import typer
 
 from discreet.cli.program import command, group, names, pairs, show, trees_from
-
-if TYPE_CHECKING:
-    pass
 
 app = group("Build and query stores: sorted microdata for fast tables.")
 
