@@ -39,6 +39,16 @@ OutputLanguage = Annotated[
 Limits = Annotated[
     Path | None, typer.Option(help="TOML file of rules, readable by the server only.")
 ]
+Entity = Annotated[
+    str | None,
+    typer.Option("--entity", "--unit", help="Identifier variable of the person or firm."),
+]
+Seconds = Annotated[
+    float | None, typer.Option(min=0.001, help="Time limit of the program in seconds.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files written by other programs.")
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with code 1 if anything needs review.")
 ]
@@ -54,17 +64,11 @@ def run(
         Path | None, typer.Option(help="Folder of the log (default: the folder of the do-file).")
     ] = None,
     limits: Limits = None,
-    entity: Annotated[
-        str | None, typer.Option(help="Identifier variable of the person or firm.")
-    ] = None,
+    entity: Entity = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random numbers.")] = 0,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0.001, help="Time limit in seconds.")
-    ] = None,
+    time_limit: Seconds = None,
     confidential: Confidential = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a log written by another program.")
-    ] = False,
+    overwrite: Overwrite = False,
     key: Key = None,
     language: OutputLanguage = None,
     strict: Strict = False,
@@ -140,9 +144,6 @@ SasPolicy = Annotated[
     Path | None, typer.Option("--sas-policy", help="Your additions for SAS programs (TOML).")
 ]
 Language = Annotated[Literal["en", "de"], typer.Option(help="Language of files and messages.")]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace files written by other programs.")
-]
 
 
 @command(app, "pre", example="discreet fire pre analysis.do")
@@ -354,10 +355,7 @@ def submit(
         list[Path] | None, typer.Option(help="Microdata of the run. CONFIDENTIAL.")
     ] = None,
     log: Annotated[Path | None, typer.Option(help="Log of a run elsewhere. CONFIDENTIAL.")] = None,
-    entity: Annotated[
-        str | None,
-        typer.Option("--entity", "--unit", help="Identifier variable of the person or firm."),
-    ] = None,
+    entity: Entity = None,
     universe: Annotated[
         list[Path] | None,
         typer.Option(help="Identifiers of the units of an output: .csv, .parquet. CONFIDENTIAL."),
@@ -367,9 +365,7 @@ def submit(
     rules: Annotated[
         list[Path] | None, typer.Option(help="Your own rules for logs; repeatable.")
     ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0.001, help="Time limit of the program in seconds.")
-    ] = None,
+    time_limit: Seconds = None,
     language: OutputLanguage = None,
     replaces: Annotated[
         int | None, typer.Option(min=1, help="Number of the replaced submission.")
