@@ -43,10 +43,13 @@ def save_backup(settings_file: Path, out: Path) -> dict[str, Any]:
         folder = Path(name)
         dialect = url.get_backend_name()
         copy = folder / _DATABASE[dialect]
-        seq, digest = _head(settings) if dialect == "postgresql" else (0, "")
-        _copy_database(url, copy)
         if dialect == "sqlite":
+            _copy_database(url, copy)
             seq, digest = _head_of_copy(copy)
+        else:
+            with closing(ServiceDatabase.open(settings.database_url())) as database:
+                seq, digest = AuditTrail(database, b"", lambda: 0).head()
+            _copy_database(url, copy)
         files = {copy.name: copy, _SETTINGS: settings_file, **_documents(settings)}
         manifest = {
             "format": FORMAT,
@@ -159,12 +162,6 @@ def _copy_database(url: sa.URL, target: Path) -> None:
     )
     if done.returncode:
         raise ServiceError("pg_dump failed", "data-not-ready", "database")
-
-
-def _head(settings: ServiceSettings) -> tuple[int, str]:
-    database = ServiceDatabase.open(settings.database_url())
-    with closing(database):
-        return AuditTrail(database, b"", lambda: 0).head()
 
 
 def _head_of_copy(copy: Path) -> tuple[int, str]:

@@ -260,11 +260,6 @@ class PolicyDocument(_Section):
         raise_all(PolicyError, problems, code="policy", many=many, where=where, most=_MOST_TOLD)
         raise AssertionError(where)
 
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], signers: Collection[bytes]) -> PolicyDocument:
-        """Read a policy that a trusted person signed."""
-        return signed_policy(path, signers).document
-
     @property
     def digest(self) -> str:
         """Digest of what is said, however it is laid out."""

@@ -108,7 +108,7 @@ def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) 
             "subject": one.subject,
             "item": item,
         }
-        if _SEEN.change(case.connection, now=case.now, since=_since(case), **key):
+        if _SEEN.change(case.connection, now=case.now, since=_since(case.policy, case.now), **key):
             continue
         # One that lies too far back to count is one more again.
         if not _SEEN.change(case.connection, now=case.now, since=-1, **key):
@@ -168,14 +168,8 @@ def _limits(policy: PolicyDocument, kind: str) -> PatternLimits:
     return limits
 
 
-def _within(policy: PolicyDocument, now: int) -> list[sa.ColumnElement[bool]]:
-    since = now - policy.patterns.window_hours * PATTERN_MILLISECONDS
-    about = equal_to(ASKED_PATTERNS, dataset=policy.dataset, version=policy.version)
-    return [*about, ASKED_PATTERNS.c.at > since]
-
-
-def _since(case: RuleCase) -> int:
-    return case.now - case.policy.patterns.window_hours * PATTERN_MILLISECONDS
+def _since(policy: PolicyDocument, now: int) -> int:
+    return now - policy.patterns.window_hours * PATTERN_MILLISECONDS
 
 
 def _subject(case: RuleCase) -> tuple[str, str, str, int]:
@@ -199,7 +193,12 @@ def _counted(case: RuleCase) -> dict[str, int]:
 
 def _number(case: RuleCase, one: AskedPattern, *, together: bool) -> int:
     """How many different ones of a subject were tried, by the principal or by all together."""
-    about = {**case.asked.place, "kind": one.kind, "subject": one.subject, "since": _since(case)}
+    about = {
+        **case.asked.place,
+        "kind": one.kind,
+        "subject": one.subject,
+        "since": _since(case.policy, case.now),
+    }
     if together:
         return int(_TOGETHER.rows(case.connection, **about)[0][0])
     return int(_MINE.rows(case.connection, principal=case.principal, **about)[0][0])
@@ -210,9 +209,11 @@ def most_tried(
 ) -> Sequence[sa.Row[*tuple[Any, ...]]]:
     """Of each principal and kind, how many of one subject were tried at most."""
     columns = ASKED_PATTERNS.c
+    about = equal_to(ASKED_PATTERNS, dataset=policy.dataset, version=policy.version)
+    recent = columns.at > _since(policy, now)
     numbers = (
         sa.select(columns.principal, columns.kind, sa.func.count().label("number"))
-        .where(*_within(policy, now), columns.kind.in_(PATTERN_KINDS), *which)
+        .where(*about, recent, columns.kind.in_(PATTERN_KINDS), *which)
         .group_by(columns.principal, columns.kind, columns.subject)
         .subquery()
     )

@@ -29,7 +29,6 @@ from discreet_service.policies import (
     Language,
     LayerAxis,
     Policies,
-    PolicyRefusalError,
     Verdict,
 )
 from discreet_service.problems import ServiceError
@@ -281,25 +280,14 @@ class Answers:
         self._require_all(verdicts, language)
 
     def _require_all(self, verdicts: Sequence[tuple[str, Verdict]], language: Language) -> None:
-        refused = [
-            (where, verdict, error)
-            for where, verdict in verdicts
-            if (error := verdict.error(language)) is not None
-        ]
-        for _, verdict, _ in refused:
-            for rule in verdict.names:
+        errors = [(where, error) for where, each in verdicts if (error := each.error(language))]
+        for _, error in errors:
+            for rule in error.verdict.names:
                 self.metrics.refusals.labels(rule=rule).inc()
-        if refused:
-            _, verdict, error = refused[0]
-            raise PolicyRefusalError(
-                verdict,
-                error.what,
-                code=error.code,
-                rule=error.rule,
-                limit=error.limit,
-                retry_after=error.retry_after,
-                problems=[Problem(each.what, where) for where, _, each in refused],
-            )
+        if errors:
+            first = errors[0][1]
+            first.problems = tuple(Problem(error.what, where) for where, error in errors)
+            raise first
 
     @staticmethod
     def is_instant(prepared: PreparedQuery, verdict: Verdict) -> bool:

@@ -143,27 +143,6 @@ def test_filters_that_differ_by_one_person_are_not_both_answered(police: Police)
     assert answered == [[True, False]] * 3
 
 
-def test_areas_of_two_systems_are_found_before_publication() -> None:
-    """Equality over areas is stopped at import: the pair is in the custodian's report."""
-    from discreet_service.policies.areas import AreaLevel, area_differences
-
-    generator = np.random.default_rng(4)
-    district = generator.integers(0, 30, 5_000)
-    square = district * 2
-    moved = generator.choice(5_000, 12, replace=False)
-    square[moved] += 1
-    labels = tuple(map(str, range(60)))
-    levels = [
-        AreaLevel(system=system, name="1", labels=labels, codes=codes)
-        for system, codes in (("districts", district), ("grid", square))
-    ]
-    found = {
-        (one.first_code, one.second_code) for one in area_differences(levels, least=10).differences
-    }
-    hit = {(str(district[at]), str(2 * district[at])) for at in moved}
-    assert found == hit
-
-
 def test_rows_and_totals_of_one_table_can_be_compared_and_that_is_said(police: Police) -> None:
     """No rule stops it: a place, and all of the place but one. The depth of tables bounds it.
 

@@ -312,14 +312,6 @@ def test_exports_are_one_line_an_entry_in_ascii(
         assert entry["digest"] == _seal(KEY, parts)
 
 
-def test_a_missing_fact_is_an_error(service_database: ServiceDatabase, trail: AuditTrail) -> None:
-    with (
-        pytest.raises(ValueError, match="needs: version, fingerprint"),
-        service_database.writing() as connection,
-    ):
-        trail.append(connection, kind=AuditKind.dataset_published, person="anna")
-
-
 def test_search_goes_page_by_page(
     trail: AuditTrail, write: Callable[..., None], set_clock: object
 ) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.service_callers import MethodOffice
 from tests.helpers.service_cells import WRITERS, CellService
 
 
@@ -66,3 +67,12 @@ def caller_with(tmp_path: Path) -> Iterator[CallerMaker]:
     yield make
     for each in made:
         each.served.service.close()
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MethodOffice]:
+    """A service that carries out methods for two producers."""
+    roles = {"paula": ["producer"], "otto": ["producer"]}
+    found = MethodOffice(tmp_path_factory.mktemp("office"), roles)
+    yield found
+    found.service.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,6 @@ from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import MethodOffice
 from tests.helpers.service_cells import WRITERS
 
-_ROLES: dict[str, Sequence[str]] = {
-    "paula": ["producer"],
-    "otto": ["producer"],
-}
 RECORDS = people()
 
 
@@ -39,21 +34,14 @@ def secret_of_file(service: Service, name: str, file: str) -> Secret:
     return secret
 
 
-class Office(MethodOffice):
-    """Who changes records."""
-
-    def change(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
-        return self.ask(f"records/{'study' if study else 'anonymise'}", said, name)
-
-    def secret(self, name: str = "paula", file: str = "records") -> Secret:
-        return secret_of_file(self.service, name, file)
+def changed(
+    office: MethodOffice, said: dict[str, Any], name: str = "paula", study: bool = False
+) -> Any:
+    return office.ask(f"records/{'study' if study else 'anonymise'}", said, name)
 
 
-@pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    found = Office(tmp_path_factory.mktemp("records"), _ROLES)
-    yield found
-    found.service.close()
+def secret(office: MethodOffice, file: str = "records") -> Secret:
+    return secret_of_file(office.service, "paula", file)
 
 
 def asked(*methods: str, **more: Any) -> dict[str, Any]:
@@ -68,32 +56,32 @@ def test_there_is_a_step_of_every_method() -> None:
 
 
 @pytest.mark.parametrize("method", ["swap", "pram", "drop_identifiers"])
-def test_files_are_those_of_a_programme(office: Office, tmp_path: Path, method: str) -> None:
+def test_files_are_those_of_a_programme(office: MethodOffice, tmp_path: Path, method: str) -> None:
     said = asked(method)
-    answer = office.change(said)
+    answer = changed(office, said)
     assert answer.status_code == 200, answer.text
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["content-disposition"] == 'attachment; filename="records.csv"'
-    own = programme_file(tmp_path, RECORDS, said["steps"], office.secret(), said["drop"])
+    own = programme_file(tmp_path, RECORDS, said["steps"], secret(office), said["drop"])
     assert answer.content == own
     assert own != RECORDS.drop(said["drop"]).write_csv().encode()
 
 
 @pytest.mark.parametrize("how", ["csv", "parquet", "arrow"])
-def test_records_come_in_every_form(office: Office, tmp_path: Path, how: str) -> None:
+def test_records_come_in_every_form(office: MethodOffice, tmp_path: Path, how: str) -> None:
     said = asked("swap", "recode", "pram", format="parquet")
     del said["records"]
     media, written = WRITERS[how]
     answer = office.hand_in("records/anonymise", said, media, written(RECORDS))
     assert answer.status_code == 200, answer.text
-    own = programme_file(tmp_path, RECORDS, said["steps"], office.secret(), said["drop"], "parquet")
+    own = programme_file(tmp_path, RECORDS, said["steps"], secret(office), said["drop"], "parquet")
     assert pl.read_parquet(answer.content).equals(pl.read_parquet(own))
 
 
-def test_studies_tell_tables_and_risk_before_and_after(office: Office) -> None:
+def test_studies_tell_tables_and_risk_before_and_after(office: MethodOffice) -> None:
     more = {"keys": ["region", "age"], "tables": [["region", "status"], ["age"]]}
-    told = office.change(asked("recode", "pram", **more), study=True).json()
-    file = pl.read_csv(office.change(asked("recode", "pram")).content, infer_schema=False)
+    told = changed(office, asked("recode", "pram", **more), study=True).json()
+    file = pl.read_csv(changed(office, asked("recode", "pram")).content, infer_schema=False)
     assert (told["records"], told["records_after"]) == (300, file.height)
     for table in told["tables"]:
         by = table["by"]
@@ -112,27 +100,27 @@ def test_studies_tell_tables_and_risk_before_and_after(office: Office) -> None:
     assert told["statement"].keys() == {"en", "de"}
 
 
-def test_many_records_become_a_sealed_job(office: Office, tmp_path: Path) -> None:
+def test_many_records_become_a_sealed_job(office: MethodOffice, tmp_path: Path) -> None:
     many = people(5_100)
     said = asked("swap", "safe", name="people", records=many.to_dicts())
-    answer = office.change(said)
+    answer = changed(office, said)
     assert answer.status_code == 202, answer.text
     (sealed,) = office.inputs()
     assert b"household" not in sealed.read_bytes()
     job, made = do_next_job(office.service)
     assert (job.id, job.kind) == (answer.json()["id"], "records")
     assert "household" not in job.request
-    secret = office.secret("paula", "people")
-    assert made.content == programme_file(tmp_path, many, said["steps"], secret, said["drop"])
+    own = secret(office, "people")
+    assert made.content == programme_file(tmp_path, many, said["steps"], own, said["drop"])
     assert office.inputs() == []
-    assert office.change(said, study=True).status_code == 413
+    assert changed(office, said, study=True).status_code == 413
 
 
-def test_limits_of_records_hold(office: Office) -> None:
+def test_limits_of_records_hold(office: MethodOffice) -> None:
     limits = office.service.settings.limits
     object.__setattr__(limits, "records_protect", 10)
     try:
-        answer = office.change(asked("recode"))
+        answer = changed(office, asked("recode"))
         assert answer.status_code == 413
         told = answer.json()
         assert (told["limit"], told["actual"]) == (10, 300)
@@ -169,9 +157,9 @@ WRONG = [
 
 @for_all_rows(("wrong", "where", "told"), WRONG)
 def test_what_is_wrong_is_said_with_its_place(
-    office: Office, wrong: dict[str, Any], where: str, told: str
+    office: MethodOffice, wrong: dict[str, Any], where: str, told: str
 ) -> None:
-    answer = office.change(asked("recode", **wrong))
+    answer = changed(office, asked("recode", **wrong))
     assert answer.status_code == 422, answer.text
     problems = answer.json()["problems"]
     assert any(each["where"] == where and told in each["message"] for each in problems), problems
@@ -189,32 +177,34 @@ def test_what_is_wrong_is_said_with_its_place(
         ({"tables": [["a", "b", "c", "d"]]}, "tables.0"),
     ],
 )
-def test_what_a_study_cannot_show_is_said(office: Office, more: dict[str, Any], where: str) -> None:
-    answer = office.change(asked("permute", **more), study=True)
+def test_what_a_study_cannot_show_is_said(
+    office: MethodOffice, more: dict[str, Any], where: str
+) -> None:
+    answer = changed(office, asked("permute", **more), study=True)
     assert answer.status_code == 422
     assert where in [each["where"] for each in answer.json()["problems"]], answer.text
 
 
-def test_promises_that_later_steps_break_are_refused(office: Office) -> None:
-    answer = office.change(asked("local_suppression", "pram"))
+def test_promises_that_later_steps_break_are_refused(office: MethodOffice) -> None:
+    answer = changed(office, asked("local_suppression", "pram"))
     assert answer.status_code == 422
     assert "move the step after those that change these variables" in answer.text
 
 
-def test_columns_that_name_somebody_do_not_go_out(office: Office) -> None:
+def test_columns_that_name_somebody_do_not_go_out(office: MethodOffice) -> None:
     rows = RECORDS.with_columns(
         mail=pl.format("{}@example.org", "person"), person=pl.col("person")
     ).to_dicts()
-    answer = office.change(asked("recode", records=rows))
+    answer = changed(office, asked("recode", records=rows))
     assert answer.status_code == 422
     assert [each["where"] for each in answer.json()["problems"]] == ["mail"]
 
 
-def test_warnings_of_steps_are_told(office: Office) -> None:
+def test_warnings_of_steps_are_told(office: MethodOffice) -> None:
     steps = [{"method": "swap", **STEPS["swap"], "rate": 0.0, "k": 60}]
-    told = office.change(asked("swap", steps=steps), study=True).json()
+    told = changed(office, asked("swap", steps=steps), study=True).json()
     assert any(each.startswith("steps[0], swap: ") for each in told["warnings"]), told["warnings"]
-    assert office.change(asked("recode"), study=True).json()["warnings"] == []
+    assert changed(office, asked("recode"), study=True).json()["warnings"] == []
 
 
 def test_warnings_of_other_threads_are_not_told() -> None:

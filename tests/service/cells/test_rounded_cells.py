@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,6 @@ from tests.helpers.service_callers import MethodOffice
 
 BY = ["region", "sex"]
 TREE = {"N": None, "n1": "N", "n2": "N", "S": None, "s1": "S", "s2": "S"}
-_ROLES: dict[str, Sequence[str]] = {
-    "paula": ["producer"],
-    "otto": ["producer"],
-    "sam": ["service"],
-    "rita": ["requester"],
-}
 
 
 def seed_of_table(key: bytes, owner: str, name: str) -> Secret:
@@ -34,21 +27,14 @@ def seed_of_table(key: bytes, owner: str, name: str) -> Secret:
     return Secret(hmac.new(key, said, hashlib.sha256).digest())
 
 
-class Office(MethodOffice):
-    """Who rounds counts."""
-
-    def round(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
-        return self.ask("protect/rounding" + ("/study" if study else ""), said, name)
-
-    def seed(self, name: str, table: str) -> Secret:
-        return seed_of_table(self.service.key_for("rounding"), name, table)
+def rounded(
+    office: MethodOffice, said: dict[str, Any], name: str = "paula", study: bool = False
+) -> Any:
+    return office.ask("protect/rounding" + ("/study" if study else ""), said, name)
 
 
-@pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    found = Office(tmp_path_factory.mktemp("rounding"), _ROLES)
-    yield found
-    found.service.close()
+def seed(office: MethodOffice) -> Secret:
+    return seed_of_table(office.service.key_for("rounding"), "paula", "people")
 
 
 def counted(seed: int = 7) -> pl.DataFrame:
@@ -91,14 +77,14 @@ CONTROLLED = {"method": "controlled", "base": 3}
     ],
 )
 def test_rounded_tables_are_those_of_the_library(
-    office: Office, tmp_path: Path, how: dict[str, Any], form: str
+    office: MethodOffice, tmp_path: Path, how: dict[str, Any], form: str
 ) -> None:
-    answer = office.round({**asked(**how), "format": form})
+    answer = rounded(office, {**asked(**how), "format": form})
     assert answer.status_code == 200, answer.text
     assert answer.headers["cache-control"] == "no-store"
     options = dict(how)
     if how["method"] == "random":
-        options["seed"] = office.seed("paula", "people")
+        options["seed"] = seed(office)
         with pytest.warns(match="averages? to the true one|discloses the true value"):
             safe = round_counts(library_table(), **options)
     else:
@@ -108,31 +94,31 @@ def test_rounded_tables_are_those_of_the_library(
     assert answer.content == written.read_bytes()
 
 
-def test_cell_keys_decide_as_in_the_library(office: Office, tmp_path: Path) -> None:
+def test_cell_keys_decide_as_in_the_library(office: MethodOffice, tmp_path: Path) -> None:
     said = asked(method="keyed", base=5) | {"cell_key": "key", "key_grid": 256, "format": "csv"}
-    answer = office.round({**said, "cells": CELLS.to_dicts()})
+    answer = rounded(office, {**said, "cells": CELLS.to_dicts()})
     assert answer.status_code == 200, answer.text
     safe = round_counts(library_table(cell_key="key", key_grid=256), 5)
     assert answer.content == safe.write(tmp_path / "people.csv").read_bytes()
-    assert office.round({**said, "cells": CELLS.to_dicts()}, "otto").content == answer.content
+    assert rounded(office, {**said, "cells": CELLS.to_dicts()}, "otto").content == answer.content
 
 
-def test_unbiased_rounding_draws_from_the_seed_of_the_service(office: Office) -> None:
+def test_unbiased_rounding_draws_from_the_seed_of_the_service(office: MethodOffice) -> None:
     flat = CELLS.filter(pl.col("region").is_in(["Total", "N", "S"]))
     said = asked(method="controlled", base=5, unbiased=True) | {"format": "json"}
     said |= {"classifications": {}, "cells": flat.select(*BY, "n").to_dicts()}
     table = Table.from_cells(flat, BY, count="n", name="people")
-    seed = office.seed("paula", "people")
-    safe = round_counts(table, 5, "controlled", unbiased=True, seed=seed)
-    found = office.round(said).json()["cells"]["value"]
+    own = seed(office)
+    safe = round_counts(table, 5, "controlled", unbiased=True, seed=own)
+    found = rounded(office, said).json()["cells"]["value"]
     assert found == safe.to_polars(complete=True)["value"].to_list()
 
 
-def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None:
+def test_draws_are_repeated_for_one_person_and_name_only(office: MethodOffice) -> None:
     said = asked(method="random", base=10) | {"format": "json"}
 
     def values(said: dict[str, Any], name: str = "paula") -> list[int]:
-        found = office.round(said, name).json()["cells"]["value"]
+        found = rounded(office, said, name).json()["cells"]["value"]
         assert isinstance(found, list)
         return found
 
@@ -150,8 +136,8 @@ def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None
         assert repr(own) == "<Secret>"
 
 
-def test_studies_are_the_audit_of_the_library(office: Office) -> None:
-    told = office.round(asked(method="conventional", base=3), study=True).json()
+def test_studies_are_the_audit_of_the_library(office: MethodOffice) -> None:
+    told = rounded(office, asked(method="conventional", base=3), study=True).json()
     how = Rounding(base=3, method="conventional")
     safe = round_counts(library_table(), 3, "conventional")
     own = audit_rounding([safe], [library_table()], how)
@@ -169,14 +155,14 @@ def test_studies_are_the_audit_of_the_library(office: Office) -> None:
     assert (told["sums"], told["sums_missed"]) == (7 + 9, missed)
 
 
-def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: Office) -> None:
+def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: MethodOffice) -> None:
     rows = CELLS.select(*BY, "n").to_dicts()
     rows[-1]["n"] += 100
     said = asked(method="conventional", base=3) | {"cells": rows}
-    told = office.round(said, study=True).json()
+    told = rounded(office, said, study=True).json()
     assert (told["sums"], told["audited"]) == (None, None)
     assert told["not_audited"]
-    wrong = office.round(asked(method="controlled", base=3) | {"cells": rows})
+    wrong = rounded(office, asked(method="controlled", base=3) | {"cells": rows})
     assert wrong.status_code == 422
     assert "the parts do not add up to the total" in wrong.text
 
@@ -204,9 +190,9 @@ def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: Office) -> N
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(
-    office: Office, wrong: dict[str, Any], where: str, told: str
+    office: MethodOffice, wrong: dict[str, Any], where: str, told: str
 ) -> None:
-    answer = office.round(asked(method="controlled", base=3) | wrong)
+    answer = rounded(office, asked(method="controlled", base=3) | wrong)
     assert answer.status_code == 422, answer.text
     document = answer.json()
     problems = document["problems"]

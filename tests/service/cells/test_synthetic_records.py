@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
-import pytest
 
 from discreet.demo import generate
 from tests.helpers.service_callers import MethodOffice
@@ -22,13 +20,6 @@ CELLS = [
     for sex, age, count in (("m", "young", 12), ("m", "old", 8), ("w", "young", 9), ("w", "", 20))
     if age
 ] + [{"sex": "w", "age": "old", "value": 11}]
-
-
-@pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MethodOffice]:
-    found = MethodOffice(tmp_path_factory.mktemp("synthetic"), {"paula": ["producer"]})
-    yield found
-    found.service.close()
 
 
 def asked(**settings: Any) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from discreet_service.policies import (
     LayerAxis,
     Outcome,
     PolicyError,
-    PolicyRefusalError,
     Verdict,
     sign_policy,
     verdicts,
@@ -184,14 +183,6 @@ def test_nothing_is_answered_without_a_trusted_policy(
         connection.execute(sa.update(POLICIES).values(document=POLICY + "\n# changed"))
     with pytest.raises(PolicyError, match="the policy changed after signing"):
         decided(here, ("age",))
-
-
-def test_admit_raises_what_decide_tells(here: PolicedTown) -> None:
-    asked = here.town.asked(("sex",), {"age": (1, 2)})
-    with pytest.raises(PolicyRefusalError) as refused:
-        here.policies.decide(asked, ASKING, here.town.evidence(("sex",), {"age": (1, 2)})).require()
-    assert refused.value.rule == "P6"
-    assert refused.value.verdict.names == ("P6",)
 
 
 def test_rates_by_principal_and_alarm_of_all(
