@@ -64,11 +64,8 @@ class CountMargin:
         >>> [round(end, 3) for end in CountMargin(5).share(30, 120)]
         [0.205, 0.295]
         """
-        if whole <= self.within:
-            return 0.0, 1.0
-        share = part / whole
-        within = self.within * math.sqrt(1 + share * share) / (whole - self.within)
-        return max(0.0, share - within), min(1.0, share + within)
+        low, high = self.rate(part, whole, 1)
+        return low, min(1.0, high)
 
     def rate(self, part: float, whole: float, per: float = 1000) -> _Range:
         """The range of a rate, such as births by 1,000 persons; it may exceed `per`."""

@@ -212,21 +212,15 @@ def _levels(starts: Sequence[int], length: int) -> tuple[int, ...]:
 
 def _spanning(columns: Iterator[ColumnLook]) -> list[str]:
     """Places, ages and sexes first, then what has the fewest codes."""
-    looks = list(columns)
-    first = [
-        look
-        for pattern in (_PLACES, _AGES, _SEXES)
-        for look in sorted(looks, key=lambda each: -each.distinct)
-        if look.called(pattern) and (look.codes or look.group or 1 < look.distinct <= _MOST_TREE)
-    ]
+    looks = sorted(columns, key=lambda each: each.distinct)
     kinds: dict[str, str] = {}
-    for look in first:
-        kind = next(item for item in (_PLACES, _AGES, _SEXES) if look.called(item))
-        kinds.setdefault(kind, look.name)
-    others = sorted((look for look in looks if look.codes), key=lambda each: each.distinct)
-    found = [*kinds.values(), *(other.name for other in others if other.name not in kinds.values())]
-    taken = {look.name for look in looks if any(look.called(kind) for kind in kinds)}
-    return [name for name in found if name in kinds.values() or name not in taken][:_SPANNING]
+    for pattern in (_PLACES, _AGES, _SEXES):
+        for look in sorted(looks, key=lambda each: -each.distinct):
+            fits = look.codes or look.group or 1 < look.distinct <= _MOST_TREE
+            if look.called(pattern) and fits:
+                kinds.setdefault(pattern, look.name)
+    others = [look for look in looks if look.codes and not any(map(look.called, kinds))]
+    return [*kinds.values(), *(look.name for look in others)][:_SPANNING]
 
 
 def write_draft(

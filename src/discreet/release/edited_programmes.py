@@ -12,17 +12,16 @@ import csv
 import io
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import Problem, ProgrammeError, PublicationError
+from discreet.errors import Problem, PublicationError
 from discreet.files import toml_key, toml_value, write_text
 from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import from_document, load, raise_problems
-from discreet.release.programme.toml_lines import dotted
+from discreet.release.programme.toml_lines import LineIndex, dotted
 
 #: Sections with an entry for each name.
 _NAMED = ("magnitudes", "protection", "rules", "sources", "tables", "values", "variables")
@@ -251,52 +250,13 @@ def _toml(word: str) -> Any:
     return value if isinstance(value, bool | int | float | str | list | dict) else word
 
 
-@dataclass(frozen=True)
-class _Statement:
-    """A header of a section, or a key with its value, and the lines where it stands."""
-
-    start: int
-    stop: int
-    section: _Path
-    key: str | None  # None for a header
-
-
-def _statements(lines: Sequence[str]) -> Iterator[_Statement]:
-    section: _Path = ()
-    at = 0
-    while at < len(lines):
-        if not lines[at].strip() or lines[at].lstrip().startswith("#"):
-            at += 1
-            continue
-        stop, place = _read(lines, at)
-        if lines[at].lstrip().startswith("["):
-            parts: list[str] = []
-            while isinstance(place, dict) and place:
-                ((part, place),) = place.items()
-                parts.append(part)
-            section = (*parts, "") if isinstance(place, list) else tuple(parts)
-            yield _Statement(at, stop, section, None)
-        else:
-            yield _Statement(at, stop, section, next(iter(place)))
-        at = stop
-
-
-def _read(lines: Sequence[str], start: int) -> tuple[int, Any]:
-    """The end of the statement that begins at a line, and what it says."""
-    for stop in range(start + 1, len(lines) + 1):
-        try:
-            return stop, tomllib.loads("\n".join(lines[start:stop]))
-        except tomllib.TOMLDecodeError:
-            continue
-    raise ProgrammeError("the file is not valid TOML", code="programme-syntax")
-
-
 def _edited(text: str, changed: Mapping[_Path, Mapping[str, Any]]) -> str:
     """The text with other values of some keys; sections that it lacks are written at its end."""
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     for section, keys in changed.items():
+        statements = LineIndex.of("\n".join(lines)).statements
         left = {key: f"{toml_key(key)} = {toml_value(value)}" for key, value in keys.items()}
-        own = [one for one in _statements(lines) if one.section == section]
+        own = [one for one in statements if one.section == section]
         end = own[-1].stop if own else 0
         for one in reversed(own):
             if one.key in keys:

@@ -232,6 +232,11 @@ class JudgedTable(ABC):
         decimals = dict.fromkeys(self.values, self.decimals)
         return SharedSuppression.of([found], decimals_of=decimals, cost=self.cost, **options)
 
+    def decimals_problems(self) -> list[Problem]:
+        """Decimals of counts."""
+        wrong = Problem("decimals need a value column", "decimals", "name a value column")
+        return [wrong] if self.decimals and not self.values else []
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} (confidential)>"
 
@@ -260,11 +265,7 @@ class MarkedTable(JudgedTable):
         """The table with what its statuses say. CONFIDENTIAL."""
         from discreet.rules import marked_cells
 
-        problems = []
-        if self.decimals and not self.values:
-            problems.append(
-                Problem("decimals need a value column", "decimals", "name a value column")
-            )
+        problems = self.decimals_problems()
         if len(self.values) > 1:
             problems.append(Problem("a status applies to one value", "", "give one of them value"))
         if len(self.levels) not in (0, 2):
@@ -353,7 +354,7 @@ class RecordTable(JudgedTable):
         stated = [ValueRelation.read(text) for text in self.relations]
         extra += [name for each in stated for name in each.values if name != "count"]
         object.__setattr__(self, "_columns", tuple(dict.fromkeys([*self.values, *extra])))
-        problems = []
+        problems = self.decimals_problems()
         if not self.by:
             problems.append(Problem("no spanning variables given", "by", "region, branch"))
         if self.rules.holdings and self.holding is None:
@@ -365,10 +366,6 @@ class RecordTable(JudgedTable):
             hint = "remove one of them"
             message = "holdings cannot be identified in a weighted table"
             problems.append(Problem(message, self.holding, hint))
-        if self.decimals and not self.values:
-            problems.append(
-                Problem("decimals need a value column", "decimals", "name a value column")
-            )
         if self.shadow is not None and not self.values:
             problems.append(Problem("counts cannot have a shadow variable", self.shadow))
         if not self.rules.judges(counts=not self.values):

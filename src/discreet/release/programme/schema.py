@@ -606,6 +606,15 @@ class MapEntry(ProgrammeEntry):
     atlas: bool = True
 
 
+#: Keys in sections of a table that name one of its spanning variables.
+_NAMES_VARIABLE = (
+    ("areas", "variable"),
+    ("flows", "origin"),
+    ("flows", "destination"),
+    ("available", "variable"),
+)
+
+
 class TableEntry(ReleaseSettings):
     """[tables.NAME]: one table to publish."""
 
@@ -670,17 +679,13 @@ class TableEntry(ReleaseSettings):
                 elif variable == FIGURE and code not in self.shown:
                     hint = nearest(code, self.shown)
                     yield Mistake(place, f"figure {code!r} not found in the table", hint)
-        if self.areas is not None and self.areas.variable and self.areas.variable not in by:
-            yield _not_spanned(("areas", "variable"), self.areas.variable, by)
-        elif self.areas is not None and len(by) == 1:
+        for section, key in _NAMES_VARIABLE:
+            named = getattr(getattr(self, section), key, None)
+            if named and named not in by:
+                yield _not_spanned((section, key), named, by)
+        if self.areas is not None and len(by) == 1 and self.areas.variable in (None, *by):
             what = "a table per area needs a second variable"
             yield Mistake(("areas", "variable"), what, "add it to by")
-        for key in ("origin", "destination") if self.flows is not None else ():
-            variable = getattr(self.flows, key)
-            if variable and variable not in by:
-                yield _not_spanned(("flows", key), variable, by)
-        if self.available and self.available.variable and self.available.variable not in by:
-            yield _not_spanned(("available", "variable"), self.available.variable, by)
         for key in self.filled("flows", "available"):
             if self.figures or self.values != [COUNT]:
                 yield Mistake(key, f"{key} needs a table of counts alone", "remove its figures")

@@ -11,7 +11,7 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 KeyPath = tuple[str | int, ...]
 
@@ -41,6 +41,15 @@ def dotted(path: Sequence[str | int]) -> str:
     return text
 
 
+class Statement(NamedTuple):
+    """A header of a section, or a key with its value, and the lines where it stands, from 0."""
+
+    start: int
+    stop: int
+    section: KeyPath
+    key: str | None  # None for a header
+
+
 @dataclass(frozen=True)
 class LineIndex:
     r"""The line of each key of a TOML text.
@@ -54,11 +63,15 @@ class LineIndex:
 
     #: Key path → line number, counted from 1
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    #: Headers and keys with their values, in order
+    statements: Sequence[Statement] = ()
 
     @classmethod
     def of(cls, text: str) -> LineIndex:
         """Read the text; it must be valid TOML."""
-        return cls(_Scanner(text.replace("\r\n", "\n")).document())
+        scanner = _Scanner(text.replace("\r\n", "\n"))
+        scanner.document()
+        return cls(scanner.lines, scanner.statements)
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> LineIndex:
@@ -86,17 +99,20 @@ class _Scanner:
         self.text = text
         self.at = 0
         self.lines: dict[KeyPath, int] = {}
+        self.statements: list[Statement] = []
         self.sizes: dict[KeyPath, int] = {}  # array of tables → how many there are so far
         self.starts = [match.end() for match in re.finditer(r"\n", text)]
 
-    def document(self) -> Mapping[KeyPath, int]:
+    def document(self) -> None:
         table: KeyPath = ()
         while self.take(_BLANK) is not None and self.at < len(self.text):
+            start, key = bisect_right(self.starts, self.at), None
             if self.text[self.at] == "[":
                 table = self.header()
             else:
-                self.pair(table)
-        return self.lines
+                key = self.pair(table)
+            stop = bisect_right(self.starts, self.at) + 1
+            self.statements.append(Statement(start, stop, table, key))
 
     def take(self, pattern: re.Pattern[str]) -> str:
         """What stands here in a form; empty if something else does."""
@@ -126,12 +142,13 @@ class _Scanner:
         self.at += brackets
         return path
 
-    def pair(self, table: KeyPath) -> None:
-        start = self.at
-        path = (*table, *self.key())
+    def pair(self, table: KeyPath) -> str:
+        start, key = self.at, self.key()
+        path = (*table, *key)
         self.note(path, start)
         self.at += 1  # the equals sign
         self.value(path)
+        return key[0]
 
     def key(self) -> list[str]:
         parts = []
