@@ -268,23 +268,27 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def packed_text(programme: Path, folder: Path, more: str = "") -> str:
+    """A programme whose parameters stand in a package in a folder."""
+    key = folder / "package.key"
+    key.write_text("ab" * 32)
+    key.chmod(0o600)
+    parameters, package = read_parameters(programme), folder / "homes.dcparams"
+    pack_parameters(parameters, package, statistic="homes", version="1", sign_key=None, key=key)
+    text = programme.read_text("utf-8")
+    start, end = text.index("[perturbation]"), text.index("[variables.region]")
+    section = '[parameters]\npackage = "homes.dcparams"\nkey_file = "package.key"\n'
+    return text[:start] + section + f"allow_unsigned = true\n{more}\n" + text[end:]
+
+
 def packed_figures(folder: Path, elsewhere: Path, more: str = "") -> Path:
     """The parameters of the programme of figures as a package, and a programme that uses it."""
     elsewhere.mkdir()
-    key = elsewhere / "package.key"
-    key.write_text("ab" * 32)
-    key.chmod(0o600)
-    parameters, package = read_parameters(folder / "figures.toml"), elsewhere / "homes.dcparams"
-    pack_parameters(parameters, package, statistic="homes", version="1", sign_key=None, key=key)
     shutil.copy(folder / "dwellings.parquet", elsewhere / "homes.parquet")
     shutil.copy(folder / "region.csv", elsewhere / "regions.csv")
     for secret in folder.glob("figures.secret"):  # what the programme's digests are keyed with
         shutil.copy(secret, elsewhere)
-    text = (folder / "figures.toml").read_text("utf-8")
-    start, end = text.index("[perturbation]"), text.index("[variables.region]")
-    section = '[parameters]\npackage = "homes.dcparams"\nkey_file = "package.key"\n'
-    section += f"allow_unsigned = true\n{more}\n"
-    text = text[:start] + section + text[end:]
+    text = packed_text(folder / "figures.toml", elsewhere, more)
     text = text.replace("dwellings.parquet", "homes.parquet").replace("region.csv", "regions.csv")
     (elsewhere / "figures.toml").write_text(text, encoding="utf-8")
     return elsewhere / "figures.toml"

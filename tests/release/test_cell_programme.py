@@ -180,7 +180,7 @@ Edit = Callable[[str], str]
     [
         (lambda t: t.replace('count = "n"\n', "", 1), "cells.count"),
         (lambda t: t.replace('table = "ptable.csv"', ""), "perturbation.table"),
-        (lambda t: t + "\n[data]\nsource = 'x'\n", "unknown section"),
+        (lambda t: t + "\n[data]\nsource = 'x'\n", "unknown key"),
         (lambda t: t.replace("[cells]\n", "[cells]\nby_ = 1\n"), "unknown key"),
         (lambda t: t.replace('of = "vacant"', 'of = "empty"'), "count not found"),
         (lambda t: t.replace('of = "rent"\nunit', 'of = "price"\nunit'), "value not found"),

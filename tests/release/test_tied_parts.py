@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from discreet.demo import example_perturbation_table
-from discreet.release import protect
+from discreet.errors import DiscreetError
+from discreet.release import protect, read_release
+from tests.release.conftest import packed_text
 
 TOWNS = [f"{land}{county}{town}" for land in "12" for county in "34" for town in "567"]
 #: Column → length of the codes at each of its levels
@@ -127,6 +129,21 @@ def members(records: pl.DataFrame, cell: Iterable[tuple[str, str]], where: str) 
     return inside
 
 
+def written(kind: str, records: pl.DataFrame, tmp_path: Path) -> list[tuple[list[str], str]]:
+    """Write the programme and its data; what each table is spanned by, and its filter."""
+    tables = [
+        (spanning.split(), where)
+        for spanning, _, where in (table.partition(" if ") for table in KINDS[kind])
+    ]
+    records.write_parquet(tmp_path / "people.parquet")
+    example_perturbation_table().write(tmp_path / "ptable.csv")
+    text = PROGRAMME.format(parts="" if kind == WHOLE else 'per = "region"')
+    for number, (by, where) in enumerate(tables, 1):
+        text += f"[tables.T{number}]\nby = {by}\n" + (f'where = "{where}"\n' if where else "")
+    (tmp_path / "programme.toml").write_text(text)
+    return tables
+
+
 #: Kinds that are tried with every change, the others at length.
 QUICK = (
     "areas and groups of codes in other columns",
@@ -141,17 +158,8 @@ QUICK = (
     [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.exhaustive) for kind in KINDS],
 )
 def test_no_table_tells_what_another_hides(kind: str, tmp_path: Path) -> None:
-    tables = [
-        (spanning.split(), where)
-        for spanning, _, where in (table.partition(" if ") for table in KINDS[kind])
-    ]
     records, every = people(), kinds_of_people()
-    records.write_parquet(tmp_path / "people.parquet")
-    example_perturbation_table().write(tmp_path / "ptable.csv")
-    text = PROGRAMME.format(parts="" if kind == WHOLE else 'per = "region"')
-    for number, (by, where) in enumerate(tables, 1):
-        text += f"[tables.T{number}]\nby = {by}\n" + (f'where = "{where}"\n' if where else "")
-    (tmp_path / "programme.toml").write_text(text)
+    tables = written(kind, records, tmp_path)
     protect(tmp_path / "programme.toml", tmp_path / "out")
     hidden, shown = [], []
     for number, (by, where) in enumerate(tables, 1):
@@ -170,3 +178,23 @@ def test_no_table_tells_what_another_hides(kind: str, tmp_path: Path) -> None:
     wanted = np.unique(np.array(hidden, dtype=float), axis=0)
     left = np.abs(wanted - wanted @ basis.T @ basis).max(axis=1)
     assert (left > 1e-8).all(), f"{(left < 1e-8).sum()} of {len(wanted)} hidden cells"
+
+
+def test_the_same_records_are_tied_wherever_rules_and_records_are_named(tmp_path: Path) -> None:
+    """Rules of a package; records of two sources that are one file."""
+    tables = written(QUICK[-1], people(), tmp_path)
+    place, packed = tmp_path / "programme.toml", packed_text(tmp_path / "programme.toml", tmp_path)
+    again = '[sources.again]\nsource = "people.parquet"\nkeys = { column = "record_key" }\n'
+    two = place.read_text().replace("[tables.T1]", f"{again}[tables.T1]")
+    (tmp_path / "packed.toml").write_text(packed)
+    (tmp_path / "two.toml").write_text(two.replace("[tables.T2]", '[tables.T2]\nfrom = "again"'))
+    for name in ("programme", "packed", "two"):
+        protect(tmp_path / f"{name}.toml", tmp_path / name)
+        for file in (f"T{number}.csv" for number in range(1, len(tables) + 1)):
+            own, expected = (tmp_path / folder / file for folder in (name, "programme"))
+            assert own.read_bytes() == expected.read_bytes()
+        # Attacks and later releases take them for the same records, too.
+        assert {table.about["from"] for table in read_release(tmp_path / name)} == {"data"}
+    (tmp_path / "packed.toml").write_text(packed.replace("T1]", "T1]\nadditive = true"))
+    with pytest.raises(DiscreetError, match="suppressed subtables are not additive"):
+        protect(tmp_path / "packed.toml", tmp_path / "additive")

@@ -65,7 +65,9 @@ def file_problems(programme: FileView, path: Place, name: str, *, folder: bool =
             sorted(item.name for item in place.parent.iterdir()) if place.parent.is_dir() else []
         )
         hint = nearest(place.name, beside)
-        hint = hint if hint.startswith("did") else f"paths are relative to {programme.path.parent}"
+        hint = (
+            hint if hint.startswith("closest") else f"paths are relative to {programme.path.parent}"
+        )
         yield programme.at(path, f"file {name!r} not found", hint)
     elif place.is_dir() and not folder:
         yield programme.at(path, f"{name!r} is a folder")

@@ -144,6 +144,12 @@ class ProgrammeView(FileView, Protocol):
     def additive_with(self, table: str) -> tuple[str, ...]:
         """The tables that are made additive together with one; none if it is not made so."""
 
+    def thresholds(self, table: str) -> dict[str, Any] | None:
+        """The thresholds for the parts of a table; None where parts stay."""
+
+    def held_against_all(self, table: str) -> bool:
+        """Whether rules for parts look at all records besides those a filter passes."""
+
     def setting(self, table: str, key: str) -> Place:
         """Place of a setting of a table."""
 
@@ -199,12 +205,6 @@ class InputsView(Protocol):
 
     def official_rule(self, table: str) -> str | None:
         """The official rule for the variables of the table; None without one."""
-
-    def thresholds(self, table: str) -> dict[str, Any] | None:
-        """The thresholds for the parts of a table; None where parts stay."""
-
-    def held_against_all(self, table: str) -> bool:
-        """Whether rules for parts look at all records besides those a filter passes."""
 
     def described_variables(self, table: str) -> dict[str, list[Any]]:
         """The entries of [variables.*] that a table uses, and what their files hold."""

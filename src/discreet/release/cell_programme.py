@@ -7,8 +7,7 @@ programmes have, and [cells], which says what its columns are (secret). Out: a `
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,52 +17,68 @@ from pydantic import Field
 
 from discreet.confidential import SecretValues, without_values
 from discreet.errors import Problem, ProgrammeError, raise_all
-from discreet.release.packages.parameters import (
-    SECTIONS,
-    Parameters,
-    checked_entry,
-    parameters_of,
+from discreet.protection.problems import Opener
+from discreet.release.packages.parameters import Parameters, checked_entry
+from discreet.release.packages.programme_parameters import parameters_from
+from discreet.release.programme.checks import check_sections
+from discreet.release.programme.file import ProgrammeFile, raise_problems, read_form
+from discreet.release.programme.schema import (
+    FigureEntry,
+    FiguresEntry,
+    MagnitudeEntry,
+    PartsEntry,
+    PerturbationEntry,
 )
-from discreet.release.programme.schema import FigureEntry
-from discreet.release.programme.values import ProgrammeEntry, Texts
+from discreet.release.programme.sources import KeysEntry
+from discreet.release.programme.values import Key, Mistake, ProgrammeEntry, Texts
 from discreet.release.programme.variables import rule_where_known
 from discreet.settings import Text
 from discreet.tables import ProtectedTable, Table, ValueColumns
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
-    from discreet.protection.noise import MagnitudePerturbationTable
     from discreet.protection.parts import PartDecisions
     from discreet.tables import Ingredient
 
 Names = Annotated[list[Text], Field(min_length=1)]
 
 
+_Needed = Annotated[Text | None, Key(needed="name a column of the cells")]
+
+
 class CountColumnsEntry(ProgrammeEntry):
     """[cells.counts.NAME]: another count of the same cells."""
 
-    count: Text | None = None
-    cell_key: Text | None = None
+    count: _Needed = None
+    cell_key: _Needed = None
 
 
 class ValueColumnsEntry(ProgrammeEntry):
     """[cells.values.NAME]: the columns of a value, named as the fields of `ValueColumns`."""
 
-    total: Text | None = None
-    largest: Names | None = None
-    count: Text | None = None
-    cell_key: Text | None = None
+    total: _Needed = None
+    largest: Annotated[Names | None, Key(needed="name columns of the cells")] = None
+    count: _Needed = None
+    cell_key: _Needed = None
     nonzero: Text | None = None
     nonzero_key: Text | None = None
     smallest: Text | None = None
 
 
+class CellFigureEntry(FigureEntry):
+    """[cells.figures.NAME]: one figure; what it needs depends on the columns of the cells."""
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """None by itself."""
+        return iter(())
+
+
 class CellsEntry(ProgrammeEntry):
     """[cells]: what the columns of the file are, and which figures are published."""
 
-    by: Names | None = None
-    count: Text | None = None
-    cell_key: Text | None = None
+    by: Annotated[Names | None, Key(needed="name columns of the cells")] = None
+    count: _Needed = None
+    cell_key: _Needed = None
     weight: Text | None = None
     key_grid: Text = "10^15"
     key_digits: Text = "exact"
@@ -72,7 +87,23 @@ class CellsEntry(ProgrammeEntry):
     hierarchies: dict[str, Text] = Field(default_factory=dict)
     counts: dict[str, CountColumnsEntry] = Field(default_factory=dict)
     values: dict[str, ValueColumnsEntry] = Field(default_factory=dict)
-    figures: dict[str, FigureEntry] = Field(default_factory=dict)
+    figures: dict[str, CellFigureEntry] = Field(default_factory=dict)
+
+
+#: The sections that name perturbation tables.
+_OF_TABLES = ("perturbation", "magnitudes")
+
+
+class CellDocument(ProgrammeEntry):
+    """A whole programme for cells."""
+
+    cells: CellsEntry = CellsEntry()
+    perturbation: PerturbationEntry = PerturbationEntry()
+    magnitudes: dict[str, MagnitudeEntry] = Field(default_factory=dict)
+    parts: PartsEntry | None = None
+    figures: FiguresEntry = FiguresEntry()
+    keys: KeysEntry = KeysEntry()
+    official: Annotated[str | None, Key(filter=True)] = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -106,59 +137,34 @@ class CellProgramme(SecretValues):
             for tree in trees or {}
             if tree not in (entry.by or ())
         ]
+        path = Path(f"{name}.toml")
         if not problems:
-            problems += _missing(entry) + _figure_problems(entry, parameters)
+            problems += [problem for _, problem in check_sections(ProgrammeFile(path=path), entry)]
+            problems += _figure_problems(entry, parameters)
         raise_all(ProgrammeError, problems, code="programme", many="{} mistakes", where="cells")
-        return cls(path=Path(f"{name}.toml"), cells=entry, parameters=parameters, trees=trees or {})
+        return cls(path=path, cells=entry, parameters=parameters, trees=trees or {})
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> CellProgramme:
         """Read it, and open the perturbation tables it names."""
-        place = Path(path)
-        try:
-            document = tomllib.loads(place.read_text("utf-8"))
-        except OSError as error:
-            message = f"cannot read the programme ({error.strerror})"
-            raise ProgrammeError(message, code="programme-file", where=str(place)) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            message = f"not valid TOML: {error}"
-            raise ProgrammeError(message, code="programme-file", where=str(place)) from None
-        problems: list[Problem] = []
-        entry = checked_entry(CellsEntry, "cells", document.pop("cells", {}), problems)
-        known = ", ".join((*SECTIONS, "cells"))
-        problems += [
-            Problem("unknown section", name, f"known: {known}")
-            for name in document
-            if name not in SECTIONS
-        ]
-        problems += _missing(entry)
-        sections = {"perturbation": document.get("perturbation", {})}
-        sections |= {f"magnitudes.{n}": s for n, s in document.get("magnitudes", {}).items()}
-        problems += [
-            Problem("required", f"{name}.table")
-            for name, section in sections.items()
-            if not (isinstance(section, Mapping) and isinstance(section.get("table"), str))
-        ]
-        raise_all(ProgrammeError, problems, code="programme", where=place.name)
-        from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
-
-        given = document.get("perturbation", {})
-        changes = given.get("zeros") == "table"
-        ptable = PerturbationTable.read(
-            place.parent / given["table"], format=given.get("format"), zeros=changes
+        document, file, problems = read_form(Path(path), CellDocument)
+        sections = {name: getattr(document, name) for name in ("cells", *_OF_TABLES)}
+        wrong = check_sections(file, sections)
+        problems += [problem for key, problem in wrong if not file.reported(key)]
+        parameters = parameters_from(
+            Opener(file, problems),
+            rules=document.perturbation,
+            magnitudes=document.magnitudes,
+            parts=document.parts,
+            figures=document.figures,
+            official=document.official,
+            keys=document.keys,
         )
-        tables: dict[str, MagnitudePerturbationTable] = {
-            name: MagnitudePerturbationTable.read(place.parent / section["table"])
-            for name, section in document.get("magnitudes", {}).items()
-        }
-        parameters = parameters_of(document, ptable, tables)
-        raise_all(
-            ProgrammeError,
-            _figure_problems(entry, parameters),
-            code="programme",
-            where=place.name,
-        )
-        return cls(path=place, cells=entry, parameters=parameters)
+        if parameters is not None:
+            problems += _figure_problems(document.cells, parameters)
+        raise_problems(str(path), problems)
+        assert parameters is not None
+        return cls(path=Path(path), cells=document.cells, parameters=parameters)
 
     def classifications(self) -> dict[str, Classification]:
         """The trees of variables that name a file."""
@@ -169,24 +175,6 @@ class CellProgramme(SecretValues):
             for name, file in self.cells.hierarchies.items()
         }
         return {**self.trees, **read}
-
-
-def _missing(cells: CellsEntry) -> list[Problem]:
-    """What must be said of columns, and is not."""
-    needed: dict[str, tuple[ProgrammeEntry, tuple[str, ...]]] = {
-        "cells": (cells, ("by", "count", "cell_key")),
-        **{f"cells.counts.{n}": (e, ("count", "cell_key")) for n, e in cells.counts.items()},
-        **{
-            f"cells.values.{n}": (e, ("total", "largest", "count", "cell_key"))
-            for n, e in cells.values.items()
-        },
-    }
-    return [
-        Problem("required", f"{place}.{key}")
-        for place, (entry, keys) in needed.items()
-        for key in keys
-        if getattr(entry, key) is None
-    ]
 
 
 def _figure_problems(cells: CellsEntry, parameters: Parameters) -> list[Problem]:

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from discreet.pretabular import ChangedRecords
     from discreet.publication import Boundaries
     from discreet.release.packages.parameters import Parameters
-    from discreet.release.programme.schema import PartsEntry
     from discreet.tables import Spanning, Table
 
 #: What is said of a variable in files, or tells nothing of its cells.
@@ -99,22 +98,6 @@ class Inputs:
     def package(self) -> Mapping[str, str] | None:
         """The package that parameters come from, by what everyone may know; None if from none."""
         return None if self.parameters is None else self.parameters.package
-
-    @property
-    def _parts(self) -> PartsEntry | None:
-        return None if self.parameters is None else self.parameters.parts
-
-    def thresholds(self, table: str) -> dict[str, Any] | None:
-        """The thresholds for the parts of a table; None where parts stay."""
-        return self.programme.thresholds(table, self._parts)
-
-    def part_areas(self, table: str) -> str | None:
-        """The variable whose areas are decided on one by one; None for whole levels only."""
-        return self.programme.part_areas(table, self._parts)
-
-    def held_against_all(self, table: str) -> bool:
-        """Whether rules for parts look at all records besides those a filter passes."""
-        return self.programme.held_against_all(table, self._parts)
 
     def official(self, table: str) -> str:
         """The rule for official figures that holds for a table, as it is stated."""

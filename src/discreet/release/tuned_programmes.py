@@ -39,8 +39,8 @@ def tune_programme(
     stated = dict[str, tuple[dict[str, Any], str | None]]()
     for name in set(names) - set(unknown):
         areas = inputs.programme.tables[name].areas
-        per = inputs.part_areas(name) or (areas.variable if areas else None)
-        stated[name] = inputs.thresholds(name) or {}, per
+        per = inputs.programme.part_areas(name) or (areas.variable if areas else None)
+        stated[name] = inputs.programme.thresholds(name) or {}, per
     if unknown or not names or len({repr(item) for item in stated.values()}) > 1:
         message = f"table {unknown[0]!r} not found" if unknown else "no tables to examine"
         if names and not unknown:

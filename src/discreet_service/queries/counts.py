@@ -230,12 +230,12 @@ class AnswerForm:
     @cached_property
     def thresholds(self) -> dict[str, Any] | None:
         """The thresholds for the parts of the table; None where parts stay."""
-        return self.inputs.thresholds(ANSWER)
+        return self.inputs.programme.thresholds(ANSWER)
 
     @cached_property
     def guarded(self) -> bool:
         """Whether its parts are held against all records."""
-        return self.thresholds is not None and self.inputs.held_against_all(ANSWER)
+        return self.thresholds is not None and self.inputs.programme.held_against_all(ANSWER)
 
     @cached_property
     def trees(self) -> list[Classification]:
@@ -383,7 +383,7 @@ class _AnswerRun:
                 rules,
                 universe=every if each.where else None,
                 deviation=partial(method.quality, self.form.inputs),
-                areas=self.form.inputs.part_areas(ANSWER),
+                areas=self.form.inputs.programme.part_areas(ANSWER),
             )
             for key, each in counts.items()
             if key != _EVERY

@@ -29,7 +29,7 @@ def test_a_package_gives_the_same_release_elsewhere(finished: Path, tmp_path: Pa
     ("old", "new", "key", "what"),
     [
         ('key_file = "package.key"', "", "parameters.key_file", "exactly one of"),
-        ('package = "homes.dcparams"', 'package = "home.dcparams"', "package", "not found"),
+        ('package = "homes.dcparams"', 'package = "home.dcparams"', "package", "'homes.dcparams'"),
         ('package = "homes.dcparams"', "", "parameters.package", "package is missing"),
         ('key_file = "package.key"', 'passphrase_env = "NOT_SET"', "passphrase_env", "not set"),
         ("[variables.region]", "[perturbation]\n[variables.region]", "perturbation", "exclude"),

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.classifications import Classification
-from discreet.errors import ProgrammeError
+from discreet.errors import ProgrammeError, PublicationError
 from discreet.release import protect
 from tests.helpers.firm_programmes import whole_content
 from tests.helpers.programmes import Edit
@@ -87,6 +87,15 @@ def test_other_data_or_another_perturbation_table_make_everything_again(
     assert protect(programme, out).fresh == 3
     protect(programme, tmp_path / "at once")
     assert whole_content(out) == whole_content(tmp_path / "at once")
+
+
+@pytest.mark.parametrize("place", ["release", "release/inner", "other/../release"])
+def test_the_internal_report_never_stands_in_the_release(
+    programme: Path, tmp_path: Path, place: str
+) -> None:
+    with pytest.raises(PublicationError, match="internal report must not be in the release folder"):
+        protect(programme, tmp_path / "release", internal=tmp_path / place)
+    assert not (tmp_path / "release").exists()
 
 
 def test_a_damaged_file_is_written_again(programme: Path, out: Path) -> None:

@@ -185,7 +185,7 @@ class NoiseProtection(Protection):
                 [official, inputs.totals] if official else [],
                 secret["figures"] if entry.figures else "",
                 {column: secret[f"magnitudes.{column}"] for column in sorted(columns)},
-                [inputs.thresholds(name), inputs.held_against_all(name)],
+                [inputs.programme.thresholds(name), inputs.programme.held_against_all(name)],
             ]
             shared = {"counts": secret["perturbation"]}
             determined[name] = Determinants(shared=shared, own=own, whole=True)

@@ -315,7 +315,7 @@ def planned_exposure(
         if read.method(name).attacked != "table":
             continue
         levels, unknown = _levels(read, name, trees)
-        about = f"{read.source_of(name).name} where {read.tables[name].where or ''}"
+        about = f"{read.records_of(name)} where {read.tables[name].where or ''}"
         every, known = seen.setdefault(about, (LayerExposure({}), set()))
         every.sizes |= {tree: sizes for own in levels.values() for tree, sizes in own.items()}
         for layer in _layers(levels.values()):
@@ -360,7 +360,7 @@ def cells_of_record(programme: str | os.PathLike[str]) -> int:
             counts = [key for key, figure in entry.figures.items() if figure.counted]
             filters = {figure_filter(entry, key) for key in counts} or {all_of(entry.where)}
             own = itertools.product(filters, list(_layers(levels.values())))
-            layers.setdefault(read.source_of(name).name, set()).update(own)
+            layers.setdefault(read.records_of(name), set()).update(own)
     return max(map(len, layers.values()), default=0)
 
 

@@ -12,8 +12,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -221,6 +220,33 @@ class Parameters(Unpicklable):
             *(["secret of the record keys"] if self.secret is not None else []),
         ]
 
+    def problems(
+        self, known: Sequence[Sequence[str | int]] = ()
+    ) -> Iterator[tuple[tuple[str, ...], Problem]]:
+        """What does not go together, and the key of each; nothing below is known to be wrong."""
+        table, nothing = self.perturbation_table, np.zeros(1, dtype=np.int64)
+        if self.rules.zeros == "table" and not table.changes_zeros:
+            message = "the perturbation table holds no noise for zeros"
+            hint = 'use zeros = "keep", or a table with such a row 0'
+            yield ("perturbation", "zeros"), Problem(message, "", hint)
+        checks: list[tuple[tuple[str, ...], Callable[[], Any]]]
+        checks = [(("keys", "grid"), lambda: table.lookup(nothing, nothing, self.grid))]
+        if self.parts is not None:
+            from discreet.protection.parts import PartRules
+
+            # Tables may state the thresholds themselves, and only the rest here.
+            stated = {"max_share_small": 1.0, **self.parts.thresholds}
+            checks.append((("parts",), lambda: PartRules(**stated)))
+        for column, magnitude in self.magnitudes.items():
+            checks += [(("magnitudes", column), own) for own in (magnitude.noise, magnitude.rules)]
+        for path, check in checks:
+            if any(tuple(key[: len(path)]) == path for key in known):
+                continue
+            try:
+                check()
+            except DiscreetError as error:
+                yield from ((path, problem) for problem in error.problems)
+
     def digests(self, key: bytes) -> dict[str, str]:
         """A keyed digest of each section; magnitudes have one per value column.
 
@@ -362,29 +388,11 @@ def parameters_of(
     if not isinstance(official, str | None):
         problems.append(Problem("must be a text", "official"))
     elif official is not None and (official := official.strip() or None) is not None:
-        with _placed("official", problems):
+        try:
             parse_filter(official)
-    if not problems:
-        if rules.zeros == "table" and not perturbation_table.changes_zeros:
-            hint = 'use zeros = "keep", or a table with such a row 0'
-            message = "the perturbation table holds no noise for zeros"
-            problems.append(Problem(message, "perturbation.zeros", hint))
-        nothing = np.zeros(1, dtype=np.int64)
-        with _placed("keys.grid", problems):
-            perturbation_table.lookup(nothing, nothing, keys.grid)
-        if parts is not None:
-            from discreet.protection.parts import PartRules
-
-            with _placed("parts", problems):
-                # Tables may state the thresholds themselves, and only the rest here.
-                PartRules(**{"max_share_small": 1.0, **parts.thresholds})
-        for column, magnitude in magnitudes.items():
-            for step in (magnitude.noise, magnitude.rules):
-                with _placed(f"magnitudes.{column}", problems):
-                    step()
-    many = "{} problems with the parameters"
-    raise_all(PackageError, problems, code="parameters", many=many, where="")
-    return Parameters(
+        except DiscreetError as error:
+            problems += [replace(problem, where="official") for problem in error.problems]
+    parameters = Parameters(
         perturbation_table=perturbation_table,
         rules=rules,
         magnitudes=MappingProxyType(magnitudes),
@@ -396,6 +404,12 @@ def parameters_of(
         statistic=statistic,
         version=version,
     )
+    for path, problem in [] if problems else parameters.problems():
+        where = ".".join(filter(None, (*path, problem.where)))
+        problems.append(replace(problem, where=where))
+    many = "{} problems with the parameters"
+    raise_all(PackageError, problems, code="parameters", many=many, where="")
+    return parameters
 
 
 def _keyed(where: str, given: Any, problems: list[Problem]) -> Mapping[str, Any]:
@@ -421,17 +435,6 @@ def checked_entry(form: type[_Form], where: str, given: Any, problems: list[Prob
             hint = f"known: {', '.join(form.names())}" if unknown else ""
             problems.append(Problem(message, place, hint))
         return form()
-
-
-@contextmanager
-def _placed(where: str, problems: list[Problem]) -> Iterator[None]:
-    """Collect what is wrong with the work inside, placed at a section."""
-    try:
-        yield
-    except DiscreetError as error:
-        for problem in error.problems:
-            place = f"{where}.{problem.where}" if problem.where else where
-            problems.append(Problem(problem.what, place, problem.hint))
 
 
 #: A version whose order is known: a word or none, then whole numbers.

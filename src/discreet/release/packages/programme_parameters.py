@@ -9,62 +9,78 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import Problem, nearest
-from discreet.protection.problems import Opener, present, warnings_about
+from discreet.protection.problems import (
+    Opener,
+    not_yet_known,
+    present,
+    stated_secret_problems,
+    warnings_about,
+)
 from discreet.release.programme.checks import (
     check_magnitudes,
+    check_methods,
+    check_parts,
     check_sections,
-    check_thresholds,
 )
-from discreet.release.programme.file import Programme, load, raise_problems
-from discreet.release.programme.toml_lines import KeyPath, dotted
+from discreet.release.programme.file import Programme, ProgrammeFile, load, raise_problems
+from discreet.release.programme.schema import FiguresEntry, MagnitudeEntry, PerturbationEntry
+from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.variables import rule_where_known
 
 if TYPE_CHECKING:
-    from discreet.microdata import Secret
-    from discreet.protection.noise import (
-        MagnitudePerturbationTable,
-        PerturbationTable,
-    )
     from discreet.release.packages.parameters import Parameters
+
+AnyFile = TypeVar("AnyFile", bound=ProgrammeFile)
 
 
 def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
     """The parameters of a programme; None, and problems, if they cannot be had."""
-    from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
-    from discreet.release.packages.parameters import Magnitude, parameters_of
-
     programme = opener.programme
     if programme.document.parameters is not None:
         parameters = opener.attempt(("parameters", "package"), _open_package)
         if parameters is not None:
-            opener.problems += _fits_programme(programme, parameters)
-            opener.problems += [
-                problem for _, problem in check_thresholds(programme, parameters.parts)
-            ]
+            whole = programme.with_package(parameters.rules, parameters.parts)
+            found = _fits_programme(programme, parameters)
+            found += [p for _, p in (*check_parts(whole), *check_methods(whole))]
+            opener.problems += not_yet_known(opener.problems, found)
         return parameters
-    ptable: PerturbationTable | None = None
-    entry = programme.perturbation
-    zeros = entry.zeros == "table"
+    document = programme.document
+    return parameters_from(
+        opener,
+        rules=programme.perturbation,
+        magnitudes=programme.magnitudes,
+        parts=document.parts,
+        figures=document.figures or FiguresEntry(),
+        official=document.defaults.official,
+        keys=programme.keys,
+    )
+
+
+def parameters_from(
+    opener: Opener[AnyFile],
+    *,
+    rules: PerturbationEntry,
+    magnitudes: Mapping[str, MagnitudeEntry],
+    official: str | None,
+    **sections: Any,
+) -> Parameters | None:
+    """The parameters of sections, with the tables that they name; None, and problems, if wrong."""
+    from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
+    from discreet.release.packages.parameters import Magnitude, Parameters
+
+    file, ptable = opener.programme, None
     with opener.placed("perturbation", "table"):
-        if (file := present(programme, entry.table)) is not None:
-            ptable = PerturbationTable.read(file, format=entry.format, zeros=zeros)
-    if ptable is not None and zeros and not ptable.changes_zeros:
-        message = "the perturbation table holds no noise for zeros"
-        hint = 'use zeros = "keep", or a table with such a row 0'
-        opener.problems.append(programme.problem(("perturbation", "table"), message, hint))
-    elif ptable is not None:
-        nothing = np.zeros(1, dtype=np.int64)
-        with opener.placed("keys", "grid"):
-            ptable.lookup(nothing, nothing, programme.keys.grid)
-    tables: dict[str, MagnitudePerturbationTable] = {}
-    for column, stated in programme.magnitudes.items():
-        place, small = (present(programme, name) for name in (stated.table, stated.small_table))
+        if (place := present(file, rules.table)) is not None:
+            zeros = rules.zeros == "table"
+            ptable = PerturbationTable.read(place, format=rules.format, zeros=zeros)
+    noise: dict[str, Magnitude] = {}
+    for column, stated in magnitudes.items():
+        place, small = (present(file, name) for name in (stated.table, stated.small_table))
         if place is None or (stated.small_table is not None and small is None):
             continue  # reported by the checks of files
         with opener.placed("magnitudes", column, "table"):
@@ -72,30 +88,20 @@ def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
             if small is not None:
                 added = MagnitudePerturbationTable.read(small, kind="small")
                 table = MagnitudePerturbationTable.joined(table, added, name=table.name)
-            tables[column] = table
-        section = dotted(("magnitudes", column))
-        if column in tables and not any(section in one.where for one in opener.problems):
-            with opener.placed("magnitudes", column):
-                magnitude = Magnitude(stated, tables[column])
-                magnitude.rules()
-                magnitude.noise()
-    if ptable is None or opener.problems:
+            noise[column] = Magnitude(stated, table)
+    if ptable is None:
         return None
-    return opener.attempt((), lambda known: parameters_of(sections_of(known), ptable, tables))
-
-
-def sections_of(programme: Programme) -> dict[str, Any]:
-    """The sections of a programme that are parameters, as plain values."""
-    document = programme.document
-    official = document.defaults.official
-    return {
-        "perturbation": programme.perturbation.model_dump(),
-        "magnitudes": {column: entry.model_dump() for column, entry in document.magnitudes.items()},
-        "keys": programme.keys.model_dump(),
-        **({"parts": document.parts.model_dump()} if document.parts is not None else {}),
-        **({"figures": document.figures.model_dump()} if document.figures is not None else {}),
-        **({"official": official} if official else {}),
-    }
+    parameters = Parameters(
+        perturbation_table=ptable,
+        rules=rules,
+        magnitudes=MappingProxyType(noise),
+        official=(official or "").strip() or None,
+        **sections,
+    )
+    for path, problem in parameters.problems([problem.key for problem in opener.problems]):
+        what = ": ".join(filter(None, (problem.where, problem.what)))
+        opener.problems.append(file.problem(path, what, problem.hint))
+    return None if opener.problems else parameters
 
 
 def _open_package(programme: Programme) -> Parameters | None:
@@ -140,11 +146,6 @@ def _fits_programme(programme: Programme, parameters: Parameters) -> list[Proble
                 message = f"the package has no noise for {entry.of!r}"
                 path: KeyPath = ("tables", name, "figures", figure, "of")
                 problems.append(programme.problem(path, message, nearest(entry.of, known)))
-    return [*problems, *_unusable(programme, parameters)]
-
-
-def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]:
-    """Keys that are to be made, without a secret; and zeros that cannot get noise."""
     main = programme.main.keys
     for source in programme.sources.values():
         keys = source.keys
@@ -152,16 +153,8 @@ def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]
         if keys.id is not None and not any(stated) and parameters.secret is None:
             message = "the package has no secret for record keys"
             hint = "add secret_file, or use data with record keys and column = …"
-            yield programme.problem((*source.keys_path, "id"), message, hint)
-    for name, table in programme.tables.items():
-        if (table.round_to or 1) > 1 and parameters.rules.decimals:
-            message = "the package has decimals for values rounded to multiples"
-            yield programme.problem(programme.setting(name, "round_to"), message)
-    if parameters.rules.zeros == "table":
-        for name, table in programme.tables.items():
-            if table.weight:
-                message = "zeros of a weighted table cannot be perturbed: they have no mean weight"
-                yield programme.problem(programme.setting(name, "weight"), message)
+            problems.append(programme.problem((*source.keys_path, "id"), message, hint))
+    return problems
 
 
 def parameter_warnings(programme: Programme, parameters: Parameters | None) -> Iterator[str]:
@@ -204,18 +197,26 @@ def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) 
         ProgrammeError: Lists every mistake with its line and key.
     """
     programme, problems = load(path)
-    document = programme.document
+    document, keys = programme.document, programme.keys
     sections = {"perturbation": document.perturbation, "magnitudes": document.magnitudes}
     wrong = [
         *check_sections(programme, sections),
         *check_magnitudes(programme),
-        *check_thresholds(programme),
+        *check_parts(programme),
+        *(stated_secret_problems(programme, ("keys",), keys) if with_secret else ()),
     ]
+    if document.parameters is not None:
+        hint = "pass on that package"
+        wrong.append(programme.at(("parameters",), "the parameters come from a package", hint))
+    elif document.perturbation is None:
+        wrong.append(programme.at(("perturbation",), "the section [perturbation] is missing"))
+    if with_secret and (keys.secret_file is None) == (keys.secret_env is None):
+        message = "exactly one of secret_file and secret_env is required to include the secret"
+        wrong.append(programme.at(("keys", "secret_file"), message))
     problems += [problem for key, problem in wrong if not programme.reported(key)]
-    problems += _unfit(programme, with_secret=with_secret)
     opener = Opener(programme, problems)
-    parameters = open_parameters_of(opener) if programme.document.parameters is None else None
-    secret = opener.attempt(("keys",), _secret) if with_secret else None
+    parameters = open_parameters_of(opener) if document.parameters is None else None
+    secret = opener.secret(("keys",), keys) if with_secret else None
     raise_problems(str(path), problems)
     assert parameters is not None
     return dataclasses.replace(parameters, secret=secret)
@@ -224,30 +225,3 @@ def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) 
 def warnings_about_parameters(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Warnings about files of parameters that others on this computer can read."""
     return tuple(parameter_warnings(load(path)[0], None))
-
-
-def _unfit(programme: Programme, *, with_secret: bool) -> list[Problem]:
-    """Sections that parameters cannot do without, and those that make no sense here."""
-    document, keys = programme.document, programme.keys
-    problems = []
-    if document.parameters is not None:
-        message = "the parameters come from a package"
-        problems.append(programme.problem(("parameters",), message, "pass on that package"))
-    elif document.perturbation is None and not programme.reported(("perturbation",)):
-        message = "the section [perturbation] is missing"
-        problems.append(programme.problem(("perturbation",), message))
-    if with_secret and (keys.secret_file is None) == (keys.secret_env is None):
-        message = "exactly one of secret_file and secret_env is required to include the secret"
-        problems.append(programme.problem(("keys", "secret_file"), message))
-    return problems
-
-
-def _secret(programme: Programme) -> Secret | None:
-    from discreet.microdata import Secret
-
-    keys = programme.keys
-    if (keys.secret_file is None) == (keys.secret_env is None):
-        return None  # reported above
-    if keys.secret_env is not None:
-        return Secret.from_env(keys.secret_env)
-    return Secret.from_file(programme.file(keys.secret_file or ""))

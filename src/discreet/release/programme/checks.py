@@ -30,7 +30,7 @@ from discreet.release.programme.file import (
     RecordSource,
     key_line,
 )
-from discreet.release.programme.schema import FROM_PACKAGE, PartsEntry
+from discreet.release.programme.schema import FROM_PACKAGE
 from discreet.release.programme.sources import KEYS_HINT
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.values import Key, ProgrammeEntry
@@ -56,7 +56,8 @@ def check_programme(programme: Programme) -> list[Problem]:
         *_tables(programme),
         *_areas(programme),
         *_quantiles(programme),
-        *([] if programme.document.parameters else check_thresholds(programme)),
+        *([] if programme.document.parameters else check_parts(programme)),
+        *check_methods(programme),
         *_methods(programme),
         *_additive(programme),
         *_mixtures(programme),
@@ -330,26 +331,36 @@ def _tables(programme: Programme) -> Found:
 
 
 def _areas(programme: Programme) -> Found:
-    """Areas that are decided on one by one."""
+    """An area variable that no table has."""
     parts = programme.document.parts
     every = sorted({name for table in programme.tables.values() for name in table.by or []})
     if parts is not None and parts.per and programme.tables and parts.per not in every:
         message = f"no table has the spanning variable {parts.per!r}"
         yield programme.at(("parts", "per"), message, nearest(parts.per, every))
+
+
+def check_methods(programme: Programme) -> Found:
+    """What methods find wrong with their tables."""
+    for method in protections():
+        if programme.understood(method):
+            yield from method.check(programme, programme.protected[method.name])
+
+
+def check_parts(programme: Programme) -> Found:
+    """Problems of thresholds for table parts, its own or those of a package, table by table."""
     for name in programme.tables:
         together = {programme.part_areas(part) for part in programme.parts_with(name)} - {None}
         if len(together) > 1:
             message = "tables of the same records decide on areas of two variables"
             hint = f"set per to one of {', '.join(sorted(map(str, together)))}"
             yield programme.at(("tables", name, "by"), message, hint)
-
-
-def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> Found:
-    """Problems of thresholds for table parts, table by table."""
-    for name in programme.tables:
-        thresholds = programme.thresholds(name, shared)
+        thresholds = programme.thresholds(name)
         if thresholds is None:
             continue
+        if programme.additive_with(name):
+            hint = "turn off thresholds for this table: parts.enabled = false"
+            message = "suppressed subtables are not additive"
+            yield programme.at(programme.setting(name, "additive"), message, hint)
         from discreet.protection.parts import PartRules
 
         try:
@@ -366,10 +377,7 @@ def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> 
 
 
 def _methods(programme: Programme) -> Found:
-    """What methods find wrong with their tables, and keys that go with other methods."""
-    for method in protections():
-        if programme.understood(method):
-            yield from method.check(programme, programme.protected[method.name])
+    """Keys that go with other methods."""
     known = dict.fromkeys(key for method in protections() for key in method.table_keys)
     for name, table in programme.tables.items():
         own = programme.method(name)
@@ -414,9 +422,6 @@ def _additive(programme: Programme) -> Found:
         if len(kinds) > 1 or set(kinds) - {"count", "sum"}:
             message = "only tables with one figure, a count or a sum, can be additive"
             yield programme.at(path, message, "use one table per figure")
-        if programme.thresholds(name) is not None:
-            hint = "turn off thresholds for this table: parts.enabled = false"
-            yield programme.at(path, "suppressed subtables are not additive", hint)
 
 
 def _mixtures(programme: Programme) -> Found:

@@ -281,6 +281,14 @@ class Programme(ProgrammeFile):
         places = {name: self.place_of(name) for name in self.sources}
         return {name: places[self.source_of(name).name] for name in self.tables}
 
+    def records_of(self, table: str) -> str:
+        """The first source that has the records of a table."""
+        return self._first_sources[self.places[table]]
+
+    @cached_property
+    def _first_sources(self) -> Mapping[str, str]:
+        return {self.place_of(name): name for name in reversed(list(self.sources))}
+
     def columns_of(self, variable: str) -> list[tuple[KeyPath, str]]:
         """The columns of the data that a variable needs, and the keys that name them."""
         entry = self.variables[variable]
@@ -475,23 +483,28 @@ class Programme(ProgrammeFile):
         here = {name for table in tables for name in table.by or []}
         return here | self.also_spanning.get(source, frozenset())
 
-    def thresholds(self, table: str, shared: PartsEntry | None = None) -> dict[str, Any] | None:
+    def with_package(self, rules: PerturbationEntry, parts: PartsEntry | None) -> Programme:
+        """A copy with what a package says of counts and table parts, to be checked alike."""
+        sections = {"perturbation": rules, "parts": parts}
+        return replace(self, document=self.document.model_copy(update=sections))
+
+    def thresholds(self, table: str) -> dict[str, Any] | None:
         """The thresholds of table parts that hold for a table; None where parts stay."""
         if not self.method(table).parts:
             return None
-        general, own = self.document.parts or shared, self.tables[table].parts
+        general, own = self.document.parts, self.tables[table].parts
         decisive = own or general
         if decisive is None or not decisive.enabled:
             return None
         common = general.thresholds if general is not None else {}
         return common | (own.thresholds if own is not None else {})
 
-    def part_areas(self, table: str, shared: PartsEntry | None = None) -> str | None:
+    def part_areas(self, table: str) -> str | None:
         """The variable whose areas are decided on one by one, if the table has rules for parts."""
         entry = self.tables[table]
-        if self.thresholds(table, shared) is None:
+        if self.thresholds(table) is None:
             return None
-        stated = [item.per for item in (entry.parts, self.document.parts, shared) if item]
+        stated = [item.per for item in (entry.parts, self.document.parts) if item]
         named = [*stated, entry.areas.variable if entry.areas else None]
         return next((item for item in named if item and item in (entry.by or ())), None)
 
@@ -533,13 +546,13 @@ class Programme(ProgrammeFile):
         groups: dict[tuple[str | None, ...], list[str]] = {}
         for name, entry in self.tables.items():
             if (own := self.method(name)).parts:
-                key = own.name, self.source_of(name).name, entry.weight or None, apart(entry)
+                key = own.name, self.records_of(name), entry.weight or None, apart(entry)
                 groups.setdefault(key, []).append(name)
         return [tuple(group) for group in groups.values() if len(group) > 1]
 
-    def held_against_all(self, table: str, shared: PartsEntry | None = None) -> bool:
+    def held_against_all(self, table: str) -> bool:
         """Whether the parts of a filtered table are held against all records."""
-        entries = (self.tables[table].parts, self.document.parts, shared)
+        entries = (self.tables[table].parts, self.document.parts)
         stated = [entry.universe for entry in entries if entry is not None and entry.universe]
         return not stated or stated[0] == "all"
 

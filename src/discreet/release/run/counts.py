@@ -274,7 +274,7 @@ def counts_of(inputs: Inputs, name: str) -> list[TableCount]:
     if not needs:
         message = f"the method does not declare the counts of {name!r}"
         raise PublicationError(message, code="protection", where="protect")
-    if inputs.thresholds(name) is not None and inputs.held_against_all(name):
+    if inputs.programme.thresholds(name) is not None and inputs.programme.held_against_all(name):
         needs.setdefault(UNIVERSE, {})
     by = tuple(entry.by or [])
     found = any(variable not in inputs.programme.variables for variable in by)

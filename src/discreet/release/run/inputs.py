@@ -141,6 +141,8 @@ def open_programme(
     if used or document.perturbation or document.parameters:
         parameters = open_parameters_of(opener)
         assert parameters is not None or problems
+    if document.parameters is not None and parameters is not None:
+        programme = opener.programme = programme.with_package(parameters.rules, parameters.parts)
     opened = dict[str, Any]()
     for method in protections():
         opened[method.name] = None

@@ -145,7 +145,7 @@ def quality_files(programme: Programme) -> list[str]:
 
 def decision_files(inputs: Inputs) -> list[str]:
     """The list of decisions about table parts, if there are rules for them."""
-    ruled = any(inputs.thresholds(name) is not None for name in inputs.programme.tables)
+    ruled = any(inputs.programme.thresholds(name) is not None for name in inputs.programme.tables)
     return [DECISIONS] if ruled else []
 
 
@@ -236,7 +236,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
             areas = [
                 [n, part_areas]
                 for n in sorted({name, *beside})
-                if (part_areas := inputs.part_areas(n))
+                if (part_areas := inputs.programme.part_areas(n))
             ]
             stated += [areas] if areas else []
             if stated_quantiles := programme.tables[name].quantiles:
@@ -259,7 +259,7 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
         ),
         inputs.described_variables(name),
         [official, inputs.totals] if official else [],
-        [inputs.thresholds(name), inputs.held_against_all(name)],
+        [inputs.programme.thresholds(name), inputs.programme.held_against_all(name)],
         None if settings is None else settings.model_dump(),
         [before.entry for before in inputs.earlier],
     ]

@@ -182,7 +182,7 @@ def _check_group(group: ProtectedGroup, method: Protection, wanted: set[str]) ->
 
 def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartDecisions]:
     """Filter → what the rules say of the parts of that count; none without rules."""
-    thresholds, method = inputs.thresholds(name), inputs.programme.method(name)
+    thresholds, method = inputs.programme.thresholds(name), inputs.programme.method(name)
     if thresholds is None and not inputs.programme.parts_tied_with(name):
         return {}
     from discreet.protection.parts import PartRules, check_parts, released_parts
@@ -192,7 +192,7 @@ def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartD
         return {where: released_parts(name, table.dimensions, table.parts)}
     rules = PartRules(**thresholds)
     against: Table | Literal["none"] = "none"
-    if inputs.held_against_all(name):
+    if inputs.programme.held_against_all(name):
         against = counts[UNIVERSE]
     return {
         where: check_parts(
@@ -200,7 +200,7 @@ def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartD
             rules,
             universe=None if where == UNIVERSE else against,
             deviation=partial(method.quality, inputs),
-            areas=inputs.part_areas(name),
+            areas=inputs.programme.part_areas(name),
         )
         for where in method.needs(inputs, name)
     }
@@ -512,7 +512,7 @@ class _Release:
                 named = [name for name in group if self.programme.parts_with(name)]
                 joint |= self._ties(tables, group[0], named).agreed(own)
         for name in list(joint):  # nothing is to be said of what no rule is for
-            decides = self.inputs.thresholds(name) is not None or self.programme.parts_with(name)
+            decides = self.programme.thresholds(name) is not None or self.programme.parts_with(name)
             if not decides and joint[name].outcome == "complete":
                 del joint[name]
         for name in decided:

@@ -561,7 +561,7 @@ class EarlierTable:
     def is_related(self, programme: Programme, table: str) -> bool:
         """Whether a table is about the records of this one, as far as names tell."""
         single = len(programme.sources) == 1
-        return single or programme.source_of(table).name == self.about["from"]
+        return single or programme.records_of(table) == self.about["from"]
 
     @property
     def entry(self) -> dict[str, Any]:
@@ -638,7 +638,7 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
         "tells": list(values),
         "where": entry.where or "",
         "weight": entry.weight or "",
-        "from": programme.source_of(table).name,
+        "from": programme.records_of(table),
     }
 
 
