@@ -44,11 +44,6 @@ def bands(name: str, width: int) -> dc.Classification:
     return dc.Classification.from_intervals(name, bounds).replace(column="age")
 
 
-def area() -> dc.Classification:
-    """Districts, flat."""
-    return dc.Classification.flat("district", [f"d{at}" for at in range(8)])
-
-
 FILTERS = (None, None, None, "age < 18", "age >= 18", "sex == 'm'", "age >= 40")
 VARIABLES = ("district", "state", "land", "region", "sex", "work", "narrow", "wide")
 
@@ -128,7 +123,7 @@ def rows_of(system: CellSystem) -> list[tuple[int, Any]]:
 def found_rank(tables: list[dc.Table], system: CellSystem) -> int:
     """How many independent relations among published cells all rows together have."""
     size = sum(len(table) for table in tables)
-    fresh = 0 if system.unpublished is None else len(system.unpublished)
+    fresh = sum(map(len, system.nobody))
     rows = []
     offset = 0
     for table in tables:
@@ -151,9 +146,7 @@ def found_rank(tables: list[dc.Table], system: CellSystem) -> int:
         full[total] -= 1
         rows.append(full)
     matrix = np.array(rows).reshape(len(rows), size + fresh)
-    values = np.concatenate([t.count for t in tables])
-    if system.unpublished is not None:
-        values = np.concatenate([values, system.unpublished.count])
+    values = np.concatenate([t.count for t in (*tables, *system.nobody)])
     assert not (matrix @ values).any()
     whole = int(np.linalg.matrix_rank(matrix)) if rows else 0
     between = int(np.linalg.matrix_rank(matrix[:, size:])) if rows and fresh else 0
@@ -200,7 +193,7 @@ def test_names_only() -> None:
     people = population(4, 3_000)
     tables = tabulated(people, [(["state", "sex"], None), (["sex", "work"], None), (["sex"], None)])
     system = CellSystem(Partitions(people, tables), tables)
-    assert (rows_of(system), system.unpublished, system.unexamined) == ([], None, ())
+    assert (rows_of(system), system.nobody, system.unexamined) == ([], [], ())
 
 
 @pytest.mark.parametrize(("number", "size"), [(2, 900), (3, 6_000)])

@@ -12,9 +12,9 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .cells import UNPUBLISHED as UNPUBLISHED
-    from .cells import Cells as Cells
     from .cells import CellSystem as CellSystem
     from .cells import Coverage as Coverage
+    from .cells import tied_tables as tied_tables
     from .code_pairs import code_lines as code_lines
     from .cores import Combinations as Combinations
     from .cores import Core as Core
@@ -76,9 +76,7 @@ if TYPE_CHECKING:
     from .shown_sets import go_together as go_together
     from .sketches import LARGEST_MINIMUM as LARGEST_MINIMUM
     from .sketches import PRIMES as PRIMES
-    from .sketches import Conflict as Conflict
     from .sketches import LedgerUniverse as LedgerUniverse
-    from .sketches import MarkIndex as MarkIndex
     from .sketches import Marks as Marks
     from .sketches import ReleasedUniverses as ReleasedUniverses
     from .sketches import SketchSum as SketchSum
@@ -96,7 +94,6 @@ if TYPE_CHECKING:
     from .table_system import units_of as units_of
     from .units import LinkedRecords as LinkedRecords
     from .units import UnitLink as UnitLink
-    from .units import sources_of as sources_of
     from .unknowns import LARGE as LARGE
     from .unknowns import TOLERANCE as TOLERANCE
     from .unknowns import ZEROS_HIDDEN as ZEROS_HIDDEN

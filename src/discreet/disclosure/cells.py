@@ -244,16 +244,23 @@ class CellSystem:
         self._unexamined = list(partitions.unexamined)
         #: Rows, many at once: totals, numbers of parts, and the parts one after the other
         self._rows: list[tuple[IntArray, IntArray, IntArray]] = []
-        #: Cells that nobody publishes, as a table of one variable; None if there are none
-        self.unpublished: Table | None = None
+        #: Cells that nobody publishes, as a table of one variable; none if there are none
+        self.nobody: list[Table] = []
         self._known: dict[int, tuple[IntArray, dict[str, Any]]] = {}
         self._fresh: list[tuple[CellLayer, IntArray, dict[str, Any]]] = []
         self.cells = Cells(partitions, tables, others)
+        several, strange = partitions.several, self.cells.strange
+        #: Per table, what its records say; None if that is what names say
+        self.records = [
+            partitions if several and at not in strange else None for at in range(len(tables))
+        ]
+        #: Relations that may be due to chance, in words
+        self.doubts = partitions.doubt_lines()
         # Tables of other data are tied to others by names alone; that says all where names do.
-        if self.cells.strange and (partitions.several or self.cells.unknown):
-            names = ", ".join(tables[at].name for at in self.cells.strange)
-            self._unexamined.append(Gap("records", names, len(self.cells.strange)))
-        if not partitions.several:
+        if strange and (several or self.cells.unknown):
+            names = ", ".join(tables[at].name for at in strange)
+            self._unexamined.append(Gap("records", names, len(strange)))
+        if not several:
             return
         weighted = any(table.weight is not None for table in tables)
         try:
@@ -266,7 +273,7 @@ class CellSystem:
         self._equal()
         for layer in list(self.cells.layers.values()):
             self._up(layer)
-        self.unpublished = self._table()
+        self.nobody = self._tables()
 
     @property
     def unexamined(self) -> tuple[Gap, ...]:
@@ -294,25 +301,6 @@ class CellSystem:
             cell,
             np.repeat([-1, 1], [len(total), len(parts)]),
         )
-
-    @property
-    def nobody(self) -> list[Table]:
-        """The tables that nobody publishes."""
-        return [] if self.unpublished is None else [self.unpublished]
-
-    @property
-    def ties(self) -> list[tuple[int, int]]:
-        """Pairs of tables that rows tie together; that of nobody comes after the others."""
-        return tied_tables(self.relations, self.cells.offsets)
-
-    def records_of(self, table: int) -> Partitions | None:
-        """Partition of the records by a table; None if it agrees with the names."""
-        strange = table in self.cells.strange or not self.partitions.several
-        return None if strange else self.partitions
-
-    def doubt_lines(self) -> list[str]:
-        """Relations that may be due to chance, in words."""
-        return self.partitions.doubt_lines()
 
     # -- rows --------------------------------------------------------------------------
 
@@ -541,9 +529,9 @@ class CellSystem:
         layer.blocks.append(LayerCells(table=-1, choices=(), cells=cells, keys=keys))
         self._fresh.append((layer, keys, own))
 
-    def _table(self) -> Table | None:
+    def _tables(self) -> list[Table]:
         if not self._fresh:
-            return None
+            return []
         names: list[str] = []
         for layer, keys, _ in self._fresh:
             index = layer.grid.positions(keys)
@@ -560,11 +548,12 @@ class CellSystem:
             name: np.concatenate([own[name] for _, _, own in self._fresh])
             for name in self._fresh[0][2]
         }
-        return cells_of_nobody(names, columns)
+        return [cells_of_nobody(names, columns)]
 
 
-def tied_tables(links: Relations, offsets: IntArray) -> list[tuple[int, int]]:
-    """Pairs of tables with cells in one row, by where the cells of each table begin."""
+def tied_tables(links: Relations, listed: Sequence[Table]) -> list[tuple[int, int]]:
+    """Pairs of tables with cells in one row; cells are numbered through all of them."""
+    offsets = starts([len(table) for table in listed])
     tables = np.searchsorted(offsets, links.cell, side="right") - 1
     first = tables[links.start[links.row]]
     pairs = np.unique(np.stack([first, tables]), axis=1).T.tolist()

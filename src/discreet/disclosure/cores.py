@@ -158,19 +158,14 @@ def layers_of(
             found.append((table, numbers, spanning, rows))
     layers = []
     for table, numbers, spanning, rows in found:
-        columns: dict[str, IntArray] = {}
         by: dict[str, str] = {}
-        where = " ".join(table.where.split())
-        if known is not None:
-            for name, code in known.filtered(where):
-                columns[name] = np.full(int(rows.sum()), code, dtype=np.int64)
+        where, size = " ".join(table.where.split()), int(rows.sum())
+        told = () if known is None else known.filtered(where)
+        columns = {name: np.full(size, code, dtype=np.int64) for name, code in told}
         for at, codes in spanning:
-            own_name = ""
-            for name, place in partitions.coarser(table.dimensions[at], codes):
-                own_name = own_name or name
-                if known is not None:
-                    by[name] = own_name
-                columns[name] = place[table.index[at][rows]]
+            coarser = dict(partitions.coarser(table.dimensions[at], codes))
+            by |= {} if known is None else dict.fromkeys(coarser, next(iter(coarser), ""))
+            columns |= {name: place[table.index[at][rows]] for name, place in coarser.items()}
         layers.append(FinestCells(codes=columns, cells=numbers[rows], where=where, by=by))
     return layers
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from discreet.disclosure.cells import (
     UNPUBLISHED,
     CellSystem,
     cells_of_nobody,
-    tied_tables,
 )
 from discreet.disclosure.code_pairs import CHANCE
 from discreet.disclosure.partitions import Partitions
@@ -257,6 +255,7 @@ class UnitSystem:
         counts: bool,
     ) -> None:
         self._linked = linked
+        self.doubts = linked.doubt_lines()
         self.nobody = list(linked.nobody) if counts else []
         listed = [*tables, *self.nobody]
         offsets = starts([len(table) for table in listed])
@@ -264,7 +263,8 @@ class UnitSystem:
         gaps = list(linked.unexamined)
         #: Per table, those of nobody too, which of its cells can have records
         self.possible = [np.ones(len(table), dtype=np.bool_) for table in listed]
-        self._known: dict[int, Partitions | None] = {}
+        #: Per table, what its records say; None if that is what names say
+        self.records: list[Partitions | None] = [None] * len(listed)
         rows: list[tuple[IntArray, IntArray, IntArray]] = []
         for unit, partitions in linked.partitions.items():
             at = [n for n, table in enumerate(listed) if table.unit == unit]
@@ -274,8 +274,8 @@ class UnitSystem:
             own = CellSystem(partitions, [listed[n] for n in at], strange)
             gaps += own.unexamined
             numbers = [np.arange(offsets[n], offsets[n + 1]) for n in at]
-            for place, (n, possible) in enumerate(zip(at, own.possible, strict=True)):
-                self.possible[n], self._known[n] = possible, own.records_of(place)
+            for n, possible, known in zip(at, own.possible, own.records, strict=True):
+                self.possible[n], self.records[n] = possible, known
             for fresh in own.nobody:
                 numbers.append(np.arange(size, size + len(fresh)))
                 size += len(fresh)
@@ -286,12 +286,10 @@ class UnitSystem:
             rows += self._size_rows(offsets[len(tables) :], size)
         self.unexamined = tuple(dict.fromkeys(gaps))
         length, cells, coefs = (np.concatenate([own[at] for own in rows]) for at in range(3))
-        self._offsets = starts([len(table) for table in (*tables, *self.nobody)])
+        number = sum(len(table) for table in (*tables, *self.nobody))
         row = np.repeat(np.arange(len(length)), length)
         #: The rows, cells numbered through all tables
-        self.relations = Relations.of_entries(
-            int(self._offsets[-1]), len(length), row, cells, coefs
-        )
+        self.relations = Relations.of_entries(number, len(length), row, cells, coefs)
 
     def _size_rows(
         self, first: IntArray, size: int
@@ -320,19 +318,6 @@ class UnitSystem:
         if names:
             columns = {"count": np.concatenate(left)}
             self.nobody.append(cells_of_nobody(names, columns, "rest"))
-
-    @cached_property
-    def ties(self) -> list[tuple[int, int]]:
-        """Pairs of tables that rows tie together; those of nobody come after the others."""
-        return tied_tables(self.relations, self._offsets)
-
-    def records_of(self, table: int) -> Partitions | None:
-        """Partition of the records by a table; None if it agrees with the names."""
-        return self._known[table]
-
-    def doubt_lines(self) -> list[str]:
-        """Relations that may be due to chance, in words."""
-        return self._linked.doubt_lines()
 
 
 def sources_of(records: Any) -> list[Any]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from .parameters import estimated as estimated
     from .parameters import exposure_of as exposure_of
     from .parameters import found_parameters as found_parameters
-    from .parameters import shared_noise as shared_noise
     from .report import AttackReport as AttackReport
 
 lazy_face(__name__)

@@ -274,7 +274,8 @@ def _units(panel: _Panel, pairs: _Pairs, event: str, *, quiet: bool) -> AttackSu
             guess.values.with_row_index("at"), on=panel.unknown, how="left", maintain_order="left"
         )["at"].to_numpy()
         alone = np.argmax(guess.prior, axis=1) == at
-        every.append((guess.best == at, alone, guess.sureness >= _SURE))
+        best, sure = np.argmax(guess.posterior, axis=1), guess.posterior.max(axis=1) >= _SURE
+        every.append((best == at, alone, sure))
     name = f"unit known to have {event}" + (", without other changes" if quiet else "")
     return _guesses(name, every)
 

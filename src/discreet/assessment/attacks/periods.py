@@ -302,18 +302,6 @@ class GuessedUnits:
     prior: FloatArray  # per unit and combination, how likely it is by one period alone
     posterior: FloatArray  # the same by both periods
 
-    @property
-    def best(self) -> IntArray:
-        """Per unit, the likeliest combination."""
-        best: IntArray = np.argmax(self.posterior, axis=1).astype(np.int64)
-        return best
-
-    @property
-    def sureness(self) -> FloatArray:
-        """Probability that the attacker gives to the guess."""
-        highest: FloatArray = self.posterior.max(axis=1)
-        return highest
-
 
 class Codes:
     """Positions of units in the layers of a system, by their codes."""

@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .moves import MoveProblem as MoveProblem
-    from .moves import Moves as Moves
-    from .moves import best_moves as best_moves
     from .settings import AdjustmentSettings as AdjustmentSettings
     from .tables import Adjustment as Adjustment
-    from .tables import AdjustmentAudit as AdjustmentAudit
-    from .tables import ReaderKnowledge as ReaderKnowledge
     from .tables import adjust as adjust
 
 lazy_face(__name__)

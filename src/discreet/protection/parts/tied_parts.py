@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import code_lines
 from discreet.protection.parts.decisions import PartDecision, PartDecisions, PartReason
 from discreet.protection.parts.levels import (
     AreaParts,
@@ -106,32 +107,16 @@ class PartTies:
         self._cuts: dict[tuple[str, frozenset[str], int], _PartCut] = {}
         self._levels: dict[int, dict[tuple[int, int], _PartCut]] = {}
         self._finer: dict[_PartCuts, bool] = {}
-        self._covering: dict[_PartCuts, bool] = {}
         self._filters: dict[str, _PartCuts] = {}
         self._inside: dict[tuple[int, int], tuple[_HiddenAreas, _CodesOn]] = {}
-        #: Variable → code → itself and the codes that stand above it in any table
-        self._lines: dict[str, dict[str, frozenset[str]]] = {}
+        self._lines = code_lines(own for each in self.spanning.values() for own in each.values())
         kinds: dict[tuple[str, str], set[Any]] = {}
-        above: dict[str, dict[str, set[str]]] = {}
         for name, dimensions in self.spanning.items():
             for variable, dimension in dimensions.items():
-                parents = dimension.parents.tolist()
-                kind = dimension.codes, tuple(parents), dimension.breakdown.tobytes()
-                kinds.setdefault((self.where[name], variable), set()).add(kind)
-                own = above.setdefault(variable, {})
-                for code, parent in zip(dimension.codes, parents, strict=True):
-                    own.setdefault(code, set()).update(
-                        [dimension.codes[parent]] if parent > 0 else []
-                    )
-        for variable, own in above.items():
-            lines = self._lines.setdefault(variable, {})
-            for code in own:
-                line, todo = {code}, [code]
-                while todo:
-                    fresh = own[todo.pop()] - line
-                    line |= fresh
-                    todo += fresh
-                lines[code] = frozenset(line)
+                parents = dimension.parents.tobytes(), dimension.breakdown.tobytes()
+                kinds.setdefault((self.where[name], variable), set()).add(
+                    (dimension.codes, parents)
+                )
         #: Filters and variables that tables group in several ways
         self.crossed = frozenset(key for key, own in kinds.items() if len(own) > 1)
 
@@ -442,18 +427,14 @@ class PartTies:
 
     def covers(self, hidden: _PartCut, shown: _PartCut) -> bool:
         """Whether a level tells something of another; of one variable, whether it is finer."""
-        key = hidden, shown
-        if key not in self._covering:
-            p, q = hidden.partition, shown.partition
-            if self.finer(hidden, shown):
-                self._covering[key] = True
-            elif min(p, q) < 0 or not self._tied:
-                self._covering[key] = False
-            elif self._one_column(hidden, shown):
-                self._covering[key] = (q, p) in self._records.partitions.up
-            else:
-                self._covering[key] = bool(self._records.covered(p, q).any())
-        return self._covering[key]
+        p, q = hidden.partition, shown.partition
+        if self.finer(hidden, shown):
+            return True
+        if min(p, q) < 0 or not self._tied:
+            return False
+        if self._one_column(hidden, shown):
+            return (q, p) in self._records.partitions.up
+        return bool(self._records.covered(p, q).any())
 
     def finer(self, one: _PartCut, other: _PartCut) -> bool:
         """Whether a level is another one or finer, by variable and codes."""

@@ -23,12 +23,9 @@ if TYPE_CHECKING:
     from .counts import round_counts as round_counts
     from .counts import round_linked as round_linked
     from .counts import round_shown as round_shown
-    from .counts import rounded_counts as rounded_counts
     from .counts import rounded_ingredient as rounded_ingredient
-    from .counts import rounded_table as rounded_table
     from .counts import rounding_table as rounding_table
     from .method import RoundingProtection as RoundingProtection
-    from .settings import LARGEST_BASE as LARGEST_BASE
     from .settings import AdditivitySettings as AdditivitySettings
     from .settings import RoundingSettings as RoundingSettings
 

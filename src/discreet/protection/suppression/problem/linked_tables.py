@@ -211,7 +211,7 @@ def build_problem(
         notes.append(f"{int(cut.sum()):,} {message}")
     notes += system.changed.notes()
     number = len(sources)
-    notes += [] if rows is None else rows.doubt_lines()
+    notes += [] if rows is None else rows.doubts
     values = [
         np.where(cells >= 0, system.value[np.maximum(cells, 0)], 0) if system.value.size else own
         for cells, own in zip(system.cells[:number], system.given, strict=False)
@@ -223,7 +223,7 @@ def build_problem(
         before=tuple(system.cells[number:published]),
         changed=system.changed,
         unexamined=unexamined,
-        partitions=tuple(None if rows is None else rows.records_of(at) for at in range(published)),
+        partitions=(None,) * published if rows is None else tuple(rows.records[:published]),
     )
     problem = with_changes_known(problem, members.changed)
     problem.check()

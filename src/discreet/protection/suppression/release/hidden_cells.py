@@ -36,6 +36,7 @@ from discreet.disclosure import (
     places_in,
     relations_of,
     rows_across,
+    tied_tables,
     units_of,
 )
 from discreet.errors import DiscreetError, SuppressionError
@@ -662,7 +663,7 @@ def components(
         user[part] = at
     size, number = len(group), len(cells)
     if partitions is not None and (rows := rows_across(tables, partitions)[0]) is not None:
-        ties += rows.ties
+        ties += tied_tables(rows.relations, [*tables, *rows.nobody])
         number += len(rows.nobody)
     return [
         (
