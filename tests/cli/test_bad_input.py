@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.commands import app
-from discreet.protection.noise import PerturbationTable
+from tests.helpers.command import everything, run
+from tests.helpers.noise_tables import ptable
 from tests.helpers.programmes import replaced
 
 PROGRAMME = """\
@@ -38,17 +37,6 @@ where = "age >= 18"
 Spoil = Callable[[Path], None]
 
 
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words], prog_name="discreet")
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"folder"
-        for path in folder.rglob("*")
-    }
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Records with keys, a perturbation table and a programme."""
@@ -61,8 +49,7 @@ def folder(tmp_path: Path) -> Path:
             "record_key": np.random.default_rng(3).integers(0, 10**15, 300),
         }
     ).write_parquet(tmp_path / "persons.parquet")
-    noise = {-1: 0.25, 0: 0.5, 1: 0.25}
-    PerturbationTable.from_rows({0: {0: 1}, 1: noise, 2: noise}).write(tmp_path / "ptable.csv")
+    ptable.write(tmp_path / "ptable.csv")
     (tmp_path / "programme.toml").write_text(PROGRAMME)
     return tmp_path
 
@@ -133,10 +120,10 @@ def test_wrong_input_is_refused_and_nothing_is_written(
     folder: Path, spoil: Spoil, said: list[str]
 ) -> None:
     spoil(folder)
-    before = content(folder)
+    before = everything(folder)
     result = run("protect", folder / "programme.toml", "--out", folder / "new" / "out", "--json")
     assert result.exit_code == 2, result.output
-    assert content(folder) == before
+    assert everything(folder) == before
     error = json.loads(result.stdout)["error"]
     assert error["problems"]
     for part in said:
@@ -180,7 +167,7 @@ def test_thousands_of_brackets_are_wrong_input(folder: Path, text: str, form: st
     ],
 )  # fmt: skip
 def test_wrong_words_give_an_error_object_too(words: list[str], tmp_path: Path) -> None:
-    result = run(*words, "--json")
+    result = run(*words, "--json", prog_name="discreet")
     assert result.exit_code == 2
     error = json.loads(result.stdout)["error"]
     assert set(error) == {"code", "what", "where", "hint", "problems"}

@@ -46,7 +46,7 @@ class Invariant:
             self.alpha,
             *(self.stay.values() if isinstance(self.stay, Mapping) else [self.stay]),
         ]
-        if not all(0 <= share <= 1 for share in [*shares, self.alpha]):
+        if not all(0 <= share <= 1 for share in shares):
             raise MicrodataError("shares must be between 0 and 1", code="pram", where="stay, alpha")
         if self.band is not None and self.band < 1:
             raise MicrodataError("a band must be at least 1", code="pram", where="band")
